@@ -409,12 +409,12 @@ class Odd:
 
 @pytest.fixture
 def odd(monkeypatch: pytest.MonkeyPatch) -> None:
-    import resay.policy.actions
+    import resay.policy.step
     import resay.scorers.step
 
     known = {**registry(), "odd": Odd}
     monkeypatch.setattr(resay.scorers.step, "registry", lambda: known)
-    monkeypatch.setattr(resay.policy.actions, "registry", lambda: known)
+    monkeypatch.setattr(resay.policy.step, "registry", lambda: known)
 
 
 @pytest.mark.usefixtures("odd")
@@ -565,7 +565,7 @@ async def test_no_more_samples_are_compared_than_the_decisions_need() -> None:
         samples=MANY,
         asked=both,
         threshold=threshold,
-        second="other/wise",
+        second_opinion="other/wise",
     )
     assert [both.asked[s] for s in SENTENCES] == [provider.asked[s] for s in SENTENCES]
     everything = Count(SENTENCES[1])

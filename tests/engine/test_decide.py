@@ -84,11 +84,11 @@ class Told:
 
 @pytest.fixture(autouse=True)
 def told(monkeypatch: pytest.MonkeyPatch) -> None:
-    import resay.policy.actions
+    import resay.policy.step
     import resay.scorers.step
 
     known = {**registry(), "told": Told}
-    for module in (resay.scorers.step, resay.policy.actions):
+    for module in (resay.scorers.step, resay.policy.step):
         monkeypatch.setattr(module, "registry", lambda: known)
 
 

@@ -1,4 +1,4 @@
-"""What `chain: auto` chooses."""
+"""The choice of `chain: auto`."""
 
 from __future__ import annotations
 
@@ -16,16 +16,9 @@ from resay import ConfigurationError, Guard, Policy, PolicyError
 from resay.cli.app import app
 from resay.core.usage import Usage
 from resay.policy import ChainBudget, policy_schema
-from resay.policy.auto import (
-    MEASUREMENTS,
-    Candidate,
-    Measurements,
-    candidates,
-    choose,
-    measurements_of,
-    missing_package,
-    on_frontier,
-)
+from resay.policy.auto import choose, on_frontier
+from resay.policy.candidates import Candidate, candidates
+from resay.policy.measurements import MEASUREMENTS, Measurements, measurements_of
 from resay.providers.base import Completion, Completions
 
 NAMES = sorted(candidates())
@@ -39,7 +32,7 @@ BUDGETS = [
 
 
 def test_every_candidate_is_in_the_tables():
-    assert all(set(known) == set(candidates()) for known in MEASUREMENTS.values())
+    assert all(set(table) == set(candidates()) for table in MEASUREMENTS.values())
     assert set(measurements_of("any")) == set(candidates())
 
 
@@ -47,19 +40,26 @@ def test_every_choice_is_on_the_frontier_of_the_table():
     """Of all chains; where time or judges are ruled out, of those that are left."""
     chosen = set()
     for budget in BUDGETS:
-        known = measurements_of(budget.answers)
+        table = measurements_of(budget.answers)
         allowed = [
             name
             for name, candidate in candidates().items()
             if not (budget.free_only and candidate.judges)
-            and known[name].latency_s <= (budget.latency_s or inf)
+            and table[name].latency_s <= (budget.latency_s or inf)
         ]
-        marks = on_frontier((known[name].calls, known[name].roc_auc) for name in allowed)
+        marks = on_frontier((table[name].calls, table[name].roc_auc) for name in allowed)
         choice = choose(budget)
         assert choice.name in itertools.compress(allowed, marks), budget
         chosen.add((budget.answers, choice.candidate.judges > 0))
     # Long answers are worth a judge.
     assert chosen == {("any", False), ("short", False), ("long", False), ("long", True)}
+
+
+class Uninstalled(Candidate):
+    """A chain that needs a package that is not installed."""
+
+    def missing_package(self):
+        return "is not installed"
 
 
 @given(
@@ -83,32 +83,30 @@ def test_every_choice_is_on_the_frontier_of_the_table():
     st.integers(1, 6),
     st.sets(st.sampled_from(NAMES)),
 )
-def test_the_best_that_fits_whatever_the_table(known, budget, least, lacking):
-    there = candidates()
-    lost = {id(there[name]) for name in lacking}
+def test_the_best_fitting_chain_is_chosen_from_any_table(table, budget, min_samples, uninstalled):
+    chains = dict(candidates())
+    for name in uninstalled:
+        chains[name] = Uninstalled(chains[name].steps, chains[name].samples)
 
     def fits(name):
         return (
-            there[name].calls <= (budget.calls_per_answer or inf)
-            and known[name].latency_s <= (budget.latency_s or inf)
-            and not (budget.free_only and there[name].judges)
-            and there[name].samples >= least
-            and name not in lacking
+            chains[name].calls <= (budget.calls_per_answer or inf)
+            and table[name].latency_s <= (budget.latency_s or inf)
+            and not (budget.free_only and chains[name].judges)
+            and chains[name].samples >= min_samples
+            and name not in uninstalled
         )
 
-    def lacks(candidate):
-        return "is not installed" if id(candidate) in lost else None
-
-    fitting = [name for name in known if fits(name)]
+    fitting = [name for name in table if fits(name)]
     if not fitting:
         with pytest.raises(ValueError, match="no known chain fits"):
-            choose(budget, min_samples=least, measurements=known, missing=lacks)
+            choose(budget, min_samples=min_samples, chains=chains, measurements=table)
         return
-    choice = choose(budget, min_samples=least, measurements=known, missing=lacks)
+    choice = choose(budget, min_samples=min_samples, chains=chains, measurements=table)
     assert choice.name in fitting
-    assert choice.measurements.roc_auc == max(known[name].roc_auc for name in fitting)
+    assert choice.measurements.roc_auc == max(table[name].roc_auc for name in fitting)
     assert not set(choice.rejected) & set(fitting)
-    better = {name for name in known if known[name].roc_auc > choice.measurements.roc_auc}
+    better = {name for name in table if table[name].roc_auc > choice.measurements.roc_auc}
     assert better <= set(choice.rejected)
 
 
@@ -126,12 +124,12 @@ class Simple:
 
     async def complete(self, query, *, n=1):
         self.calls += 1
-        asked = str(query.messages[-1]["content"])
-        claims = re.findall(r"^(\d+)\. ", asked, re.MULTILINE)
-        samples = ", ".join(re.findall(r'<sample-\w+ number="(\d+)">', asked))
-        said = "\n".join(f"{i}: supported by samples {samples}" for i in claims)
-        said = said or f"{ANSWER} Sample {self.calls} says so."
-        return Completions((Completion(said),), Usage(calls=1))
+        prompt = str(query.messages[-1]["content"])
+        claims = re.findall(r"^(\d+)\. ", prompt, re.MULTILINE)
+        samples = ", ".join(re.findall(r'<sample-\w+ number="(\d+)">', prompt))
+        text = "\n".join(f"{i}: supported by samples {samples}" for i in claims)
+        text = text or f"{ANSWER} Sample {self.calls} says so."
+        return Completions((Completion(text),), Usage(calls=1))
 
 
 @pytest.mark.parametrize("calls", [1, 3, 5, 10, None])
@@ -152,7 +150,7 @@ def test_a_check_takes_no_more_calls_than_the_budget(calls):
     assert [step.method for step in verdict.steps] == [s.method_name for s in guard.policy.chain]
 
 
-def test_the_policy_is_what_was_chosen():
+def test_the_policy_has_the_chosen_chain():
     policy = Policy.of({"chain": "auto", "budget": {"free_only": True}, "sampling": {"ahead": 1}})
     choice = choose(ChainBudget(free_only=True))
     assert [step.method_name for step in policy.chain] == ["facts", "leaning"]
@@ -163,7 +161,7 @@ def test_the_policy_is_what_was_chosen():
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "told"),
+    ("text", "position", "message"),
     [
         ("chain: auto\nbudget: {calls: 1}", "2: budget.calls", "unknown key 'calls'"),
         ("chain: auto\nbudget: {calls_per_answer: x}", "2: budget.calls_per_answer", "'x'"),
@@ -176,15 +174,15 @@ def test_the_policy_is_what_was_chosen():
         ("chain: automatic", "1: chain", "'automatic'"),
     ],
 )
-def test_what_cannot_be_is_refused_where_it_is(text, place, told):
+def test_problems_name_their_line(text, position, message):
     with pytest.raises(PolicyError) as caught:
         Policy.parse(text, source="p")
     (problem,) = caught.value.problems
-    assert problem.startswith(f"p:{place}: ")
-    assert told in problem
+    assert problem.startswith(f"p:{position}: ")
+    assert message in problem
 
 
-def test_the_schema_takes_auto_and_a_list():
+def test_the_schema_accepts_auto_and_a_list():
     schema = jsonschema.Draft202012Validator(policy_schema())
     for chain in ("auto", [{"method": "facts"}]):
         assert schema.is_valid({"chain": chain, "budget": {"free_only": True}})
@@ -192,14 +190,14 @@ def test_the_schema_takes_auto_and_a_list():
         assert not schema.is_valid(other)
 
 
-def test_what_is_not_installed_is_not_chosen(monkeypatch):
+def test_a_chain_with_a_missing_package_is_not_chosen(monkeypatch):
     nli = Candidate(({"method": "nli", "model": "someone/unheard-of"},), 2)
     monkeypatch.setattr("resay._internal.importing.find_spec", lambda _: None)
     monkeypatch.setattr("resay.models.loading.find_spec", lambda _: None)
-    assert "resay[nli]" in missing_package(nli)
-    there = {**candidates(), "nli, 2": nli}
-    known = {**measurements_of("any"), "nli, 2": Measurements(99.0, 2.0, 0.0, 10.0)}
-    choice = choose(ChainBudget(free_only=True), chains=there, measurements=known)
+    assert "resay[nli]" in nli.missing_package()
+    chains = {**candidates(), "nli, 2": nli}
+    table = {**measurements_of("any"), "nli, 2": Measurements(99.0, 2.0, 0.0, 10.0)}
+    choice = choose(ChainBudget(free_only=True), chains=chains, measurements=table)
     assert choice.name == choose(ChainBudget(free_only=True)).name
     assert "resay[nli]" in choice.rejected["nli, 2"]
 
@@ -211,7 +209,7 @@ def test_without_a_model_for_the_judge_the_message_names_the_budget():
         guard.check("It opened in 1932.", samples=["It opened in 1932."] * 5)
 
 
-def test_policy_check_says_what_was_chosen_and_why(tmp_path):
+def test_policy_check_explains_the_choice(tmp_path):
     path = tmp_path / "p.yaml"
     path.write_text("chain: auto\nbudget: {free_only: true, answers: long}\n")
     shown = " ".join(CliRunner().invoke(app, ["policy", "check", str(path)]).output.split())

@@ -91,10 +91,10 @@ def test_the_default_policy_is_that_of_its_file():
     assert policy.model_dump(exclude=others) == short.model_dump(exclude=others)
 
 
-def test_the_default_policy_says_where_its_numbers_are_from():
+def test_the_default_policy_names_the_origin_of_its_numbers():
     text = default_text()
-    for said in ("#: fitted: ", "#: data: ", "#: command: resay bench defaults"):
-        assert said in text
+    for line in ("#: fitted: ", "#: data: ", "#: command: resay bench defaults"):
+        assert line in text
 
 
 def test_a_full_policy_is_typed():
@@ -258,7 +258,7 @@ def test_a_blocked_answer_has_a_polite_message():
         (with_chain("'a b': 1"), "2: ['a b']: unknown key 'a b'; there are "),
     ],
 )
-def test_problems_name_place_value_and_remedy(text, expected):
+def test_problems_name_position_value_and_remedy(text, expected):
     (line,) = lines(text)
     if expected.endswith("there are "):
         assert line.startswith(f"p.yaml:{expected}")
@@ -267,7 +267,7 @@ def test_problems_name_place_value_and_remedy(text, expected):
 
 
 def test_all_problems_come_at_once_and_in_order():
-    found = lines(
+    problems = lines(
         """\
 chain:
   - method: ngrm
@@ -281,7 +281,7 @@ limits: {}
 1: 2
 """
     )
-    assert [line.split(": ")[:2] for line in found] == [
+    assert [problem.split(": ")[:2] for problem in problems] == [
         ["p.yaml:2", "chain[0].method"],
         ["p.yaml:4", "chain[1].judge"],
         ["p.yaml:6", "sampling.max"],
@@ -292,10 +292,9 @@ limits: {}
     ]
 
 
-def test_what_follows_from_an_unset_variable_is_not_reported():
-    found = lines(with_chain("threshold:\n  passage: ${NOPE}\n  sentence: null"))
-    assert len(found) == 1
-    assert "'NOPE' is not set" in found[0]
+def test_consequences_of_an_unset_variable_are_not_reported():
+    (problem,) = lines(with_chain("threshold:\n  passage: ${NOPE}\n  sentence: null"))
+    assert "'NOPE' is not set" in problem
 
 
 def test_a_quoted_variable_is_text():
@@ -351,7 +350,7 @@ def test_a_mapping_that_holds_itself_is_refused():
         Policy.of(data)
 
 
-def test_something_else_is_no_policy():
+def test_other_types_are_refused():
     with pytest.raises(PolicyError, match="must be a path, a mapping or a Policy, not 'int'"):
         Policy.of(5)
 
@@ -385,7 +384,7 @@ def test_equal_policies_hash_alike_and_survive_copying():
     assert policy != Policy.default()
 
 
-# What secrets may and may not do
+# Secrets
 
 
 def test_secrets_stay_out_of_messages():
@@ -399,9 +398,9 @@ on_error: x${KEY}
 limits: sk${KEY}
 password: *secret
 """
-    found = lines(text.replace("password: *secret\n", ""), KEY="sk-secret")
-    assert len(found) == 8
-    assert "sk-secret" not in "\n".join(found)
+    problems = lines(text.replace("password: *secret\n", ""), KEY="sk-secret")
+    assert len(problems) == 8
+    assert "sk-secret" not in "\n".join(problems)
     assert "secret" not in "\n".join(lines(text, KEY="sk-secret"))
 
 
@@ -421,10 +420,10 @@ password: *secret
     ],
 )
 def test_an_import_path_from_a_variable_stays_out_of_messages(value, secret):
-    found = "\n".join(lines(f"chain: [{{method: '{value}'}}]", KEY=secret))
-    assert found.startswith("p.yaml:1: chain[0].method: ")
+    message = "\n".join(lines(f"chain: [{{method: '{value}'}}]", KEY=secret))
+    assert message.startswith("p.yaml:1: chain[0].method: ")
     for part in secret.split(":"):
-        assert part in ("json", "Scorer") or part not in found
+        assert part in ("json", "Scorer") or part not in message
 
 
 @pytest.mark.parametrize(
@@ -437,7 +436,7 @@ def test_an_import_path_from_a_variable_stays_out_of_messages(value, secret):
         "non_claims: 'json:${KEY}'",
     ],
 )
-def test_a_guard_names_a_path_from_a_variable_as_written(text, monkeypatch):
+def test_a_guard_names_an_import_path_from_a_variable_as_written(text, monkeypatch):
     monkeypatch.setenv("KEY", "sk_secret_4711")
     policy = Policy.parse(with_chain(text))
     with pytest.raises(ConfigurationError, match=r"the value of '.*\$\{KEY\}") as caught:
@@ -465,8 +464,8 @@ def test_a_guard_names_a_path_from_a_variable_as_written(text, monkeypatch):
     ),
 )
 def test_no_secret_is_ever_in_a_message(secret, template):
-    found = lines(with_chain(template.format(secret)), KEY=secret)
-    assert secret not in "\n".join(found)
+    problems = lines(with_chain(template.format(secret)), KEY=secret)
+    assert secret not in "\n".join(problems)
 
 
 def test_secrets_stay_out_of_repr_and_tracebacks():
@@ -480,7 +479,7 @@ def test_secrets_stay_out_of_repr_and_tracebacks():
     assert caught.value.__context__ is None
 
 
-# Scorers of others
+# Scorers of other packages
 
 PLUGIN = """\
 from typing import Literal
@@ -524,7 +523,7 @@ def acme(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("acme")
-def test_a_scorer_of_others_is_a_step_like_any():
+def test_a_scorer_of_another_package_can_be_a_step():
     policy = Policy.parse("chain: [{method: acme, weights: [1, 0.5], settle: {below: 0.1}}]")
     step = policy.chain[0]
     assert step.model_dump()["weights"] == (1.0, 0.5)
@@ -538,7 +537,7 @@ def test_a_scorer_of_others_is_a_step_like_any():
 
 
 @pytest.mark.usefixtures("acme")
-def test_what_is_wrong_with_a_scorer_of_others_is_said_like_any():
+def test_problems_with_settings_of_another_packages_scorer_are_readable():
     assert lines("chain:\n - {method: acme, weights: [1, 2, 3]}\n - {method: acme, url: 1.5}") == [
         "p.yaml:2: chain[0].weights: must have at most 2, not 3",
         "p.yaml:3: chain[1].url: must be text or a whole number, not 1.5",
@@ -548,7 +547,7 @@ def test_what_is_wrong_with_a_scorer_of_others_is_said_like_any():
 
 
 @pytest.mark.usefixtures("acme")
-def test_a_broken_scorer_of_others_is_an_unknown_method():
+def test_a_scorer_that_cannot_be_imported_is_an_unknown_method():
     assert lines("chain: [{method: broken}]") == [
         f"p.yaml:1: chain[0].method: unknown method 'broken'; there are {METHODS}, 'acme'"
     ]
@@ -582,7 +581,7 @@ def is_policy(data):
     return True
 
 
-def test_the_schema_is_one():
+def test_the_schema_is_valid():
     schema = policy_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
@@ -621,8 +620,8 @@ BAD = [
     {"chain": [{"method": "ngram", "n": True}]},
     {"chain": [{"method": "prompt", "judge": {"api_key": "x"}}]},
     *(
-        {"chain": [{"method": "ngram"}], **rest}
-        for rest in (
+        {"chain": [{"method": "ngram"}], **section}
+        for section in (
             {"version": 2},
             {"version": True},
             {"sampling": None},
@@ -659,7 +658,7 @@ def test_schema_and_policy_refuse_the_same(data):
     assert not isinstance(data, dict) or not is_policy(data)
 
 
-def test_the_schema_takes_variables_for_anything_but_structure():
+def test_the_schema_accepts_variables_for_anything_but_structure():
     data = yaml.safe_load(FULL)
     data["chain"][0] |= {"n": "${N}", "settle": {"below": "${B:-0.1}"}, "pool": "${P}"}
     data["threshold"] = {"passage": "${P:-0.5}", "sentence": "${S:-}"}
@@ -732,7 +731,7 @@ POLICIES = st.fixed_dictionaries(
 
 
 @given(POLICIES)
-def test_policies_survive_being_written_down(data):
+def test_policies_round_trip(data):
     policy = Policy.of(data)
     dumped = policy.model_dump(mode="json")
     assert Policy.of(dumped) == policy
@@ -766,21 +765,21 @@ def problems_in(text):
 @example("action: {do: block, block: {do: 1}, exit: {exit: 2}}")
 @example('"\\x00": {"a\\nb": [')
 def test_any_text_is_a_policy_or_a_policy_error(text):
-    found = problems_in(text)
-    assert found is None or found
-    assert all(line.startswith("p.yaml:") and "\n" not in line for line in found or ())
+    problems = problems_in(text)
+    assert problems is None or problems
+    assert all(line.startswith("p.yaml:") and "\n" not in line for line in problems or ())
 
 
 @given(st.data())
-def test_a_policy_with_a_piece_put_in_is_a_policy_or_a_policy_error(data):
-    at = data.draw(st.integers(0, len(FULL)))
-    upto = data.draw(st.integers(at, min(at + 5, len(FULL))))
-    found = problems_in(FULL[:at] + data.draw(WORDS | st.text(max_size=3)) + FULL[upto:])
-    assert found is None or found
-    assert all(line.startswith("p.yaml:") for line in found or ())
+def test_a_damaged_policy_is_a_policy_or_a_policy_error(data):
+    start = data.draw(st.integers(0, len(FULL)))
+    end = data.draw(st.integers(start, min(start + 5, len(FULL))))
+    problems = problems_in(FULL[:start] + data.draw(WORDS | st.text(max_size=3)) + FULL[end:])
+    assert problems is None or problems
+    assert all(line.startswith("p.yaml:") for line in problems or ())
 
 
-def test_a_policy_made_in_python_may_hold_a_function() -> None:
+def test_a_policy_made_in_python_may_contain_a_function() -> None:
     def worth_it(query: object, response: str) -> bool:
         return "1932" in response
 

@@ -546,7 +546,7 @@ class Chain:
             step.view(evidence, judge),
             prober=prober,
             scores=tuple(run.state.results[i].score for i in run.indices),
-            threshold=self._policy.threshold.least,
+            threshold=self._policy.threshold.lowest,
             doubtful=self._policy.threshold.doubtful,
             stopping=self._stopping(run),
             partial_scores=run.unfinished,

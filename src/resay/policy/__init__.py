@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from resay.policy.auto import Allowance, ChainBudget, allowance
-from resay.policy.model import (
-    Annotate,
-    Block,
-    Limits,
-    Params,
-    Policy,
-    Price,
-    Prices,
-    ProcessLimits,
-    Regenerate,
-    Sampling,
-    StreamMode,
-    Structured,
-    Threshold,
-    default_text,
-    policy_schema,
-)
+from resay.policy.actions import Annotate, Block, Regenerate
+from resay.policy.allowance import Allowance, allowance
+from resay.policy.auto import ChainBudget
+from resay.policy.limits import Limits, ProcessLimits
+from resay.policy.model import Policy, StreamMode, default_text, policy_schema
+from resay.policy.sampling import Params, Sampling
+from resay.policy.structured import Structured
+from resay.policy.threshold import Threshold
+from resay.providers.prices import Price, Prices
 
 __all__ = [
     "Allowance",

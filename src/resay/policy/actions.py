@@ -1,4 +1,4 @@
-"""The actions for a flagged answer, and the type of a chain's steps."""
+"""What happens to a flagged answer: the section `action`."""
 
 from __future__ import annotations
 
@@ -7,25 +7,14 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from resay._internal.strict import LazyMapping, OneOf, Strict
+from resay._internal.strict import OneOf, Strict
 from resay.core.verdict import Mode
+from resay.policy.limits import Seconds
+from resay.policy.step import Step
 from resay.retrieval import RetrieverConfig, retriever_configs
-from resay.scorers import IMPORTED, ScorerConfig, registry
+from resay.scorers.base import Unit
 
-__all__ = ["Annotate", "Block", "FinishReason", "Regenerate", "Seconds", "Step", "Unit"]
-
-
-def _configs() -> Mapping[str, type[BaseModel]]:
-    scorers = registry()
-    return LazyMapping(scorers, lambda name: scorers[name].Config)
-
-
-Step = Annotated[ScorerConfig, OneOf("method", "method", _configs, imported=IMPORTED)]
-"""A method with its settings."""
 _WITHHELD = "Sorry, this answer was withheld because it could not be confirmed."
-FinishReason = Literal["content_filter", "stop"]
-Unit = Annotated[float, Field(ge=0, le=1)]
-Seconds = Annotated[float, Field(gt=0)]
 
 
 class Annotate(Strict):
@@ -49,7 +38,7 @@ class Block(Strict):
         min_length=1,
         description="The message that replaces a withheld response.",
     )
-    finish_reason: FinishReason = Field(
+    finish_reason: Literal["content_filter", "stop"] = Field(
         default="content_filter",
         description="The finish reason of a withheld answer for API clients: filtered"
         " (`finish_reason: content_filter`, `status: incomplete`, `stop_reason: refusal`), or"
@@ -62,8 +51,11 @@ def _otherwise() -> Mapping[str, type[BaseModel]]:
     return {"annotate": Annotate, "block": Block}
 
 
-_MODES = {"documents": ("repair", "rewrite"), "samples": ("repair", "verify", "consistent")}
-_OF_DOCUMENTS = (
+_MODES: Mapping[str, tuple[Mode, ...]] = {
+    "documents": ("repair", "rewrite"),
+    "samples": ("repair", "verify", "consistent"),
+}
+_DOCUMENT_SETTINGS = (
     *("retriever", "k", "max_documents", "max_chars", "timeout_s"),
     *("recheck", "resample", "edition", "citations"),
 )
@@ -175,20 +167,22 @@ class Regenerate(Strict):
 
     @field_validator("max_documents")
     @classmethod
-    def _must_take_one_search(cls, most: int, info: ValidationInfo) -> int:
+    def _must_take_one_search(cls, max_documents: int, info: ValidationInfo) -> int:
         k = info.data.get("k")
-        if isinstance(k, int) and most < k:
+        if isinstance(k, int) and max_documents < k:
             raise ValueError(f"must not be less than k ({k!r})")
-        return most
+        return max_documents
 
     @model_validator(mode="after")
     def _must_go_together(self) -> Regenerate:
-        known = _MODES[self.from_]
-        if self.mode not in known:
-            listed = " or ".join(filter(None, [", ".join(known[:-1]), known[-1]]))
-            raise ValueError(f"with `from: {self.from_}`, mode must be {listed}, not {self.mode!r}")
-        known_fields = type(self).model_fields
-        beside = [n for n in _OF_DOCUMENTS if getattr(self, n) != known_fields[n].default]
-        if self.from_ == "samples" and beside:
-            raise ValueError(f"`{beside[0]}` is about documents; omit it, or `from: samples`")
+        *modes, last_mode = _MODES[self.from_]
+        if self.mode not in (*modes, last_mode):
+            allowed = f"{', '.join(modes)} or {last_mode}"
+            raise ValueError(
+                f"with `from: {self.from_}`, mode must be {allowed}, not {self.mode!r}"
+            )
+        if self.from_ == "samples":
+            for name in _DOCUMENT_SETTINGS:
+                if getattr(self, name) != type(self).model_fields[name].default:
+                    raise ValueError(f"`{name}` is about documents; omit it, or `from: samples`")
         return self

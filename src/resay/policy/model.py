@@ -1,342 +1,53 @@
-"""The typed policy: its sections, their defaults, and its JSON Schema."""
+"""The policy: its sections, and how it is read."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
-    BeforeValidator,
-    ConfigDict,
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
-    PlainSerializer,
     ValidationError,
     ValidationInfo,
-    WithJsonSchema,
     field_validator,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
+from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
-from resay._internal.importing import is_import_path
 from resay._internal.strict import OneOf, Strict
-from resay.core.references import ORIGINS
-from resay.core.request_references import is_path
 from resay.core.segmentation.splitters import Splitter
-from resay.core.verdict import Band, over
 from resay.errors import PolicyError
-from resay.policy.actions import Annotate, Block, FinishReason, Regenerate, Seconds, Step, Unit
+from resay.policy.actions import Annotate, Block, Regenerate
 from resay.policy.auto import ChainBudget, allow_auto, check_budget_use, with_chain
-from resay.policy.document import Document, copy_mapping, problems_of, shortened
-from resay.policy.reading import read_text, read_yaml, with_variables
-from resay.policy.reporting import JournalConfig, ObserverConfig
+from resay.policy.document import Document, truncated
+from resay.policy.journal import JournalConfig
+from resay.policy.limits import Limits
+from resay.policy.mapping import copy_mapping
+from resay.policy.observers import ObserverConfig
+from resay.policy.problems import problems_of
+from resay.policy.references import ReferencesConfig
+from resay.policy.sampling import Sampling
+from resay.policy.schema import with_variables
+from resay.policy.step import Step
+from resay.policy.structured import Structured
+from resay.policy.threshold import Threshold
+from resay.policy.yaml_reader import read_text, read_yaml
 from resay.providers.batching import CallsConfig, LiveCallsConfig, calls_configs
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
-from resay.providers.prices import Price, Prices
-from resay.providers.shared_limits import SharedLimitsConfig
+from resay.providers.prices import Prices
 from resay.scorers import ScorerConfig, scorer_class
 from resay.scorers.cross_model import SecondOpinion
 from resay.scorers.gate import When
 
-__all__ = [
-    "Annotate",
-    "Block",
-    "ChainBudget",
-    "FinishReason",
-    "Limits",
-    "Params",
-    "Policy",
-    "Price",
-    "Prices",
-    "ProcessLimits",
-    "Regenerate",
-    "Sampling",
-    "Step",
-    "StreamMode",
-    "Structured",
-    "Threshold",
-    "default_text",
-    "policy_schema",
-]
-
-
-def _place(value: object) -> object:
-    if value in ORIGINS or (isinstance(value, str) and (is_path(value) or is_import_path(value))):
-        return value
-    raise PydanticCustomError(
-        "reference_place",
-        "must be one of {kinds}, a path such as `messages[*].metadata.docs`, or"
-        " `package.module:function`",
-        {"kinds": ", ".join(f"'{kind}'" for kind in ORIGINS)},
-    )
-
-
-_From = Annotated[
-    str,
-    BeforeValidator(_place),
-    WithJsonSchema({"anyOf": [{"enum": list(ORIGINS)}, {"type": "string", "pattern": r"[.:\[]"}]}),
-]
-
-
-class ReferencesOf(Strict):
-    """Where the references come from, how answers are compared with them, and what is flagged."""
-
-    # `from` is a Python keyword: the field is `from_`, and policies are written with the alias.
-    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
-
-    from_: tuple[_From, ...] = Field(
-        default=ORIGINS,
-        alias="from",
-        strict=False,
-        description="The sources of references: the argument `references`, context in the"
-        " conversation, tool results, documents in a provider's own field, and a retriever's"
-        " results; an empty list = none. Add your own as a path in the request, such as"
-        " `messages[*].metadata.docs`, or as a function that returns them,"
-        " `package.module:function`.",
-    )
-    by: Literal["auto", "judge", "words"] = Field(
-        default="auto",
-        description="How to compare: a judge, in one call; words (with numbers and names); or"
-        " auto = a judge if the chain has one, else words.",
-    )
-    unmentioned: Literal["auto", "flag", "samples"] = Field(
-        default="auto",
-        description="What to do with a claim that no reference mentions: flag it, or compare it"
-        " with samples; auto = flag it if the query asks for an answer from the references.",
-    )
-
-
 StreamMode = Literal["hold", "after", "buffer"]
-AutoLimit = Annotated[int, Field(ge=1)] | Literal["auto"] | None
-
-
-class Params(Mapping[str, Any]):
-    """Immutable provider parameters, whose values `repr` hides."""
-
-    __slots__ = ("_items",)
-
-    def __init__(self, items: Mapping[str, Any] | None = None) -> None:
-        self._items = dict(items or {})
-
-    def __getitem__(self, key: str) -> Any:
-        return self._items[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __repr__(self) -> str:
-        return f"Params({', '.join(f'{key}=…' for key in self._items)})"
-
-
-def _default_min(data: dict[str, Any]) -> int:
-    return min(3, data.get("max", 3))
-
-
-class Sampling(Strict):
-    """How samples are drawn."""
-
-    max: int = Field(default=5, ge=1, le=100, description="Draw at most this many samples.")
-    min: int = Field(
-        default_factory=_default_min,
-        ge=1,
-        le=100,
-        description="Compare with at least this many samples before stopping early; the default"
-        " is 3, or max if that is less.",
-        json_schema_extra={"default": 3},
-    )
-    confidence: float | None = Field(
-        default=0.99,
-        gt=0.5,
-        le=1,
-        description="Stop drawing and comparing samples when the final decision is known with this"
-        " probability; 1 = when no further sample can change it, null = always draw max.",
-    )
-    ahead: int = Field(
-        default=0,
-        ge=0,
-        le=100,
-        description="Draw this many samples ahead. They save time when needed, and cost money"
-        " when not.",
-    )
-    temperature: float | None = Field(
-        default=None,
-        gt=0,
-        le=2,
-        description="The samples' temperature; null = the provider's default. At 0 all samples"
-        " would be the same; many current models refuse the parameter.",
-    )
-    start: Literal["together", "after"] = Field(
-        default="together",
-        description="When to draw samples: together with the main call (faster), or after it"
-        " (free if no sample is needed). Queries that may call tools or change data stored at the"
-        " provider are always sampled after it.",
-    )
-    via: Literal["auto", "litellm", "native"] = Field(
-        default="auto",
-        description="How an adapter draws samples: through litellm, with the same provider and"
-        " key, or with the application's own client (native); auto = through litellm if it can"
-        " reproduce the client's settings exactly.",
-    )
-    model: str | None = Field(
-        default=None,
-        min_length=1,
-        description="The model that writes the samples, as litellm names it; null = the model"
-        " that wrote the response.",
-    )
-    params: Annotated[Mapping[str, Any], AfterValidator(Params), PlainSerializer(dict)] = Field(
-        default_factory=Params,
-        description="Additional provider parameters for samples, such as max_tokens.",
-    )
-
-    def __hash__(self) -> int:
-        return hash((self.max, self.min, self.confidence, self.temperature, self.start, self.model))
-
-    @model_validator(mode="after")
-    def _must_be_in_order(self) -> Sampling:
-        if self.min > self.max:
-            raise ValueError(f"min ({self.min!r}) must not be greater than max ({self.max!r})")
-        return self
-
-
-class Threshold(Strict):
-    """The scores above which a response or sentence is flagged."""
-
-    passage: Unit | None = Field(
-        default=0.5,
-        description="Flag the response if its score is above this; null = ignore the score of the"
-        " response.",
-    )
-    sentence: Unit | None = Field(
-        default=0.5,
-        description="Flag a sentence if its score is above this; null = ignore the scores of"
-        " sentences.",
-    )
-    doubtful: Unit | None = Field(
-        default=None,
-        description="Mark a sentence as doubtful, without flagging it, if its score is above"
-        " this; null = every sentence that is not flagged is supported.",
-    )
-
-    @model_validator(mode="after")
-    def _must_flag_something(self) -> Threshold:
-        if self.passage is None and self.sentence is None:
-            raise ValueError(
-                "passage and sentence must not both be null, or nothing is ever flagged; set one"
-            )
-        if self.doubtful is not None and (self.sentence is None or self.doubtful >= self.sentence):
-            raise ValueError(
-                f"doubtful ({self.doubtful!r}) must be less than sentence ({self.sentence!r})"
-            )
-        return self
-
-    def band(self, score: float | None, *, denied: bool = False) -> Band | None:
-        """Return the band of a sentence's or claim's score.
-
-        Args:
-            score: The score.
-            denied: Whether a text that it was compared with says something else.
-
-        Returns:
-            The band; None without a score or threshold.
-        """
-        if score is None or self.sentence is None:
-            return None
-        if over(score, self.sentence):
-            return "contradicted" if denied else "unsupported"
-        return "doubtful" if over(score, self.doubtful) else "supported"
-
-    @property
-    def least(self) -> float | None:
-        """The least score by which anything can be flagged."""
-        limits = [limit for limit in (self.passage, self.sentence) if limit is not None]
-        return min(limits, default=None)
-
-    @property
-    def passage_alone(self) -> float | None:
-        """The passage threshold if it can be exceeded without a flagged sentence, else None."""
-        if self.passage is None or self.sentence is None or self.passage < self.sentence:
-            return self.passage
-        return None
-
-
-class Structured(Strict):
-    """How answers that are objects instead of prose are checked."""
-
-    check: Literal["fields", "none"] = Field(
-        default="fields",
-        description="Compare the object with those of the samples field by field, instead of"
-        " running the chain; or do not check it.",
-    )
-    ignore: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
-        default=(),
-        strict=False,
-        description="Fields to leave out, with everything below them: `id`, `items[].sku`.",
-    )
-
-
-class ProcessLimits(Strict):
-    """Limits for all checks of this process together."""
-
-    concurrency: int | None = Field(
-        default=None, ge=1, le=10_000, description="Concurrent calls; null = no limit."
-    )
-    calls_per_minute: int | None = Field(
-        default=None, ge=1, description="Calls per minute (sliding); null = no limit."
-    )
-
-
-class Limits(Strict):
-    """Limits for a check."""
-
-    deadline_s: Seconds | None = Field(
-        default=120.0, description="Seconds for the whole guarded request; null = no limit."
-    )
-    timeout_s: Seconds | None = Field(
-        default=60.0,
-        description="Seconds for one call of the check (a sample or a judge's answer); null = no"
-        " limit.",
-    )
-    calls: AutoLimit = Field(
-        default="auto",
-        description="Calls per check, including retries; auto = 100, plus 2 per sentence and sample"
-        " (counting at least 10 samples), at most 1,000; null = no limit.",
-    )
-    tokens: AutoLimit = Field(
-        default="auto",
-        description="Prompt and completion tokens per check; auto = 50,000, plus 1,000 per"
-        " sentence and sample (counting at least 10 samples), at most 500,000, plus an allowance"
-        " for the length of the query and the references; null = no limit.",
-    )
-    cost_usd: float | None = Field(
-        default=None, gt=0, description="Dollars per check; null = no limit."
-    )
-    concurrency: int = Field(
-        default=16, ge=1, le=1000, description="Concurrent calls of one check."
-    )
-    retries: int = Field(default=2, ge=0, le=10, description="Retries of a failed call.")
-    process: ProcessLimits = Field(
-        default=ProcessLimits(),
-        description="Combined limits for all checks of this process.",
-    )
-    shared: SharedLimitsConfig | None = Field(
-        default=None,
-        description="Combined limits for the checks of several processes and machines, shared"
-        " through Redis; needs resay[redis]. null = each process has its own limits.",
-    )
-
-
 _SOURCE = "<policy>"
 _DEFAULT = "default.yaml"
 POLICY_VARIABLE = "RESAY_POLICY"
@@ -352,9 +63,9 @@ class _Shorthand:
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(self._whole, handler(source))
+        return core_schema.no_info_before_validator_function(self._expand, handler(source))
 
-    def _whole(self, value: object) -> object:
+    def _expand(self, value: object) -> object:
         return {self._key: value} if isinstance(value, str) else value
 
     def __get_pydantic_json_schema__(
@@ -398,8 +109,8 @@ class Policy(Strict):
     action: Annotated[Annotate | Block | Regenerate, OneOf("action", "do", _actions)] = Field(
         default=Annotate(), description="What to do with a flagged response."
     )
-    references: ReferencesOf = Field(
-        default=ReferencesOf(),
+    references: ReferencesConfig = Field(
+        default=ReferencesConfig(),
         description="The trusted texts to compare answers with first.",
     )
     limits: Limits = Field(default=Limits(), description="Limits for a check.")
@@ -542,14 +253,15 @@ class Policy(Strict):
     @property
     def named_models(self) -> tuple[tuple[str, str], ...]:
         """The models named in addition to the answering one, as pairs of setting and model."""
-        named: list[tuple[str, str | None]] = [("sampling.model", self.sampling.model)]
-        named.append(("second_opinion", self.second_opinion and self.second_opinion.model))
+        settings: list[tuple[str, str | None]] = [("sampling.model", self.sampling.model)]
+        if self.second_opinion is not None:
+            settings.append(("second_opinion", self.second_opinion.model))
         steps = self.chain
         if isinstance(self.action, Regenerate):
-            steps = (*steps, *(self.action.recheck or ()))
-            named.append(("action.writer", self.action.writer))
-        named += [(f"the judge of method {s.method_name!r}", s.named_judge) for s in steps]
-        return tuple((setting, model) for setting, model in named if model is not None)
+            steps += self.action.recheck or ()
+            settings.append(("action.writer", self.action.writer))
+        settings += [(f"the judge of method {s.method_name!r}", s.named_judge) for s in steps]
+        return tuple((setting, model) for setting, model in settings if model is not None)
 
     @classmethod
     def configured(cls) -> Policy:
@@ -663,7 +375,7 @@ def _text_of(path: str | os.PathLike[str]) -> str:
         return read_text(Path(name), name)
     except ValueError:
         # A null character, which no file name can contain.
-        raise PolicyError([f"{_SOURCE}: {shortened(name)} is not a path"]) from None
+        raise PolicyError([f"{_SOURCE}: {truncated(name)} is not a path"]) from None
 
 
 def policy_schema() -> dict[str, Any]:

@@ -23,7 +23,7 @@ from resay._internal.telemetry import current_trace_ids, request_id
 from resay.core.verdict import Decision, Verdict
 from resay.engine.actions import Action
 from resay.errors import ConfigurationError
-from resay.policy.reporting import TOOLS, ObserverConfig
+from resay.policy.observers import TOOLS, ObserverConfig
 from resay.reporting.journal.entry import new_id
 
 _log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import CliRunner
 
-from resay.policy.auto import candidates
+from resay.policy.candidates import candidates
 from resay_lab.benchmarks.commands import app
 from resay_lab.benchmarks.defaults import FACTSCORE, SAC3
 from resay_lab.benchmarks.frontier import MEAN

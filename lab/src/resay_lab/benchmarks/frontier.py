@@ -25,7 +25,8 @@ import anyio
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.errors import ConfigurationError
-from resay.policy.auto import candidates, on_frontier
+from resay.policy.auto import on_frontier
+from resay.policy.candidates import candidates
 from resay.providers.base import Completions, Provider
 from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.defaults import (

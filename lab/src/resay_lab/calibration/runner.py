@@ -215,7 +215,7 @@ class Runner:
             judge_provider=provider,
             prober=self._prober(query, policy, provider),
             logprobs=tokens_of(row.logprobs or ()),
-            threshold=policy.threshold.least,
+            threshold=policy.threshold.lowest,
             doubtful=policy.threshold.doubtful,
         )
 

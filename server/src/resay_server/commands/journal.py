@@ -22,7 +22,7 @@ from resay.commands import JsonOption, print_json
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
 from resay.policy import Policy
-from resay.policy.reporting import SQLITE, JournalConfig
+from resay.policy.journal import SQLITE, JournalConfig
 from resay.reporting.journal import By, Entry, Feedback, Journal, open_journal
 from resay.reporting.journal.export import (
     Format,

@@ -21,8 +21,10 @@ from pydantic import (
 from resay._internal.strict import Strict
 from resay.adapters.verdicts import VerdictDetail
 from resay.errors import PolicyError
-from resay.policy.document import Document, copy_mapping, problems_of
-from resay.policy.reading import read_text, read_yaml
+from resay.policy.document import Document
+from resay.policy.mapping import copy_mapping
+from resay.policy.problems import problems_of
+from resay.policy.yaml_reader import read_text, read_yaml
 from resay.providers.shared_limits import SharedStateConfig
 from resay.reporting.journal.entry import SQLITE, JournalConfig
 from resay_server.gateway.errors import RefusedError

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from resay.core.usage import Usage
 from resay.core.verdict import Decision, Verdict
-from resay.policy.reporting import SQLITE, Content, JournalConfig
+from resay.policy.journal import SQLITE, Content, JournalConfig
 
 __all__ = [
     "SQLITE",

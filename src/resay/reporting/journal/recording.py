@@ -18,7 +18,7 @@ from resay.core.usage import Usage
 from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
 from resay.engine.actions import Action, Answer
 from resay.policy import Policy
-from resay.policy.reporting import JournalConfig
+from resay.policy.journal import JournalConfig
 from resay.providers.base import Sources
 from resay.reporting.journal.entry import Api, Entry
 from resay.reporting.journal.journal import Journal, open_journal

@@ -1,4 +1,4 @@
-"""Settings for recording verdicts: the journal of a policy or gateway, and the observers."""
+"""Where verdicts are recorded: the section `journal` of a policy or gateway."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
-from resay._internal.importing import is_import_path
 from resay._internal.strict import Strict
 
 _IMPORT_PATH = r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$"
@@ -74,40 +73,3 @@ def _is_address(url: str) -> bool:
         return urlsplit(url).scheme in {"postgresql", "postgres"} and "://" in url
     except ValueError:
         return False
-
-
-TOOLS = ("langfuse", "langsmith", "mlflow", "phoenix", "weave")
-_PATTERN = rf"^({'|'.join(TOOLS)}|[\w-]+(\.[\w-]+)*:[^\W\d]\w*(\.[^\W\d]\w*)*)$"
-
-
-class ObserverConfig(Strict):
-    """A tool to which verdicts are pushed. Its environment variables hold its address and keys."""
-
-    to: str = Field(
-        description=f"The tool: {', '.join(TOOLS)}; or `package.module:Class`, your own class or"
-        " function, which is called without arguments and returns a"
-        " `resay.reporting.observers.Observer`.",
-        json_schema_extra={"pattern": _PATTERN},
-    )
-    name: str = Field(
-        default="hallucination",
-        pattern=r"^[A-Za-z][\w.-]{0,63}$",
-        description="The name of the score in the tool.",
-    )
-    content: bool = Field(
-        default=False, description="Whether to push the text of flagged sentences too."
-    )
-    max_waiting: int = Field(
-        default=1000,
-        ge=1,
-        le=100_000,
-        description="The number of verdicts that may wait to be pushed; further verdicts are"
-        " dropped.",
-    )
-
-    @field_validator("to")
-    @classmethod
-    def _must_be_known(cls, to: str) -> str:
-        if to not in TOOLS and not is_import_path(to):
-            raise ValueError(f"must be one of {', '.join(TOOLS)}, or `package.module:Class`")
-        return to

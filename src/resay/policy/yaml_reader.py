@@ -1,4 +1,4 @@
-"""Parse a policy from YAML text into plain data, with the line of every value.
+"""Reading of a policy, or of another file in the same format, from YAML.
 
 The YAML has fewer surprises than PyYAML's defaults. `on`, `yes`, `010`, `1:30` and dates are text.
 Duplicate keys, keys that are not text, tags, and more values or levels than a policy can need are
@@ -27,7 +27,7 @@ from resay.policy.document import (
     UnreadableError,
     check_bounds,
     finite,
-    shortened,
+    truncated,
     without_surrogates,
 )
 
@@ -62,9 +62,9 @@ def read_text(path: FilePath, source: str, file_kind: str = "policy") -> str:
     """
     try:
         with path.open("rb") as file:
-            read = file.read(MAX_BYTES + 1)
-        if len(read) <= MAX_BYTES:
-            return read.decode("utf-8-sig")
+            data = file.read(MAX_BYTES + 1)
+        if len(data) <= MAX_BYTES:
+            return data.decode("utf-8-sig")
         message = _too_large(file_kind)
     except UnicodeDecodeError as error:
         message = f"not UTF-8 (byte {error.start}); save the file as UTF-8"
@@ -109,12 +109,12 @@ def read_yaml(
         if len(text) > MAX_BYTES:
             raise UnreadableError(_too_large(file_kind))
         root = _compose(text, file_kind, example)
-        walk = _Converter(env)
-        walk.document.data = walk.build(root, (), root.start_mark.line + 1)
+        converter = _Converter(env)
+        converter.document.data = converter.convert(root, (), root.start_mark.line + 1)
     except UnreadableError as error:
         problem = error.problem
     else:
-        return walk.document
+        return converter.document
     # Raised outside the handler, so that the traceback does not contain the text.
     raise PolicyError([problem.text(source)])
 
@@ -200,7 +200,7 @@ class _Converter:
         self._values = 0
         self._open: set[int] = set()
 
-    def build(self, node: yaml.Node, path: Path, key_line: int) -> Any:
+    def convert(self, node: yaml.Node, path: Path, key_line: int) -> Any:
         line = node.start_mark.line + 1
         self._count(path, line)
         self.document.positions[path] = Position(key_line, line)
@@ -213,7 +213,7 @@ class _Converter:
             return data
         with self._inside(node, path):
             return [
-                self.build(item, (*path, i), item.start_mark.line + 1)
+                self.convert(item, (*path, i), item.start_mark.line + 1)
                 for i, item in enumerate(cast("list[yaml.Node]", node.value))
             ]
 
@@ -238,29 +238,30 @@ class _Converter:
     def _fill(self, data: dict[str, Any], node: yaml.MappingNode, path: Path) -> None:
         """Add keys that `data` lacks: first the node's own keys, then those it merges in."""
         with self._inside(node, path):
-            own: dict[str, int] = {}
+            key_lines: dict[str, int] = {}
             merged: list[yaml.Node] = []
             for key_node, value in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
                 line = key_node.start_mark.line + 1
                 key = self._key(key_node, path, line)
                 if key is None:
                     continue
-                if key in own:
-                    message = f"duplicate key {shortened(key)}, first used on line {own[key]}"
+                if key in key_lines:
+                    message = f"duplicate key {truncated(key)}, first used on line {key_lines[key]}"
                     self.document.report((*path, key), message, line)
                     continue
-                own[key] = line
+                key_lines[key] = line
                 if key == "<<" and _is_plain(key_node):
                     merged.append(value)
                 elif key not in data:
-                    data[key] = self.build(value, (*path, key), line)
+                    data[key] = self.convert(value, (*path, key), line)
             for value in merged:
                 self._merge(data, value, path)
 
     def _merge(self, data: dict[str, Any], value: yaml.Node, path: Path) -> None:
         line = value.start_mark.line + 1
-        several = isinstance(value, yaml.SequenceNode)
-        for source in cast("list[yaml.Node]", value.value) if several else [value]:
+        is_list = isinstance(value, yaml.SequenceNode)
+        sources = cast("list[yaml.Node]", value.value) if is_list else [value]
+        for source in sources:
             self._count(path, line)
             if isinstance(source, yaml.MappingNode):
                 self._refuse_tag(source, path, line)
@@ -277,7 +278,7 @@ class _Converter:
         text = cast("str", node.value)
         key = _scalar_value(text) if _is_plain(node) else text
         if not isinstance(key, str):
-            message = f"a key must be text; write it as {shortened(text)}"
+            message = f"a key must be text; write it as {truncated(text)}"
             self.document.report(path, message, line)
             return None
         return self._checked_text(key, path, line)
@@ -344,68 +345,3 @@ def _scalar_value(text: str) -> object:
     if _INT.fullmatch(text):
         return int(text)
     return float(text) if _FLOAT.fullmatch(text) else text
-
-
-_FROM_ENVIRONMENT = {"type": "string", "pattern": r"\$\{"}
-
-
-_SCALARS = frozenset({"boolean", "integer", "number", "null"})
-
-
-# Keys that describe the value at its place in the schema, and must stay there.
-_NOTES = ("title", "description", "default", "examples", "deprecated")
-
-
-_NAMED = ("properties", "$defs", "patternProperties")
-
-
-_LISTED = ("oneOf", "allOf", "prefixItems")
-
-
-_SINGLE = ("items", "additionalProperties")
-
-
-def with_variables(schema: dict[str, Any]) -> dict[str, Any]:
-    """Accept `${NAME}` wherever a number, boolean, null or one of several texts is expected.
-
-    Args:
-        schema: A JSON Schema.
-
-    Returns:
-        A schema that accepts what `schema` accepts, and text with a variable in place of a scalar.
-        A text constant is left alone, because it selects one of several models.
-    """
-    if _is_scalar(schema):
-        notes = {key: value for key, value in schema.items() if key in _NOTES}
-        rest = {key: value for key, value in schema.items() if key not in _NOTES}
-        return {**notes, "anyOf": [rest, _FROM_ENVIRONMENT]}
-    return {key: _inside(key, value) for key, value in schema.items()}
-
-
-def _alternatives(choices: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add the variable once, and only if no alternative already accepts any text."""
-    widened = [choice if _is_scalar(choice) else with_variables(choice) for choice in choices]
-    takes_text = any(
-        c.get("type") == "string" and "const" not in c and not _is_scalar(c) for c in choices
-    )
-    is_missing = not takes_text and any(_is_scalar(c) for c in choices)
-    return [*widened, _FROM_ENVIRONMENT] if is_missing else widened
-
-
-def _inside(key: str, value: Any) -> Any:
-    if key in _NAMED:
-        named = cast("dict[str, Any]", value)
-        return {name: with_variables(part) for name, part in named.items()}
-    if key == "anyOf":
-        return _alternatives(cast("list[dict[str, Any]]", value))
-    if key in _LISTED:
-        return [with_variables(part) for part in cast("list[Any]", value)]
-    if key in _SINGLE and isinstance(value, dict):
-        return with_variables(cast("dict[str, Any]", value))
-    return value
-
-
-def _is_scalar(schema: dict[str, Any]) -> bool:
-    if "const" in schema:
-        return not isinstance(schema["const"], str)
-    return "enum" in schema or schema.get("type") in _SCALARS

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from resay.errors import PolicyError
 from resay.policy import Policy
-from resay.policy.reading import read_yaml
+from resay.policy.yaml_reader import read_yaml
 from resay_server.gateway import GatewayConfig
 
 ENV = {"N": "7", "NAME": "a: b # [not] {yaml}", "EMPTY": "", "YES": "true", "SPACED": " 5 "}
@@ -64,9 +64,9 @@ def problems(text):
     ],
 )
 def test_scalars_are_read_without_surprises(written, value):
-    got = read(f"a: {written}")["a"]
-    assert got == value
-    assert type(got) is type(value)
+    converted = read(f"a: {written}")["a"]
+    assert converted == value
+    assert type(converted) is type(value)
 
 
 @pytest.mark.parametrize(
@@ -92,18 +92,18 @@ def test_scalars_are_read_without_surprises(written, value):
         ("${M:-[1, 2]}", "[1, 2]"),
     ],
 )
-def test_variables_stand_in_scalars_only(written, value):
-    got = read(f"a: {written}")["a"]
-    assert got == value
-    assert type(got) is type(value)
+def test_variables_are_replaced_in_scalars(written, value):
+    converted = read(f"a: {written}")["a"]
+    assert converted == value
+    assert type(converted) is type(value)
 
 
-def test_what_a_variable_holds_is_not_looked_through_again():
+def test_values_of_variables_are_not_interpolated_again():
     document = read_yaml("a: ${A}", source="p", env={"A": "${B}$$", "B": "no"})
     assert document.data == {"a": "${B}$$"}
 
 
-def test_keys_hold_no_variables():
+def test_keys_contain_no_variables():
     assert read('"${N}": 1') == {"${N}": 1}
 
 
@@ -143,17 +143,17 @@ def test_keys_hold_no_variables():
         ("a: 1\n---\nb: 1", "p.yaml:2: a second document begins here"),
     ],
 )
-def test_problems_say_where_and_what(text, expected):
+def test_problems_have_a_line_and_a_message(text, expected):
     (line,) = problems(text)
     assert line.startswith(expected)
 
 
-def test_one_reading_finds_all_problems():
-    found = problems("a: ${NOPE}\nb: .inf\na: 2\nc: !t 3\n4: 5")
-    assert [line.split(":")[1] for line in found] == ["1", "2", "3", "4", "5"]
+def test_all_problems_are_reported_at_once():
+    lines = problems("a: ${NOPE}\nb: .inf\na: 2\nc: !t 3\n4: 5")
+    assert [line.split(":")[1] for line in lines] == ["1", "2", "3", "4", "5"]
 
 
-def test_the_words_of_a_broken_alias_or_tag_are_not_repeated():
+def test_messages_do_not_repeat_a_broken_alias_or_tag():
     for text in ("password: *hunter22", "password: !hunter22", "password: !hunter22!x y"):
         assert "hunter" not in "".join(problems(text))
 
@@ -180,15 +180,15 @@ def test_a_quoted_merge_key_is_a_key():
     assert read("'<<': {a: 1}") == {"<<": {"a": 1}}
 
 
-def test_what_is_merged_in_keeps_its_line():
+def test_merged_values_keep_their_lines():
     text = "a: &a\n  x: 1\nb:\n  <<: *a\n  y: 2\n"
     positions = read_yaml(text, source="p", env={}).positions
     assert (positions["b", "x"].value, positions["b", "y"].value) == (2, 5)
 
 
-def bomb(first, rest):
-    lines = [f"a0: &a0 {first}"]
-    lines += [f"a{i}: &a{i} {rest.replace('*', f'*a{i - 1}')}" for i in range(1, 12)]
+def bomb(innermost, level):
+    lines = [f"a0: &a0 {innermost}"]
+    lines += [f"a{i}: &a{i} {level.replace('*', f'*a{i - 1}')}" for i in range(1, 12)]
     return "\n".join(lines)
 
 
@@ -229,7 +229,7 @@ def test_aliases_cannot_nest_deeper_either():
 
 
 @pytest.mark.parametrize("text", ["a: &a [*a]", "a: &a {b: *a}", "a: &a {<<: *a}"])
-def test_an_alias_inside_of_its_own_anchor_is_refused(text):
+def test_an_alias_inside_its_own_anchor_is_refused(text):
     assert "refers to itself" in problems(text)[0]
 
 
@@ -268,12 +268,12 @@ def escaped(data):
 
 
 @given(trees(TEXTS), st.sampled_from([None, False, True]), st.booleans())
-def test_what_pyyaml_writes_reads_back_the_same(data, flow, unicode):
+def test_documents_written_by_pyyaml_round_trip(data, flow, unicode):
     text = yaml.safe_dump(escaped(data), default_flow_style=flow, allow_unicode=unicode)
-    got = read(text)
-    assert got == data
+    converted = read(text)
+    assert converted == data
     # 1, 1.0 and True are equal, and not the same.
-    assert json.dumps(got, sort_keys=True) == json.dumps(data, sort_keys=True)
+    assert json.dumps(converted, sort_keys=True) == json.dumps(data, sort_keys=True)
 
 
 def numbered(data, names):
@@ -316,7 +316,7 @@ def test_a_variable_never_becomes_structure(value):
     assert document.data["b"] == value
 
 
-def test_what_is_too_large_is_refused_and_not_read_to_its_end(tmp_path: Path) -> None:
+def test_large_files_are_refused_without_reading_them_whole(tmp_path: Path) -> None:
     large = "chain: [{method: ngram}]\n#" + 2**20 * "x"
     with pytest.raises(
         PolicyError, match="<policy>: larger than 1,048,576 bytes; check that it is a policy"

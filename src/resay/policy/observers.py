@@ -1,0 +1,44 @@
+"""Where verdicts are pushed: the section `observers`."""
+
+from __future__ import annotations
+
+from pydantic import Field, field_validator
+
+from resay._internal.importing import is_import_path
+from resay._internal.strict import Strict
+
+TOOLS = ("langfuse", "langsmith", "mlflow", "phoenix", "weave")
+_PATTERN = rf"^({'|'.join(TOOLS)}|[\w-]+(\.[\w-]+)*:[^\W\d]\w*(\.[^\W\d]\w*)*)$"
+
+
+class ObserverConfig(Strict):
+    """A tool to which verdicts are pushed. Its environment variables hold its address and keys."""
+
+    to: str = Field(
+        description=f"The tool: {', '.join(TOOLS)}; or `package.module:Class`, your own class or"
+        " function, which is called without arguments and returns a"
+        " `resay.reporting.observers.Observer`.",
+        json_schema_extra={"pattern": _PATTERN},
+    )
+    name: str = Field(
+        default="hallucination",
+        pattern=r"^[A-Za-z][\w.-]{0,63}$",
+        description="The name of the score in the tool.",
+    )
+    content: bool = Field(
+        default=False, description="Whether to push the text of flagged sentences too."
+    )
+    max_waiting: int = Field(
+        default=1000,
+        ge=1,
+        le=100_000,
+        description="The number of verdicts that may wait to be pushed; further verdicts are"
+        " dropped.",
+    )
+
+    @field_validator("to")
+    @classmethod
+    def _must_be_a_tool(cls, to: str) -> str:
+        if to not in TOOLS and not is_import_path(to):
+            raise ValueError(f"must be one of {', '.join(TOOLS)}, or `package.module:Class`")
+        return to
