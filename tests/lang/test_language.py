@@ -41,8 +41,8 @@ def test_a_language_without_prompts_is_named() -> None:
 
 def test_each_part_of_a_language_can_be_read() -> None:
     for language in languages():
-        has_judge_words = bool(table(language.code, "judge"))
-        assert has_judge_words or language.common_words or language.phrases or language.has_prompts
+        has_words = any(table(language.code, name) for name in ("judge", "sentence_ends"))
+        assert has_words or language.common_words or language.phrases or language.has_prompts
         assert language.common_words >= language.stop_words
         assert "{}" in language.sentences.no_answer_in_documents
 
@@ -56,7 +56,8 @@ def test_a_language_without_rules_has_no_stop_words() -> None:
 def test_every_list_of_words_is_read() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py"))
     read = set(re.findall(r"""["']([a-z_]+)["']""", source))
-    for subject in ("words", "numbers", "negation", "comparison", "claims", "questions", "judge"):
+    subjects = ("words", "numbers", "negation", "comparison", "claims", "questions", "judge")
+    for subject in (*subjects, "sentence_ends"):
         for language in languages():
             assert table(language.code, subject).keys() <= read
 

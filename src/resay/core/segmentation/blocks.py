@@ -15,7 +15,7 @@ from typing import Literal
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.segmentation.characters import GAP, LINE_BREAKS
-from resay.core.segmentation.sentences import ORDINAL_MONTHS
+from resay.core.segmentation.sentence_words import ORDINAL_MONTHS
 
 _TAGS = re.compile(r"(?:</?[A-Za-z][^<>]*>\s*)+\Z")
 

@@ -1,8 +1,7 @@
-"""Rules for sentence ends inside one block of prose, and the words they rely on.
+"""Rules for sentence ends inside one block of prose.
 
 A terminator is a candidate; its context decides. No rule looks further than a fixed number of
-characters to either side, so the work is linear in the text. The word lists are in lower case,
-without the final period.
+characters to either side, so the work is linear in the text.
 """
 
 from __future__ import annotations
@@ -14,129 +13,31 @@ from typing import Literal
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.segmentation.code_spans import hide_code_spans
+from resay.core.segmentation.sentence_words import (
+    ABBREVIATIONS,
+    ATTRIBUTIONS,
+    AWAITS,
+    BEFORE_CLOCK,
+    BEFORE_LABEL,
+    BEFORE_NUMBER,
+    BEFORE_ORDINAL,
+    BEGINS,
+    CLOCK,
+    COMPANIES,
+    CONTINUES,
+    ERAS_AND_DEGREES,
+    LABELLED,
+    NEVER_FINAL,
+    OPENERS,
+    ORDINAL_MONTHS,
+    POLITE_ENDS,
+    PRONOUNS,
+    RARELY_FINAL,
+    ROLES,
+    SUBORDINATES,
+    TITLES,
+)
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# Before a name: never the end of a sentence if capitalised (5 ft. is a measure, Ft. a place).
-TITLES = _words("""
-    dr drs mr mrs ms mx prof profs gen sen rep gov pres capt cpt cmdr cdr lt col sgt maj cpl pvt
-    adm brig rev revd hon messrs supt insp atty amb mt ft hr fr frl sra srta dra dña lic ing arq
-    gral mme mlle mgr mons dott sig exmo exma dhr mevr dipl hl ste sto sta
-""")
-# Always followed by more of the same sentence.
-NEVER_FINAL = _words("""
-    e.g i.e eg ie cf c.f vs viz approx ca incl excl esp a.k.a n.b z.b z.t d.h u.a v.a o.ä s.o s.u
-    u.u i.d.r i.a bzw vgl evtl ggf sog inkl exkl zzgl abzgl ehem gest verh p.ej p.ex aprox env
-    π.χ δηλ βλ
-""")
-# May end a sentence, but rarely do: only a following word that often opens one settles it.
-RARELY_FINAL = _words("""
-    st jr sr esq ave blvd rd hwy bldg co bros dept univ assn assoc inst est al mfg natl intl
-    m.sc b.sc m.eng b.eng d.phil m.phil ll.b ll.m ll.d d.sc d.litt b.tech m.tech b.com m.ed
-    ed.d psy.d pharm.d mio mrd std jh jhdt jhd chr str tel min sek kap av avda dpto ud uds ee.uu
-    geb j.-c
-    डॉ डा प्रो पं ए बी सी डी एफ एच आई जे के एल एम एन ओ पी आर एस टी यू वी ড ডা মো
-    κ κα κος κκ δρ καθ
-""")
-# "Inc." and the like end a sentence before most capitals, but not before these, CEO, CFO, etc.
-COMPANIES = _words("inc ltd corp llc plc gmbh llp")
-ROLES = _words("""
-    president chairman chairwoman chief executive founder director vice board shares stock senior
-""")
-# With a period before a number (and with a label such as II or A for those in BEFORE_LABEL).
-BEFORE_LABEL = _words("""
-    no nos nr num núm nº n° fig figs eq eqs sec secs sect ch chap vol vols art arts pt para op ex
-    tab abb bd bde kap abs ziff cap lám tít app
-""")
-BEFORE_NUMBER = BEFORE_LABEL | _words("""
-    p pp pg pgs pág págs s ss ff c b d r v ver fl rev ed st rte hwy apt ste rm born geb gest
-    jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun
-    ene abr ago dic janv févr avr juil déc mai okt dez mär max min
-    doc docs dok ref refs src cit fn anm rn rdnr suppl
-""")
-# Times and eras end sentences, unless a time zone or day follows.
-CLOCK = _words("a.m p.m")
-ERAS_AND_DEGREES = _words("b.c b.c.e c.e a.d a.h ph.d")
-BEFORE_CLOCK = _words("""
-    est edt pst pdt cst cdt mst mdt et pt ct mt gmt utc bst cet cest ist jst eastern pacific central
-    mountain monday tuesday wednesday thursday friday saturday sunday january february march april
-    may june july august september october november december
-""") | _words("jan feb mar apr jun jul aug sept sep oct nov dec mon tue wed thu fri sat sun")
-# Words that take a capital letter as a label: "vitamin C.", "Group B.", "World War I.".
-LABELLED = _words("""
-    vitamin vitamins hepatitis influenza plan group groups pool type types grade grades class serie
-    division league appendix exhibit section part block schedule option phase case war act side team
-    league category model line zone level layer point drive gate terminal building malcolm
-""")
-# Before "3." in languages that write ordinals with a period.
-BEFORE_ORDINAL = _words("""
-    the der die das dem den des im vom zum zur beim ein eine einem einen einer jeder jede jedes und
-    seit bis dieser diese dieses seinem seinen seiner ihrem ihren ihrer
-""")
-ORDINAL_MONTHS = (
-    "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
-    "|januar|februar|marts?|mars|april|maj|mai|juni|juli|august|september|oktober|november"
-    "|desember|december"
-)
-PRONOUNS = _words("he she it they we you i his her its their our my your one this that these those")
-# Closed-class words that open sentences and are seldom part of a name after an abbreviation.
-OPENERS = PRONOUNS | _words("""
-    the a an in on at by for from with without after before during while when where what why how if
-    as although though because since until unless however moreover furthermore additionally besides
-    also then there here but and or so yet nor not no yes some many most several both each every
-    another today later meanwhile now once to throughout between through among despite unlike
-    according following thus therefore hence overall finally nevertheless nonetheless instead
-    eventually subsequently initially originally currently previously recently alongside
-    upon whether which who within together apart aside given
-    it's he's she's they're we're you're i'm i've i'd i'll that's there's what's
-    der das dem den ein eine einer im am auf aus und aber oder wir ich er sie es ihr sein seine
-    ihre dies diese dieser dieses nach seit mit bei als zu zum zur wenn weil dann danach doch sowie
-    wie was wer wo auch nur noch später heute damals dort hier
-    el un una en fue su sus por con pero ella él ellos ellas también además después antes cuando
-    donde entonces luego hoy este esta estos estas ese esa eso esto según aunque
-    il elle ils elles une ce cette ces dans mais puis après avant quand lorsque où ainsi aussi nous
-    vous je leur leurs sa son ses
-""") - {"one", "your"}
-# Verbs that attribute the quoted question or exclamation before them.
-ATTRIBUTIONS = (
-    "said|says|asked|asks|replied|replies|answered|answers|exclaimed|exclaims|cried|cries|shouted"
-    "|shouts|whispered|whispers|wondered|wonders|yelled|yells|added|adds|remarked|inquired|enquired"
-    "|demanded|called|muttered|sagte|fragte|rief|antwortete|dijo|preguntó|exclamó|gritó"
-)
-# Thai and Lao end sentences with a space, but put spaces between phrases too. These words never
-# follow such an end, ...
-GOES_ON = tuple(
-    _words("""
-        และ หรือ แต่ ที่ ซึ่ง อัน โดย เพราะ เพื่อ ว่า คือ เช่น ได้แก่ เป็น ทรง ได้ จะ ถูก ก็ จึง แล้ว ของ กับ จน ๆ ฯ
-        ແລະ ຫຼື ຫລື ແຕ່ ທີ່ ຊຶ່ງ ເຊິ່ງ ໂດຍ ເພາະ ເພື່ອ ວ່າ ຄື ເຊັ່ນ ໄດ້ແກ່ ເປັນ ໄດ້ ຈະ ກໍ ຈຶ່ງ ແລ້ວ ຂອງ ກັບ ໆ ຯ
-    """)
-)
-# ... these never precede one, ...
-AWAITS = tuple(
-    _words("""
-        และ หรือ แต่ ที่ ซึ่ง โดย เพราะ เพื่อ ว่า คือ เช่น ได้แก่ เป็น ของ กับ ชื่อ ๆ ฯ
-        ແລະ ຫຼື ຫລື ແຕ່ ທີ່ ຊຶ່ງ ເຊິ່ງ ໂດຍ ເພາະ ເພື່ອ ວ່າ ຄື ເຊັ່ນ ໄດ້ແກ່ ເປັນ ຂອງ ກັບ ຊື່ ໆ ຯ
-    """)
-)
-# ... before these a sentence ends if there is enough text before and after, and these end one.
-BEGINS = tuple(
-    _words("""
-        เขา เธอ พวกเขา มัน เรา ผม ฉัน ดิฉัน ท่าน พระองค์ นอกจากนี้ นอกจากนั้น อย่างไรก็ตาม อย่างไรก็ดี ดังนั้น
-        ต่อมา หลังจากนั้น จากนั้น ปัจจุบัน ในปัจจุบัน ทั้งนี้
-        ເຂົາ ພວກເຂົາ ມັນ ພວກເຮົາ ນອກຈາກນີ້ ນອກຈາກນັ້ນ ດັ່ງນັ້ນ ຕໍ່ມາ ຫຼັງຈາກນັ້ນ ປັດຈຸບັນ
-    """)
-)
-POLITE = ("ครับ", "ค่ะ", "นะคะ")
-# A clause that begins with one of these precedes its main clause.
-SUBORDINATES = tuple(
-    _words("""
-        เมื่อ หาก ถ้า แม้ เนื่องจาก หลังจาก ก่อน ขณะ เพราะ เพื่อ จาก สำหรับ ตาม ນັບ ເມື່ອ ຖ້າ ຫາກ ເນື່ອງຈາກ ຫຼັງຈາກ ກ່ອນ
-        ເພາະ ເພື່ອ ຈາກ ຕາມ
-    """)
-)
 _LOOK_BEHIND = 48
 # These end a sentence even without white space after them; others need it.
 _HARD_STOPS = "。！？｡．।॥۔։።፧။។៕᠃"
@@ -169,7 +70,6 @@ _LEADING = "\"'“”‘’«»„‚([{¿¡*_~`–—-#「『（【《"
 _WORD = re.compile(r"[^\W\d_]{1,24}(?:['’][^\W\d_]{1,8})?")
 _ALNUM = re.compile(r"[^\W_]")
 _CAPITAL_NEXT = re.compile(r"\s+[A-Z]")
-_SPECIAL = NEVER_FINAL | TITLES | RARELY_FINAL | BEFORE_LABEL | COMPANIES | CLOCK
 _GOES_ON = frozenset(",;:)]}&=/%+.!?…、，；：）」』】》")
 _LETTER_STOPS = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 _SPACED_LETTER = re.compile(r"[^\W\d_]\.")
@@ -265,7 +165,7 @@ def _is_plain_end(text: str, match: re.Match[str]) -> bool:
     key = before.lower()
     return (
         len(key) > 1
-        and key not in _SPECIAL
+        and key not in ABBREVIATIONS
         and not key.endswith("str")
         and not (len(before) <= _LONGEST_ROMAN and _ENUMERATOR.fullmatch(before))
     )
@@ -273,7 +173,19 @@ def _is_plain_end(text: str, match: re.Match[str]) -> bool:
 
 @dataclass(slots=True)
 class _TerminatorContext:
-    """A terminator followed by white space, and its context."""
+    """A terminator followed by white space, and its context.
+
+    Attributes:
+        mark: The terminator.
+        closers: The quotes and brackets that close after it.
+        start: Its position.
+        before: The word before it.
+        earlier: The word before that.
+        next: The position of what follows.
+        first: The first character that follows, without opening quotes and brackets.
+        after: The word that follows.
+        opens: Whether that word often opens a sentence.
+    """
 
     mark: str
     closers: str
@@ -461,13 +373,12 @@ def _are_separate(before: str, after: str) -> bool:
     """Whether two words with only a terminator between them belong to different sentences."""
     if not _NO_WORD.isdisjoint(before) or not (after[1:].islower() or len(after) == 1):
         return False
-    ending = before[-2:]
     if after.lower() in OPENERS:
-        return (
-            ending[-1:].isdigit() or ending[-1:] == ")" or (len(ending) == 2 and ending.islower())
-        )
-    known = before.lower()
-    if known in TITLES or known in NEVER_FINAL or known in RARELY_FINAL or known in BEFORE_NUMBER:
+        ending = before[-2:]
+        is_word = len(ending) == 2 and ending.islower()
+        return is_word or ending[-1:].isdigit() or ending[-1:] == ")"
+    key = before.lower()
+    if key in TITLES or key in NEVER_FINAL or key in RARELY_FINAL or key in BEFORE_NUMBER:
         return False
     return len(before) > 2 and before.isalpha() and before.islower() and len(after) > 1
 
@@ -483,9 +394,9 @@ def _ends_at_space(text: str, start: int, end: int, sentence: int) -> bool:
     before = so_far.rsplit(None, 1)[-1] if so_far else ""
     following = _after(_SPACE, text, end)
     after = text[following : following + _LOOK_AHEAD].split(None, 1)[0]
-    if before.endswith(POLITE):
+    if before.endswith(POLITE_ENDS):
         return True
-    if before.endswith(AWAITS) or after.startswith(GOES_ON):
+    if before.endswith(AWAITS) or after.startswith(CONTINUES):
         return False
     if before.startswith(SUBORDINATES) or so_far.startswith(SUBORDINATES):
         return False

@@ -15,7 +15,7 @@ from html import unescape
 from itertools import dropwhile
 
 from resay.core.passage import Passage
-from resay.core.segmentation.sentences import ORDINAL_MONTHS
+from resay.core.segmentation.sentence_words import ORDINAL_MONTHS
 from resay.lang.detection import detect, detect_from_words
 from resay.scorers.reverse_validation.words import Word, join, split_words
 
