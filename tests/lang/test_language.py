@@ -27,7 +27,7 @@ def test_a_language_is_loaded_once_and_does_not_change() -> None:
 
 def test_a_language_without_a_file_is_named() -> None:
     with pytest.raises(
-        ConfigurationError, match="there is no language 'xx'; use one of 'ar', 'ca'"
+        ConfigurationError, match="there is no language 'xx'; use one of 'ar', 'bn'"
     ):
         load("xx")
 
