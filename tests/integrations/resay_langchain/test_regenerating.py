@@ -313,7 +313,7 @@ async def test_what_goes_through_litellm_has_the_whole_conversation_too(make_mod
 @pytest.mark.parametrize("way", ["stream", "astream"])
 async def test_a_stream_gives_the_repaired_answer(make_model, mode, stream, way):
     inside = make_model(stream_usage=True, logprobs=True)
-    model = GuardedChatModel(inside, policy(mode, stream=stream), retriever=Shelf())
+    model = GuardedChatModel(inside, policy(mode, stream_mode=stream), retriever=Shelf())
     if way == "stream":
         chunks = list(model.stream(MADE_UP))
     else:

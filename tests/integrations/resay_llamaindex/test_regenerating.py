@@ -251,7 +251,7 @@ async def test_judges_take_a_temperature_of_their_own(call, make_llm, provider):
 @pytest.mark.parametrize("stream", ["hold", "buffer"])
 @pytest.mark.parametrize("method", ["stream_chat", "stream_complete"])
 async def test_a_stream_gives_the_repaired_answer(call, llm, mode, stream, method):
-    guarded = GuardedLLM(llm, policy(mode, stream=stream), retriever=Shelf())
+    guarded = GuardedLLM(llm, policy(mode, stream_mode=stream), retriever=Shelf())
     asked = ask(MADE_UP) if method == "stream_chat" else MADE_UP
     pieces = await call(guarded, method, asked)
     texts = [p.message.content if method == "stream_chat" else p.text for p in pieces]
@@ -275,7 +275,7 @@ async def test_no_event_but_those_with_tags_has_the_draft(
 
     # The verdict has the draft on purpose.
     monkeypatch.setattr("resay_llamaindex._outcome.verdict_data", wordless)
-    guarded = GuardedLLM(llm, policy(mode, stream=stream), retriever=Shelf())
+    guarded = GuardedLLM(llm, policy(mode, stream_mode=stream), retriever=Shelf())
     await call(guarded, method, ask(MADE_UP))
     told = [repr(e) for e in seen if not e.tags]
     (draft,) = set(drafts(seen))
@@ -437,7 +437,7 @@ async def test_an_engines_own_retriever_is_searched_if_no_other_is_named(call, l
 @pytest.mark.parametrize("mode", ["repair", "rewrite"])
 async def test_an_engine_streams_the_repaired_answer(call, llm, mode, stream):
     inside = RetrieverQueryEngine.from_args(Turning(), llm=llm, streaming=True)
-    engine = GuardedQueryEngine(inside, policy(mode, stream=stream))
+    engine = GuardedQueryEngine(inside, policy(mode, stream_mode=stream))
     response = await call(engine, "query", MADE_UP)
     assert repaired(await read(response))
     assert response.metadata[VERDICT_KEY]["action"] == "regenerate"
