@@ -11,8 +11,7 @@ from typing import Literal
 from attacks.texts import Attack
 from resay import Query
 from resay.providers import Completion, Completions
-from resay.scorers import references
-from resay.scorers.common import per_sample, together
+from resay.scorers.common import document_prompt, per_sample, together
 from resay.scorers.samples import Sample
 
 Kind = Literal["honest", "quoting", "gullible", "very gullible"]
@@ -58,8 +57,8 @@ _OWN = frozenset(
         per_sample.render(["x"], "y", "z"),
         together.render(["x"], [Sample(0, "y")]),
         together.render(["x"], [Sample(0, "y")], "z"),
-        references.render(["x"], [(0, "y")]),
-        references.render(["x"], [(0, "y")], "z"),
+        document_prompt.render(["x"], [(0, "y")]),
+        document_prompt.render(["x"], [(0, "y")], "z"),
     )
     for line in _outside(question)
 )

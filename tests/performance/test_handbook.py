@@ -18,7 +18,7 @@ from resay import Answer, Document, Query, Verdict
 from resay.core.passage import Passage
 from resay.core.verdict import SentenceVerdict
 from resay.engine.regeneration.prompts import repair_prompt, rewrite_query
-from resay.scorers import references
+from resay.scorers.common import document_prompt
 
 TINY = ["--questions", "12", "--retriever", "folder", "--k", "3"]
 WORLD = Handbook()
@@ -181,7 +181,7 @@ def asked(prompt: str) -> str:
 
 def judged(claim: str, *documents: str, conversation: str = "") -> dict[str, Any]:
     shown = list(enumerate(documents))
-    return json.loads(asked(references.render([claim], shown, conversation)))[0]
+    return json.loads(asked(document_prompt.render([claim], shown, conversation)))[0]
 
 
 def test_the_judge_goes_by_the_product() -> None:

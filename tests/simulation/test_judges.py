@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.core.passage import Passage
-from resay.scorers import direct_question, fibe, prompt, zero_shot
+from resay.scorers import direct_question, fibe, prompt, task_prompt, zero_shot
 from resay.scorers.common import per_sample
 from resay.scorers.common.answers import parse_named_scores
 from resay.scorers.fibe import build_exam, parse_exam_answers, parse_listings
@@ -72,26 +72,26 @@ def test_numbers_names_and_most_words_must_agree(sentence: str, said: str) -> No
     ("context", "hypothesis", "said"),
     [
         (
-            prompt.Context("What is a fathom? The term fathom means six feet", "fathom"),
+            task_prompt.TaskContext("What is a fathom? The term fathom means six feet", "fathom"),
             1,
             "Yes",
         ),
         (
-            prompt.Context("What is a fathom? The term fathom means six feet", "fathom"),
+            task_prompt.TaskContext("What is a fathom? The term fathom means six feet", "fathom"),
             0,
             "No",
         ),
-        (prompt.Context("Six feet make a fathom."), 1, "Yes"),
-        (prompt.Context("Sechs Fuß. Six feet."), 1, "Yes"),
+        (task_prompt.TaskContext("Six feet make a fathom."), 1, "Yes"),
+        (task_prompt.TaskContext("Sechs Fuß. Six feet."), 1, "Yes"),
     ],
     ids=["definition", "wrong definition", "paraphrase", "translation"],
 )
 def test_task_prompts_are_judged_by_their_context(
-    context: prompt.Context, hypothesis: int, said: str
+    context: task_prompt.TaskContext, hypothesis: int, said: str
 ) -> None:
     response = ("A small grey bird.", "six feet")[hypothesis]
 
-    assert answer(prompt.render_task(context, response)) == said
+    assert answer(task_prompt.render(context, response)) == said
 
 
 def test_a_list_is_answered_line_by_line() -> None:
