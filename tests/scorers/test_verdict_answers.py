@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.scorers.common.answers import json_values, read_items
+from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices
+from resay.scorers.common.judge_json import json_values
 from resay.scorers.common.judge_words import SUPPORT, TRUTH, VERDICTS, JudgeVerdict
 
 S: JudgeVerdict = "supported"

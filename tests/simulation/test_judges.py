@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from resay.core.passage import Passage
 from resay.scorers import direct_question, fibe, prompt, task_prompt, zero_shot
 from resay.scorers.common import per_sample
-from resay.scorers.common.answers import parse_named_scores
+from resay.scorers.common.named_scores import parse_named_scores
 from resay.scorers.fibe import build_exam, parse_exam_answers, parse_listings
 from resay.scorers.reverse_validation import render_construct, render_search
 from simulation import Subject, World

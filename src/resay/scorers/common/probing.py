@@ -32,15 +32,11 @@ from resay._internal.event_loops import compute
 from resay.core.quotes import find_quote
 from resay.lang.language import load
 from resay.lang.prompts import Prompts
-from resay.scorers.common.answers import (
-    as_number,
-    json_values,
-    number_of,
-    parse_numbered,
-    read_items,
-)
+from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.fences import Fences
+from resay.scorers.common.item_numbers import as_number, number_of
+from resay.scorers.common.judge_json import json_values
 from resay.scorers.common.judge_words import CLEAR_YES_OR_NO, YES_OR_NO
 from resay.scorers.common.judging import (
     TOKENS_OF_VERDICT,
@@ -49,6 +45,7 @@ from resay.scorers.common.judging import (
     ask_together,
     strip_decoration,
 )
+from resay.scorers.common.numbered_lines import parse_numbered
 from resay.scorers.common.short_answers import (
     agrees,
     gives_away,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
-from resay.scorers.common.answers import as_number, number_of
+from resay.scorers.common.item_numbers import as_number, number_of
 
 Numbers: TypeAlias = tuple[int, ...]
 NONE: Final[Numbers] = ()

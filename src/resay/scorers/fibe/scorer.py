@@ -38,7 +38,6 @@ from pydantic import Field
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, tally
 from resay.scorers.base import Need, ScorerTraits
-from resay.scorers.common.answers import parse_named_scores
 from resay.scorers.common.judging import (
     JudgedConfig,
     ParsedAnswer,
@@ -46,6 +45,7 @@ from resay.scorers.common.judging import (
     ask_together,
     judge_for,
 )
+from resay.scorers.common.named_scores import parse_named_scores
 from resay.scorers.evidence import Evidence
 from resay.scorers.fibe.exam import Exam, Listing, build_exam
 from resay.scorers.fibe.judge_answers import parse_exam_answers, parse_listings
