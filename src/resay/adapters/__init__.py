@@ -21,19 +21,25 @@ from resay._internal.telemetry import (
 from resay.core.logprobs import field_of, read_logprobs, tokens_of
 from resay.core.query import CONNECTION_PARAMS, Message
 from resay.core.usage import last_reported
-from resay.core.verdict import OnVerdict
-from resay.engine.actions import act
-from resay.policy import Block, Regenerate, Sampling
+from resay.core.verdict import Decision, OnVerdict
+from resay.engine.actions import Action, act, withheld_stops
+from resay.engine.regeneration.prompts import format_for_judge, without_instructions
+from resay.guard import Input
+from resay.policy import Block, Regenerate, Sampling, Threshold
 from resay.providers.caching import source_of
 from resay.retrieval.base import id_of
 
 __all__ = [
     "CONNECTION_PARAMS",
+    "Action",
     "Block",
+    "Decision",
+    "Input",
     "Message",
     "OnVerdict",
     "Regenerate",
     "Sampling",
+    "Threshold",
     "TraceContext",
     "act",
     "arelay_stream",
@@ -41,6 +47,7 @@ __all__ = [
     "compute",
     "current_trace_context",
     "field_of",
+    "format_for_judge",
     "id_of",
     "import_named",
     "inside_guard",
@@ -57,4 +64,6 @@ __all__ = [
     "trace_context_from",
     "trace_context_of",
     "use_trace_context",
+    "withheld_stops",
+    "without_instructions",
 ]

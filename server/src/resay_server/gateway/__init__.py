@@ -5,7 +5,7 @@ It needs the extra `server`.
 
 from __future__ import annotations
 
-from resay._internal.importing import require_optional
+from resay.adapters import require_optional
 
 for _module in ("aiohttp", "prometheus_client", "starlette", "uvicorn"):
     _package = _module.replace("_", "-")

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route, Router
 
-from resay.providers.shared_limits import SharedState
+from resay.adapters.limits import SharedState
 from resay.reporting.dashboard import routes as dashboard
 from resay.reporting.journal import open_journal
 from resay_server.gateway.admission import Admission

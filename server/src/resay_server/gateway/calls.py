@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from resay.providers.apis import MESSAGES, Api
+from resay.adapters.apis import MESSAGES, Api
 from resay_server.gateway.errors import Dialect, RefusedError
 from resay_server.gateway.paths import GUARDED, PREFIX, Address, address_of, plain_path
 

@@ -15,16 +15,12 @@ from pydantic import (
     model_validator,
 )
 
-from resay._internal.event_loops import compute
-from resay._internal.strict import Strict
+from resay import Document, Guard, HallucinationBlocked, TokenLogprob, Verdict
+from resay.adapters import Input, compute, format_for_judge, tokens_of, without_instructions
+from resay.adapters.apis import CHAT_COMPLETIONS, Body, Request
+from resay.adapters.settings import Strict
 from resay.adapters.verdicts import averdict_data, failed_check
-from resay.core.documents import Document
-from resay.core.logprobs import TokenLogprob, tokens_of
-from resay.core.verdict import HallucinationBlocked, Verdict
-from resay.engine.regeneration.prompts import format_for_judge, without_instructions
 from resay.errors import ConfigurationError
-from resay.guard import Guard, Input
-from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
 from resay_server.gateway.endpoints import EndpointState, Reply, read_as, sources_of
 from resay_server.gateway.errors import RefusedError
 from resay_server.gateway.guarded_request import RequestContext, withheld_answer

@@ -18,14 +18,17 @@ from pydantic import (
     model_validator,
 )
 
-from resay._internal.strict import Strict
+from resay.adapters.limits import SharedStateConfig
+from resay.adapters.settings import (
+    Document,
+    Strict,
+    copy_mapping,
+    problems_of,
+    read_text,
+    read_yaml,
+)
 from resay.adapters.verdicts import VerdictDetail
 from resay.errors import PolicyError
-from resay.policy.document import Document
-from resay.policy.mapping import copy_mapping
-from resay.policy.problems import problems_of
-from resay.policy.yaml_reader import read_text, read_yaml
-from resay.providers.shared_limits import SharedStateConfig
 from resay.reporting.journal.entry import SQLITE, JournalConfig
 from resay_server.gateway.errors import RefusedError
 from resay_server.gateway.paths import Pattern

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-from resay.providers.apis import Body
+from resay.adapters.apis import Body
 
 REMEMBERED_S = 900.0
 _MAX_COUNT = 4096

@@ -8,13 +8,13 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from resay._internal.strict import message_of
+from resay import Answer, Sources
+from resay.adapters.apis import CHAT_COMPLETIONS, Body, Request
+from resay.adapters.limits import SharedState
+from resay.adapters.settings import message_of
 from resay.adapters.threads import cancel_once
 from resay.adapters.upstream import JudgeProvider, SampleProvider, Upstream, litellm_provider
-from resay.engine.actions import Answer
-from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
-from resay.providers.base import Provider, Sources
-from resay.providers.shared_limits import SharedState
+from resay.plugins import Provider
 from resay.reporting.journal import Journal
 from resay_server.gateway.config import GatewayConfig
 from resay_server.gateway.conversations import Conversations

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from resay.providers.apis import RESPONSES, Api, Event
+from resay.adapters.apis import RESPONSES, Api, Event
 
 Dialect = Literal["openai", "anthropic"]
 

@@ -8,9 +8,9 @@ from typing import Literal, cast
 
 from pydantic import BaseModel, Field
 
-from resay._internal.strict import Strict
+from resay.adapters.apis import Body
+from resay.adapters.settings import Strict
 from resay.errors import ConfigurationError
-from resay.providers.apis import Body
 from resay.reporting.journal import Entry, Feedback, Journal, JournalError, Rating, TooManyError
 from resay.reporting.journal.feedback import MAX_CLAIM
 from resay_server.gateway.calls import Call

@@ -11,19 +11,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
-from resay._internal.event_loops import compute
-from resay.adapters.http import is_event_stream
-from resay.adapters.outcomes import outcome_of
-from resay.adapters.own_field import without_own_field
-from resay.adapters.relay import Events, Relay
-from resay.adapters.threads import cancel_once
-from resay.adapters.upstream import StreamedError, Upstream, is_about_parameters, litellm_provider
-from resay.adapters.verdicts import VerdictDetail, verdict_cost, withheld_data
-from resay.core.verdict import HallucinationBlocked
-from resay.engine.actions import Answer, withheld_stops
-from resay.errors import ConfigurationError, DeadlineExceededError, ProviderError, UncheckableError
-from resay.guard import Guard
-from resay.providers.apis import (
+from resay import Answer, Guard, HallucinationBlocked
+from resay.adapters import compute, withheld_stops
+from resay.adapters.apis import (
     CHAT_COMPLETIONS,
     COMPLETIONS,
     RESPONSES,
@@ -31,10 +21,18 @@ from resay.providers.apis import (
     Body,
     Event,
     Request,
+    is_yes,
     json_bytes,
     refusal_without_answer,
 )
-from resay.providers.apis.values import is_yes
+from resay.adapters.http import is_event_stream
+from resay.adapters.outcomes import outcome_of
+from resay.adapters.own_field import without_own_field
+from resay.adapters.relay import Events, Relay
+from resay.adapters.threads import cancel_once
+from resay.adapters.upstream import StreamedError, Upstream, is_about_parameters, litellm_provider
+from resay.adapters.verdicts import VerdictDetail, verdict_cost, withheld_data
+from resay.errors import ConfigurationError, DeadlineExceededError, ProviderError, UncheckableError
 from resay_server.gateway.calls import Call, Headers
 from resay_server.gateway.conversations import Conversations
 from resay_server.gateway.errors import RefusedError

@@ -16,12 +16,12 @@ from urllib.parse import unquote
 
 from starlette.types import Receive, Scope, Send
 
-from resay._internal.event_loops import compute
-from resay._internal.telemetry import request_id, trace_context_from, use_trace_context
+from resay import request_id
+from resay.adapters import compute, trace_context_from, use_trace_context
+from resay.adapters.apis import CHAT_COMPLETIONS, RESPONSES, Body, Event, json_bytes
 from resay.adapters.http import is_event_stream
+from resay.adapters.limits import SharedState
 from resay.adapters.verdicts import VerdictDetail
-from resay.providers.apis import CHAT_COMPLETIONS, RESPONSES, Body, Event, json_bytes
-from resay.providers.shared_limits import SharedState
 from resay_server.gateway.admission import Admission, HostRules, OverloadError
 from resay_server.gateway.calls import (
     CHECK,

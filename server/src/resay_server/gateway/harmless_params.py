@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from resay import Policy, Query
 from resay.adapters.upstream import OPENAI_PARAMS
-from resay.core.query import Query
 from resay.errors import ProviderRefusedError
-from resay.policy import Policy
-from resay.providers.base import Completions, Layer, Provider
+from resay.plugins import Completions, Layer, Provider
 from resay_server.gateway.addresses import contains_address
 
 # Parameters that control the answer, and never the address or the payer.

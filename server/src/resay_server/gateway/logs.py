@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence, Set
 from datetime import datetime, timezone
 from typing import Literal, cast
 
-from resay._internal.telemetry import request_id as current_request_id
+from resay import request_id as current_request_id
 from resay.errors import ConfigurationError
 from resay_server.gateway.observation import Observation
 

@@ -19,9 +19,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from resay._internal._version import __version__
-from resay.core.usage import Usage
-from resay.engine.actions import Answer
+from resay import Answer, Usage, __version__
 from resay_server.gateway.logs import one_line
 from resay_server.gateway.observation import Observation
 

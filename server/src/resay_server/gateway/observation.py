@@ -6,10 +6,8 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from resay.core.usage import Usage
-from resay.core.verdict import Verdict
-from resay.engine.actions import Answer
-from resay.providers.apis import Body
+from resay import Answer, Usage, Verdict
+from resay.adapters.apis import Body
 
 logger = logging.getLogger("resay.gateway")
 

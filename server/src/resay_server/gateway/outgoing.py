@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from resay.providers.apis import Api, Event, encoded
-from resay.providers.apis.values import number
+from resay.adapters.apis import Api, Event, encoded, number
 from resay_server.gateway.calls import Call, Headers
 from resay_server.gateway.errors import RefusedError, error_body, error_event
 from resay_server.gateway.incoming import ClientDisconnectedError

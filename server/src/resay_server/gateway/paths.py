@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES
+from resay.adapters.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES
 from resay_server.gateway.errors import RefusedError
 
 PREFIX = "/v1"

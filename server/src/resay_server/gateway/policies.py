@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from resay import Guard
 from resay.adapters.policies import check_client_policy, guard_of
 from resay.errors import ResayError
-from resay.guard import Guard
 from resay_server.gateway.config import DEFAULT_POLICY, GatewayConfig
 from resay_server.gateway.errors import RefusedError
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from resay._internal.event_loops import compute
+from resay.adapters import compute
 from resay.adapters.verdicts import verdict_cost
 from resay.reporting.journal import Entry, Journal
 from resay.reporting.journal.entry import Api

@@ -6,7 +6,7 @@ import json
 import math
 from typing import cast
 
-from resay.providers.apis import Body
+from resay.adapters.apis import Body
 from resay_server.gateway.calls import Call
 from resay_server.gateway.errors import RefusedError
 

@@ -8,8 +8,7 @@ from contextlib import suppress
 from typing import Any, cast
 from urllib.parse import parse_qsl, unquote
 
-from resay.providers.apis import Body, json_bytes
-from resay.providers.apis.values import mappings, text
+from resay.adapters.apis import Body, json_bytes, mappings, text
 from resay_server.gateway.calls import Call
 from resay_server.gateway.config import named_model, unknown_model
 from resay_server.gateway.errors import Dialect, RefusedError

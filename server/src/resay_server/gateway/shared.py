@@ -15,15 +15,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from resay.core.verdict import Usage
-from resay.providers.apis import Body
-from resay.providers.limits import using_ledger
-from resay.providers.shared_limits import (
-    SharedLimits,
-    SharedState,
-    SharedTotals,
-    open_state,
-)
+from resay import Usage
+from resay.adapters.apis import Body
+from resay.adapters.limits import SharedLimits, SharedState, SharedTotals, open_state, using_ledger
 from resay_server.gateway.config import GatewayConfig, Quota
 from resay_server.gateway.conversations import LONGEST_BYTES, REMEMBERED_S, Conversations
 from resay_server.gateway.errors import RefusedError

@@ -12,8 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, cast
 
-from resay.providers.apis import CHAT_COMPLETIONS, RESPONSES, Api, Body, Event, Outcome
-from resay.providers.apis.values import mapping, mappings, text
+from resay.adapters.apis import (
+    CHAT_COMPLETIONS,
+    RESPONSES,
+    Api,
+    Body,
+    Event,
+    Outcome,
+    mapping,
+    mappings,
+    text,
+)
 from resay_server.gateway.conversations import Conversations
 from resay_server.gateway.errors import RefusedError
 

@@ -20,7 +20,7 @@ import httpx
 from aiohttp.http_exceptions import ContentEncodingError
 from yarl import URL
 
-from resay.providers.apis import Body, Event, EventReader, json_bytes
+from resay.adapters.apis import Body, Event, EventReader, json_bytes
 from resay_server.gateway.calls import Call, Headers
 from resay_server.gateway.config import GatewayConfig, UpstreamConfig
 from resay_server.gateway.errors import RefusedError

@@ -6,8 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, cast
 
-from resay.providers.apis import Body
-from resay.providers.apis.values import mapping, mappings, number, text
+from resay.adapters.apis import Body, mapping, mappings, number, text
 
 _HIDDEN = "_hidden_params"
 _DETAILS = ("audio_tokens", "cached_tokens", "reasoning_tokens")

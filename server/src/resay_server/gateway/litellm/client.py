@@ -9,13 +9,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from resay._internal.importing import load_optional
-from resay._internal.nesting import marked
+from resay import Query
+from resay.adapters import load_optional, marked
+from resay.adapters.apis import Body, mapping, number
 from resay.adapters.upstream import litellm_provider
-from resay.core.query import Query
 from resay.errors import ConfigurationError
-from resay.providers.apis import Body
-from resay.providers.apis.values import mapping, number
 from resay_server.gateway.config import ModelConfig
 
 # A cached answer is not a sample, and retries are up to the guard and the client. These are passed

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from resay.providers.apis import Body
+from resay.adapters.apis import Body
 from resay_server.gateway.errors import RefusedError
 
 _SECONDS = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")

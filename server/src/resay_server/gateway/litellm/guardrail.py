@@ -14,17 +14,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from resay._internal.strict import Strict
+from resay import Answer, Guard, HallucinationBlocked, Sources, Usage, Verdict
+from resay.adapters.apis import CHAT_COMPLETIONS, Body, Request
 from resay.adapters.relay import Relay
+from resay.adapters.settings import Strict
 from resay.adapters.upstream import KnownProvider
 from resay.adapters.verdicts import averdict_data, failed_check
-from resay.core.usage import Usage
-from resay.core.verdict import HallucinationBlocked, Verdict
-from resay.engine.actions import Answer
 from resay.errors import UncheckableError
-from resay.guard import Guard
-from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
-from resay.providers.base import Completion, Sources
+from resay.plugins import Completion
 from resay_server.gateway.endpoints import EndpointState, Reply, read_as, sources_of
 from resay_server.gateway.errors import RefusedError
 from resay_server.gateway.guarded_request import RequestContext

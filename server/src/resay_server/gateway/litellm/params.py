@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from resay.adapters.apis import Body, listed, mapping, mappings, text
 from resay.adapters.upstream import OPENAI_PARAMS
-from resay.providers.apis import Body
-from resay.providers.apis.values import listed, mapping, mappings, text
 from resay_server.gateway.addresses import contains_address
 from resay_server.gateway.errors import RefusedError
 

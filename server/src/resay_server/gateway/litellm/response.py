@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 
-from resay.providers.apis import Body
+from resay.adapters.apis import Body
 from resay_server.gateway.calls import Call, Headers
 from resay_server.gateway.upstream import UpstreamError, UpstreamResponse
 

@@ -6,8 +6,7 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, cast
 
-from resay.adapters.choices import UnfinishedChoices
-from resay.providers.apis import (
+from resay.adapters.apis import (
     CHAT_COMPLETIONS,
     MESSAGES,
     RESPONSES,
@@ -15,8 +14,13 @@ from resay.providers.apis import (
     Event,
     EventReader,
     StreamEnd,
+    as_json,
+    mapping,
+    mappings,
+    number,
+    text,
 )
-from resay.providers.apis.values import as_json, mapping, mappings, number, text
+from resay.adapters.choices import UnfinishedChoices
 from resay_server.gateway.errors import RefusedError
 from resay_server.gateway.litellm.answers import (
     CALL_FIELDS,

@@ -9,8 +9,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from typing import Any
 
-from resay.providers.apis import Body, Event, encoded, json_bytes
-from resay.providers.apis.values import is_yes
+from resay.adapters.apis import Body, Event, encoded, is_yes, json_bytes
 from resay_server.gateway.calls import Call
 from resay_server.gateway.config import ModelConfig, named_model, unknown_model
 from resay_server.gateway.errors import RefusedError, error_body

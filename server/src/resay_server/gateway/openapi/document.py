@@ -8,10 +8,9 @@ from typing import Any, get_args
 
 import yaml
 
-from resay._internal._version import __version__
+from resay import Verdict, __version__
+from resay.adapters import Action, Decision
 from resay.adapters.verdicts import VERDICT_KEY
-from resay.core.verdict import Decision, Verdict
-from resay.engine.actions import Action
 from resay_server.gateway.check import CheckRequest, CheckResponse
 from resay_server.gateway.config import GatewayConfig
 from resay_server.gateway.feedback import FeedbackRequest, FeedbackResponse
