@@ -1,4 +1,4 @@
-"""Find the words that negate a sentence."""
+"""Finds the words that negate a sentence."""
 
 from __future__ import annotations
 
@@ -10,25 +10,28 @@ from typing import Final
 from resay.lang.detection import detect_from_words
 from resay.lang.language import all_words
 
-_NEGATED: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_IS_NUMBERED: Final = re.compile(r"\.?\s{0,3}[#*_]{0,3}\d|\.\s?(?:[IVXL]{2,6}|[VX])\b")
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_NUMBER_AFTER_NO: Final = re.compile(r"\.?\s{0,3}[#*_]{0,3}\d|\.\s?(?:[IVXL]{2,6}|[VX])\b")
+# How many words after a negation may make it part of a phrase such as "not quite sure".
+_PHRASE_WORDS: Final = 3
 
 
 @cache
 def _negations() -> frozenset[str]:
     verbs = all_words("negation", "contracted")
-    return all_words("negation", "words") | {f"{verb}n{mark}t" for verb in verbs for mark in "'’"}
+    contractions = {f"{verb}n{apostrophe}t" for verb in verbs for apostrophe in "'’"}
+    return all_words("negation", "words") | contractions
 
 
 @cache
-def _maybe_negations() -> frozenset[str]:
+def _parts_of_negations() -> frozenset[str]:
     # "isn't" may have been split.
     return _negations() | {"t"}
 
 
 def may_negate(words: Sequence[str]) -> bool:
     """Quick check whether one of a sentence's lower-cased words may negate it."""
-    return not _maybe_negations().isdisjoint(words)
+    return not _parts_of_negations().isdisjoint(words)
 
 
 def negations(text: str) -> tuple[tuple[int, int], ...]:
@@ -40,22 +43,24 @@ def negations(text: str) -> tuple[tuple[int, int], ...]:
         text: Any text.
     """
     negating = _negations()
-    if negating.isdisjoint(_NEGATED.findall(text.lower())):
+    if negating.isdisjoint(_WORD.findall(text.lower())):
         return ()
-    words = [(m.group().lower(), m.start(), m.end()) for m in _NEGATED.finditer(text)]
-    found: list[tuple[int, int]] = []
-    portuguese: bool | None = None
-    for i, (word, start, end) in enumerate(words):
+    matches = list(_WORD.finditer(text))
+    words = [match[0].lower() for match in matches]
+    spans: list[tuple[int, int]] = []
+    is_portuguese: bool | None = None
+    for index, word in enumerate(words):
         if word not in negating:
             continue
-        following = {w for w, _, _ in words[i + 1 : i + 4]}
-        if not following.isdisjoint(all_words("negation", "not_before")):
+        following = words[index + 1 : index + 1 + _PHRASE_WORDS]
+        if not all_words("negation", "not_before").isdisjoint(following):
             continue
+        match = matches[index]
         if word == "no":
             # In Portuguese it means "in the", and before a digit it is short for "number".
-            if portuguese is None:
-                portuguese = detect_from_words([w for w, _, _ in words]) == "pt"
-            if portuguese or _IS_NUMBERED.match(text, end):
+            if is_portuguese is None:
+                is_portuguese = detect_from_words(words) == "pt"
+            if is_portuguese or _NUMBER_AFTER_NO.match(text, match.end()):
                 continue
-        found.append((start, end))
-    return tuple(found)
+        spans.append(match.span())
+    return tuple(spans)

@@ -48,6 +48,38 @@ class Quantity:
     day: int | None = None
     swapped: bool = False
 
+    @classmethod
+    def of_value(
+        cls,
+        start: int,
+        end: int,
+        value: float,
+        *,
+        unit: str = "",
+        step: float = 1.0,
+        digits: int = 1,
+    ) -> Quantity:
+        """Return a number that is written in its base unit.
+
+        Args:
+            start: Code-point offset of its first character.
+            end: Code-point offset after its last character.
+            value: Its value.
+            unit: Its unit.
+            step: The place value of its last significant digit.
+            digits: The number of significant digits.
+        """
+        return cls(
+            start=start,
+            end=end,
+            unit=unit,
+            low=value,
+            high=value,
+            plain=value,
+            step=step,
+            digits=digits,
+        )
+
     def comparable(self, other: Quantity) -> bool:
         """Return whether both measure the same kind of thing and can therefore disagree."""
         if "date" in (self.kind, other.kind):
@@ -56,7 +88,7 @@ class Quantity:
             return False
         if other.year is not None and self.year is None and self.unit:
             return False
-        return self.unit == other.unit or self._unnamed(other)
+        return self.unit == other.unit or self._may_share_unit(other)
 
     @property
     def year_or_date(self) -> bool:
@@ -75,10 +107,7 @@ class Quantity:
         if self.unit != other.unit:
             return self._agrees_in_another_unit(other)
         if self.low != self.high or other.low != other.high:
-            if self.low != self.high and other.low != other.high:
-                return _near(self.low, other.low) and _near(self.high, other.high)
-            point, wide = (self, other) if self.low == self.high else (other, self)
-            return wide.low <= point.low <= wide.high
+            return self._agrees_with_range(other)
         if _near(self.low, other.low):
             return True
         if self.year is not None and other.year is not None:
@@ -86,10 +115,17 @@ class Quantity:
         coarse, fine = (self, other) if self.step >= other.step else (other, self)
         return abs(self.low - other.low) <= _slack(coarse, fine) * (1 + 1e-9)
 
+    def _agrees_with_range(self, other: Quantity) -> bool:
+        """Whether two ranges are equal, or one of both contains the other, a number."""
+        if self.low != self.high and other.low != other.high:
+            return _near(self.low, other.low) and _near(self.high, other.high)
+        number, limits = (self, other) if self.low == self.high else (other, self)
+        return limits.low <= number.low <= limits.high
+
     def _agrees_in_another_unit(self, other: Quantity) -> bool:
         if {self.unit, other.unit} == {"century", "decade"}:
             return self._century() == other._century()
-        if not self._unnamed(other):
+        if not self._may_share_unit(other):
             return False
         units = {self.unit, other.unit}
         if units <= MONEY or ("share" in units and _near(self.low, other.low)):
@@ -107,20 +143,23 @@ class Quantity:
             return 0.0
         if self.kind != "date":
             return 1.0
-        mine = sum(part is not None for part in (self.year, self.month, self.day))
-        pairs = ((self.year, other.year), (self.month, other.month), (self.day, other.day))
-        return sum(a is not None and b is not None for a, b in pairs) / mine
+        parts = confirmed = 0
+        for part in ("year", "month", "day"):
+            if getattr(self, part) is not None:
+                parts += 1
+                confirmed += getattr(other, part) is not None
+        return confirmed / parts
 
-    def _unnamed(self, other: Quantity) -> bool:
+    def _may_share_unit(self, other: Quantity) -> bool:
         """Whether one of both leaves its unit open."""
         units = {self.unit, other.unit}
         if self._is_part or other._is_part or self._is_pound_and_pound(other):
             return True
         # "400 mg" may omit "per day", but a distance is not a speed.
-        if units <= MONEY and not units.isdisjoint(_OF_SEVERAL):
+        if units <= MONEY and not units.isdisjoint(_OF_ANY_COUNTRY):
             return "cent" in units or units <= _DOLLARS
-        a_rate = any(f"{unit}/s" in units for unit in units - {"m"})
-        return "" in units or units == {"deg", "K"} or a_rate
+        is_rate = any(f"{unit}/s" in units for unit in units - {"m"})
+        return "" in units or units == {"deg", "K"} or is_rate
 
     @property
     def _is_part(self) -> bool:
@@ -145,9 +184,18 @@ class Quantity:
         )
 
     def _fits(self, month: int | None, day: int | None, *parts: int | None) -> bool:
-        pairs = list(zip((month, day, self.year), parts, strict=True))
-        known = [(a, b) for a, b in pairs if a is not None and b is not None]
-        return bool(known) and all(a == b for a, b in known)
+        """Whether the parts that both dates have are equal, and there are any."""
+        has_common_part = False
+        for own, others in zip((month, day, self.year), parts, strict=True):
+            if own is not None and others is not None:
+                if own != others:
+                    return False
+                has_common_part = True
+        return has_common_part
+
+    def with_value(self, value: float, *, step: float, end: int) -> Quantity:
+        """Return a bare number with another value, whose text ends at `end`."""
+        return replace(self, low=value, high=value, plain=value, step=step, end=end)
 
     def multiplied(self, factor: float, end: int) -> Quantity:
         """Return it multiplied by a word that ends at `end`, such as "2" by "million"."""
@@ -181,7 +229,7 @@ class Quantity:
 _POUND = 0.45359237
 _DOLLARS = frozenset(("$", "USD", "CAD", "AUD", "NZD", "HKD", "SGD"))
 # Dollars and cents of whichever country.
-_OF_SEVERAL = frozenset(("$", "cent"))
+_OF_ANY_COUNTRY = frozenset(("$", "cent"))
 MONEY = _DOLLARS | {"EUR", "cent"}
 """Currencies that may be called by the same word or sign."""
 _MEANING = attrgetter(

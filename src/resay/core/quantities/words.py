@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+from resay.core.quantities.tokens import CJK
 from resay.lang.language import all_words, languages
 from resay.lang.tables import word_set
 
@@ -126,9 +124,13 @@ JOINS: Final = _words("join")
 ORDINAL_ENDINGS: Final = _words("ordinal_endings")
 
 MONTHS: Final = _all_numbered("months", 1)
+# "19 of March of 1932".
+BEFORE_MONTHS: Final = _words("before_months")
+BEFORE_YEARS: Final = _words("before_years")
 DECADES: Final = _all_numbered("decades", 192, 10)
-# "In his eighties" is an age.
-POSSESSIVES: Final = word_set("his her their my your our its mid early late")
+# "In his eighties" and "in his late eighties" are ages.
+POSSESSIVES: Final = _words("possessives")
+PARTS_OF_AGES: Final = _words("parts_of_ages")
 CENTURIES: Final = _words("century")
 NUMBERED_BY_ROMAN: Final = _words("with_roman_numbers")
 
@@ -231,11 +233,12 @@ _UNITS: Final[Sequence[tuple[str, float, str, str]]] = (
 
 
 def _units() -> dict[str, tuple[str, float]]:
-    words_by_name = [language.units for language in languages()]
     units: dict[str, tuple[str, float]] = {}
     for unit, scale, name, symbols in _UNITS:
-        for words in (symbols, *(its.get(name, "") for its in words_by_name)):
-            units.update(dict.fromkeys(words.split(), (unit, scale)))
+        words = symbols.split()
+        for language in languages():
+            words += language.units.get(name, "").split()
+        units.update(dict.fromkeys(words, (unit, scale)))
     return units
 
 
@@ -266,8 +269,9 @@ NATIONAL: Final[Mapping[tuple[str, str], str]] = {
 NATIONS: Final = frozenset(nation for nation, _ in NATIONAL)
 PLURALS: Final = {"kroner": "krone"}
 # "Shortly after midnight" is no time, and "a midnight sun" neither.
-BEFORE_TIMES: Final = word_set("at is was until till from to by and or - :") | {""}
-TIMES_OF_DAY: Final = {"midnight": 0, "noon": 720, "midday": 720}
+BEFORE_TIMES: Final = _words("before_times") | {"-", ":", ""}
+TIMES_OF_DAY: Final = _valued({"midnight": 0.0, "noon": 720.0})
+OCLOCK: Final = _words("oclock")
 # Single letters are units only after digits, not after number words.
 LETTERS: Final = frozenset(word for word in UNITS if len(word) == 1 and word.isalpha())
 AREAS: Final = _words("square")
@@ -287,8 +291,6 @@ SKIPPED: Final = _words("after_about")
 BETWEEN: Final = _words("between")
 RANGE_SIGNS: Final = _words("to") | {"-"}
 
-# Scripts without spaces, whose characters are not words.
-UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 CJK_DIGITS: Final = {
     **{c: n for n, c in enumerate("〇一二三四五六七八九")},
     "零": 0,
@@ -297,7 +299,6 @@ CJK_DIGITS: Final = {
 }
 CJK_TENS: Final = {"十": 10, "百": 100, "千": 1000}
 CJK_SCALES: Final = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "만": 10**4, "억": 10**8}
-CJK = "〇一二三四五六七八九零两兩十百千万萬亿億"
 CJK_UNITS: Final[Mapping[str, tuple[str, float]]] = {
     "公里": ("m", 1e3),
     "千米": ("m", 1e3),
@@ -324,9 +325,8 @@ CJK_UNITS: Final[Mapping[str, tuple[str, float]]] = {
 # Before one of these a single numeral is a number; otherwise it is part of a word.
 COUNTERS: Final = frozenset("年月日号個个名人位座层層条條根颗顆次岁歳本匹頭头台辆家间間章世")
 
-DATE_MARKS = re.compile("[-./]")
 ROMAN_NUMBERS: Final = {
-    tens + units: 10 * t + u
+    tens + units: 10.0 * t + u
     for t, tens in enumerate(("", "x", "xx", "xxx", "xl", "l", "lx", "lxx", "lxxx", "xc"))
     for u, units in enumerate(("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"))
     if tens + units
@@ -337,54 +337,6 @@ ROMANS: Final = {
     for ending in ("", "e", "er", "ème", "ste", "de")
     for numeral in ROMAN_NUMBERS
 }
-
-
-def cjk_value(text: str) -> tuple[float, float] | None:
-    """Return the value of Chinese numerals and the place value of the last, or None."""
-    if len(text) > 24:
-        return None
-    if all(c in CJK_DIGITS for c in text):
-        return (float("".join(str(CJK_DIGITS[c]) for c in text)), 1.0)
-    total = section = digit = 0.0
-    step = 1.0
-    for c in text:
-        if c in CJK_DIGITS:
-            digit, step = float(CJK_DIGITS[c]), 1.0
-        elif c in CJK_TENS:
-            section, digit, step = section + (digit or 1) * CJK_TENS[c], 0.0, float(CJK_TENS[c])
-        else:
-            total, section, digit = (total + section + digit or 1) * CJK_SCALES[c], 0.0, 0.0
-            step = float(CJK_SCALES[c])
-    return total + section + digit, step
-
-
-COMPOUND = re.compile(
-    r"(?:(?P<t>\w{0,30}?)(?:tausend|duizend|mila|mille))?"
-    r"(?:(?P<h>\w{0,12}?)(?:hundert|honderd|cento))?(?:und|en|e)?(?P<r>\w{0,20})"
-)
-
-
-@lru_cache(4096)
-def compound_value(word: str) -> int | None:
-    """Return the value of a number written as one word: `fünftausend`, `tweehonderdvijftig`."""
-    if len(word) > 50 or not any(part in word for part in COMPOUND_PARTS):
-        return None
-    match = COMPOUND.fullmatch(word)
-    if match is None:
-        return None
-    value = 0
-    for name, factor in (("t", 1000), ("h", 100), ("r", 1)):
-        part = match.group(name)
-        if part is None:
-            continue
-        count = 1 if not part and factor > 1 else SMALL.get(part, 0 if not part else -1)
-        if count < 0 and name == "t":
-            inner = compound_value(part)
-            count = -1 if inner is None else inner
-        if count < 0:
-            return None
-        value += count * factor
-    return value or None
 
 
 COMPOUND_PARTS: Final = ("tausend", "duizend", "mila", "mille", "hundert", "honderd", "cento")
@@ -409,175 +361,10 @@ STARTS_AND_ROMANS: Final = STARTS | frozenset(ROMANS)
 # Tokens that change the meaning of an adjacent number; a plain year has none of them.
 AFTER_NUMBERS: Final = frozenset[str]().union(
     *(UNITS, MONTHS, SCALES, CJK_SCALES, CENTURIES, JOINS, DEGREES, AREAS, CUBES, PER_CENT),
-    *(ORDINAL_ENDINGS, HALVES, PARTS, CURRENCIES, MARKS, ("-", "/", "uhr", "of", "am", "pm")),
+    *(ORDINAL_ENDINGS, HALVES, PARTS, CURRENCIES, MARKS, ("-", "/", "of", "am", "pm")),
     ("a", "p", "di", "d", "der", "k", "new", "in"),
-    *(NATIONS, TIMES_OF_DAY),
+    *(NATIONS, TIMES_OF_DAY, OCLOCK),
 )
 BEFORE_NUMBERS: Final = frozenset[str]().union(
     *(ABOUT, SKIPPED, RANGE_SIGNS, JOINS, CENTURIES, CURRENCIES, ("minus", "q", "fy")),
 )
-
-
-def _token(letters: str, more: str) -> re.Pattern[str]:
-    # Only digits need a lookbehind.
-    return re.compile(
-        rf"""
-        [{letters}]+
-      | (?=\d)
-        (?: (?<![\d.])\d{{4}}(?:-\d{{1,2}}-|\.\d{{1,2}}\.|/\d{{1,2}}/)\d{{1,2}}(?!\d)
-          | (?<![\d.])\d{{1,2}}(?:-\d{{1,2}}-|\.\d{{1,2}}\.|/\d{{1,2}}/)(?:\d{{4}}|\d\d)(?!\d)
-          | (?<![\d:.,])\d{{1,2}}:[0-5]\d(?![\d:])
-          | \d+(?:[.,]\d+)*
-        )
-      | {more}
-        """,
-        re.VERBOSE,
-    )
-
-
-_TOKEN = _token(rf"^\W\d_{UNSPACED}", rf"[{CJK}]+|[-%‰€$£¥₹₩₽¢°~≈/'\"]")
-_ASCII_TOKEN = _token("a-z", "[-%$~/'\"]")
-
-
-@dataclass(slots=True)
-class Token:
-    """A word, number or mark, and its position."""
-
-    text: str
-    start: int
-    end: int
-
-
-class Tokens:
-    """The tokens of a text, created on access, because most are never needed."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self.texts: list[str] = (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text)
-        self._starts: list[int] = []
-        self._end = 0
-        self._made: dict[int, Token] = {}
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def __getitem__(self, i: int) -> Token:
-        token = self._made.get(i)
-        if token is None:
-            start = self._start(i)
-            token = self._made[i] = Token(self.texts[i], start, start + len(self.texts[i]))
-        return token
-
-    def _start(self, i: int) -> int:
-        # Text between tokens contains no match: any possible start of a token begins one.
-        for word in self.texts[len(self._starts) : i + 1]:
-            self._end = self._text.index(word, self._end)
-            self._starts.append(self._end)
-            self._end += len(word)
-        return self._starts[i]
-
-
-@dataclass(slots=True)
-class Total:
-    """A number that is parsed word by word.
-
-    Attributes:
-        words: The number of words so far.
-        thousands: The finished part: thousands and above.
-        group: The part below a thousand.
-        step: The place value of the last word.
-    """
-
-    words: int = 0
-    thousands: float = 0.0
-    group: float = 0.0
-    step: float = 1.0
-
-    @property
-    def value(self) -> float:
-        """The value so far."""
-        return self.thousands + self.group
-
-    @property
-    def is_round(self) -> bool:
-        """Whether the last word was a thousand or more."""
-        return self.thousands > 0 and not self.group
-
-    def scale(self, scale: float) -> None:
-        """Multiply by a thousand, a million and so on."""
-        self.thousands += (self.group or 1) * scale
-        self.group, self.step = 0.0, scale
-
-    def hundreds(self, hundreds: int) -> None:
-        """Multiply by a hundred, or add hundreds that are one word, such as "doscientos"."""
-        multiplies = hundreds == 100 and self.group < 100
-        self.group = (self.group or 1) * 100 if multiplies else self.group + hundreds
-        self.step = 100.0
-
-    def fits(self, value: int) -> bool:
-        """Whether a number below a hundred may follow: "forty two", but not "two three"."""
-        tens = self.group % 100
-        if not tens:
-            return True
-        # French counts on in teens from sixty and eighty.
-        return (
-            (tens % 10 == 0 and tens >= 20 and 0 < value < 10)
-            or (tens in (60, 80) and value < 20)
-            or (tens == 10 and value in (7, 8, 9))
-        )
-
-
-def _is_in_lakhs(groups: Sequence[str]) -> bool:
-    """Whether digits are grouped as in India: 5,00,000."""
-    sizes = [len(group) for group in groups]
-    return sizes[0] <= 2 and sizes[-1] == 3 and all(size == 2 for size in sizes[1:-1])
-
-
-def read_digits(text: str, groups_with: Callable[[str], bool]) -> tuple[float | None, float, int]:
-    """Parse digits with separators.
-
-    Args:
-        text: The digits.
-        groups_with: Whether a mark before three digits groups thousands.
-
-    Returns:
-        The value, or None; the place value of the last digit; the number of significant digits.
-    """
-    whole, fraction = text, ""
-    marks = [c for c in text if c in ".,"]
-    if marks:
-        groups = text.replace(",", ".").split(".")
-        thousands = all(len(group) == 3 for group in groups[1:]) and 1 <= len(groups[0]) <= 3
-        if len(set(marks)) == 2 and marks.count(marks[-1]) == 1:
-            whole, fraction = "".join(groups[:-1]), groups[-1]
-        elif len(marks) > 1:
-            if not (thousands or _is_in_lakhs(groups)):
-                return None, 1, 1
-            whole = "".join(groups)
-        elif thousands and groups[0] != "0" and (groups[1] == "000" or groups_with(marks[0])):
-            whole = "".join(groups)
-        else:
-            whole, fraction = groups
-    value = float(f"{whole}.{fraction or 0}")
-    # Trailing zeros of a whole number are not significant; those after a decimal point are.
-    stripped = whole.lstrip("0") if fraction else whole.strip("0")
-    step = 10.0 ** -len(fraction) if fraction else 10.0 ** (len(whole) - len(whole.rstrip("0")))
-    return value, step if value else 1.0, max(len(stripped) + len(fraction), 1)
-
-
-_DIGIT_OR_SIGN = re.compile(r"[0-9$\\]")
-_ASCII_WORD = re.compile(r"[a-z]+")
-
-
-def may_contain_quantity(low: str) -> bool:
-    """Return whether a text has a digit, or a word that may begin a quantity.
-
-    Args:
-        low: The text in lower case.
-    """
-    if not low.isascii() or _DIGIT_OR_SIGN.search(low):
-        return True
-    words = _ASCII_WORD.findall(low)
-    if not STARTS_AND_ROMANS.isdisjoint(words):
-        return True
-    return any(part in low for part in COMPOUND_PARTS)
