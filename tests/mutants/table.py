@@ -67,10 +67,10 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.structured": ("scorers/test_fields.py", "scorers/test_structured.py"),
     "resay.scorers.leaning": ("scorers/test_leaning.py",),
     "resay.scorers.logprobs": ("scorers/test_logprobs.py", "scorers/test_token_alignment.py"),
-    "resay.scorers.mqag": (
-        *("scorers/test_mqag_scoring.py", "scorers/test_mqag.py"),
-        "scorers/test_mqag_questions.py",
-    ),
+    "resay.scorers.mqag.examinee": ("scorers/test_mqag.py",),
+    "resay.scorers.mqag.questions": ("scorers/test_mqag_questions.py", "scorers/test_mqag.py"),
+    "resay.scorers.mqag.scorer": ("scorers/test_mqag.py",),
+    "resay.scorers.mqag.scoring": ("scorers/test_mqag_scoring.py",),
     "resay.scorers.ngram": ("scorers/test_ngram.py",),
     "resay.scorers.nli": ("scorers/test_known_models.py", "scorers/test_nli.py"),
     "resay.scorers.common.nearest_sentences": (
@@ -211,8 +211,7 @@ EQUIVALENT: Mapping[str, str] = {
         "What claims nothing has no score to decide by."
     ),
     "resay.scorers.combination:_logistic: 0  ->  1": "Both forms are right between 0 and 1.",
-    "resay.scorers.mqag:_sigmoid: x >= 0  ->  x > 0": "Both forms are right at 0.",
-    "resay.scorers.mqag:Examinee._windows: 1  ->  0": "A longer way to the same.",
+    "resay.scorers.mqag.scoring:_sigmoid: x >= 0  ->  x > 0": "Both forms are right at 0.",
     "resay.scorers.common.comparing:_Comparison.scored: len(self.columns) * "
     "len(self.passage.sentences)  ->  len(self.columns) / len(self.passage.sentences)": _TURNS,
     "resay.scorers.common.comparing:_Comparison._compare_with: self.passage if everything else"

@@ -18,7 +18,14 @@ from resay.errors import ConfigurationError
 from resay.models import ModelConfig, choice_scorer, text_generator, text_scorer
 from resay.models.windows import windows
 from resay.scorers.evidence import Evidence
-from resay.scorers.mqag import Examinee, Mqag, Question, Scoring, parse_options, write_questions
+from resay.scorers.mqag import (
+    ChoiceQuestion,
+    Examinee,
+    Mqag,
+    Scoring,
+    parse_options,
+    write_questions,
+)
 from resay.scorers.samples import Samples
 from support.known_models import DISTRACTORS, make_reader, make_writer
 from support.later import LazyImport
@@ -71,7 +78,7 @@ async def score(config: Mqag.Config, response: str, samples: Sequence[str]) -> S
     return await Mqag(config).score(Passage.of(response), Evidence(samples=Samples(samples)))
 
 
-async def questions_of(config: Mqag.Config, response: str) -> list[Question]:
+async def questions_of(config: Mqag.Config, response: str) -> list[ChoiceQuestion]:
     first, second = text_generator(config.question), text_generator(config.distractor)
     passage = Passage.of(response)
     return await write_questions(passage, first, second, config.questions, config.seed)
@@ -89,7 +96,7 @@ class Published:
         # Whatever the scoring, the answers are the same.
         self.choose, self.answerable = cache(self._choose), cache(self._answerable)
 
-    def _choose(self, question: Question, context: str) -> int:
+    def _choose(self, question: ChoiceQuestion, context: str) -> int:
         options = list(question.options)
         while len(options) < 4:
             options.append(options[-1])
@@ -102,19 +109,19 @@ class Published:
             ).logits
         return int(logits.softmax(-1)[0].argmax())
 
-    def _answerable(self, question: Question, context: str) -> float:
+    def _answerable(self, question: ChoiceQuestion, context: str) -> float:
         text = f"{question.text} {self.tokenizer.sep_token} {context}"
         with torch.no_grad():
             logits = self.u(**self.tokenizer(text, return_tensors="pt")).logits
         return float(logits.squeeze(-1).sigmoid())
 
-    def mean(self, scoring: Scoring, questions: Sequence[Question]) -> float | None:
+    def mean(self, scoring: Scoring, questions: Sequence[ChoiceQuestion]) -> float | None:
         scores = [self.score(scoring, question, RESPONSE, SAMPLES) for question in questions]
         known = [each for each in scores if each is not None]
         return fmean(known) if known else None
 
     def score(
-        self, scoring: Scoring, question: Question, response: str, samples: Sequence[str]
+        self, scoring: Scoring, question: ChoiceQuestion, response: str, samples: Sequence[str]
     ) -> float | None:
         own = self.choose(question, response)
         if scoring != "bayes_alpha" and self.answerable(question, response) < ANSWERABLE:
@@ -242,21 +249,23 @@ async def test_a_long_text_answers_from_its_most_telling_part(tiny: Tiny) -> Non
     examinee = Examinee(chooser, judge)
     # Of different lengths, so that they leave different room.
     questions = [
-        Question(0, "the bridge opened?", ("1932", "1871")),
-        Question(0, "in which of the years was it opened by the king?", ("1871", "1946", "1932")),
+        ChoiceQuestion(0, "the bridge opened?", ("1932", "1871")),
+        ChoiceQuestion(
+            0, "in which of the years was it opened by the king?", ("1871", "1946", "1932")
+        ),
     ]
-    exam = await examinee.exam(questions)
-    assert exam.token_limits is not None
+    questionnaire = await examinee.questionnaire(questions)
+    assert questionnaire.token_limits is not None
     # Beside the question and an option, with four to spare where texts are joined.
     asked = await chooser.lengths([f" <s> {question.text}" for question in questions])
-    assert exam.token_limits == tuple(124 - length - 1 - 4 for length in asked)
+    assert questionnaire.token_limits == tuple(124 - length - 1 - 4 for length in asked)
     long = Passage.of(" ".join(sentences(40, seed=7)))
     for place, (question, answer) in enumerate(
-        zip(questions, await examinee.answer(exam, long), strict=True)
+        zip(questions, await examinee.answer(questionnaire, long), strict=True)
     ):
-        parts = await windows(long, exam.token_limits[place], chooser)
+        parts = await windows(long, questionnaire.token_limits[place], chooser)
         assert len(parts) > 3
-        one = await examinee.exam([question])
+        one = await examinee.questionnaire([question])
         apart = [(await examinee.answer(one, Passage.of(part)))[0] for part in parts]
         best = max(apart, key=lambda each: each.answerability)
         assert answer.choice == best.choice
@@ -270,8 +279,10 @@ async def test_a_text_is_divided_so_that_both_models_can_read_it(tiny: Tiny) -> 
     name = str(tiny(make_longformer, choices=False))
     judge = text_scorer(ModelConfig(name=name, max_tokens=100))
     examinee = Examinee(chooser, judge)
-    exam = await examinee.exam([Question(0, "the bridge opened?", ("1932", "1871"))])
-    (answer,) = await examinee.answer(exam, Passage.of(" ".join(sentences(40, seed=7))))
+    questionnaire = await examinee.questionnaire(
+        [ChoiceQuestion(0, "the bridge opened?", ("1932", "1871"))]
+    )
+    (answer,) = await examinee.answer(questionnaire, Passage.of(" ".join(sentences(40, seed=7))))
     assert 0 <= answer.answerability <= 1
 
 
@@ -281,8 +292,10 @@ async def test_a_question_that_leaves_hardly_any_room_is_asked(tiny: Tiny) -> No
     name = str(tiny(make_reader, choices=False))
     examinee = Examinee(chooser, text_scorer(ModelConfig(name=name, max_tokens=40)))
     # With the marks around it, all but four tokens.
-    exam = await examinee.exam([Question(0, "king " * 32 + "?", ("1932", "1871"))])
-    (answer,) = await examinee.answer(exam, Passage.of(" ".join(sentences(9, seed=7))))
+    questionnaire = await examinee.questionnaire(
+        [ChoiceQuestion(0, "king " * 32 + "?", ("1932", "1871"))]
+    )
+    (answer,) = await examinee.answer(questionnaire, Passage.of(" ".join(sentences(9, seed=7))))
     assert answer.answerability > 0.5
 
 
@@ -328,7 +341,7 @@ async def test_a_question_that_leaves_no_room_for_the_response_is_left_out(model
     config = models.config()
     first, passage = text_generator(config.question), Passage.of("The bridge was opened in 1932.")
 
-    async def written(max_tokens: int) -> list[Question]:
+    async def written(max_tokens: int) -> list[ChoiceQuestion]:
         limited = ModelConfig(name=str(models.distractor), max_tokens=max_tokens)
         return await write_questions(passage, first, text_generator(limited), 1, 0)
 

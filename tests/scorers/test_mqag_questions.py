@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.core.passage import Passage
-from resay.scorers.mqag import Question, parse_options, parse_question, write_questions
+from resay.scorers.mqag import ChoiceQuestion, parse_options, parse_question, write_questions
 
 
 @given(st.text(alphabet="ab ?"), st.text(alphabet="ab ?"))
@@ -55,10 +55,11 @@ class Writer:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
-    ("others", "questions"), [("Bob", [Question(0, "Who?", ("Ann", "Bob"))]), ("Ann", []), ("", [])]
+    ("others", "questions"),
+    [("Bob", [ChoiceQuestion(0, "Who?", ("Ann", "Bob"))]), ("Ann", []), ("", [])],
 )
 async def test_a_question_without_other_options_is_left_out(
-    others: str, questions: list[Question]
+    others: str, questions: list[ChoiceQuestion]
 ) -> None:
     first: Any = Writer("Who?<sep>Ann")
     second: Any = Writer(others)
