@@ -20,14 +20,14 @@ ENTRY: dict[str, Any] = {
 TOKEN = TokenLogprob(" é", -0.5, (32, 195, 169), (TopLogprob(" é", -0.5), TopLogprob(" e", -1.0)))
 
 
-def test_a_chat_completions_tokens() -> None:
+def test_tokens_of_a_chat_completion() -> None:
     assert read_logprobs({"content": [ENTRY], "refusal": None}) == (TOKEN,)
     tops = [SimpleNamespace(**top) for top in ENTRY["top_logprobs"]]
     entry = SimpleNamespace(**{**ENTRY, "top_logprobs": tops})
     assert read_logprobs(SimpleNamespace(content=[entry])) == (TOKEN,)
 
 
-def test_a_completions_tokens() -> None:
+def test_tokens_of_a_completion() -> None:
     read = read_logprobs(
         {
             "tokens": ["A", " b"],
@@ -52,7 +52,7 @@ def test_a_completions_tokens() -> None:
         {"top_logprobs": [None, {"token": 3, "logprob": -1.0}, {"token": " e"}]},
     ],
 )
-def test_what_providers_leave_out_or_garble_is_left_out(change: dict[str, Any]) -> None:
+def test_missing_and_malformed_fields_are_left_out(change: dict[str, Any]) -> None:
     (token,) = read_logprobs({"content": [{**ENTRY, **change}]})
     assert (token.token, token.logprob) == (" é", -0.5)
     assert not (token.top if "top_logprobs" in change else token.bytes)
@@ -76,7 +76,7 @@ def test_what_providers_leave_out_or_garble_is_left_out(change: dict[str, Any]) 
         7,
     ],
 )
-def test_tokens_that_would_not_make_up_the_text_are_none(logprobs: object) -> None:
+def test_tokens_that_do_not_add_up_to_the_text_are_ignored(logprobs: object) -> None:
     assert read_logprobs(logprobs) == ()
 
 
@@ -86,7 +86,7 @@ def test_a_token_may_be_without_a_probability() -> None:
     )
 
 
-def test_users_give_tokens_or_mappings() -> None:
+def test_tokens_of_a_user_may_be_mappings() -> None:
     assert tokens_of([TOKEN, ENTRY]) == (TOKEN, TOKEN)
     assert tokens_of(()) == ()
 
@@ -100,7 +100,7 @@ def test_users_give_tokens_or_mappings() -> None:
         ([3], "entry 0 of logprobs is not a token"),
     ],
 )
-def test_what_a_user_gives_in_place_of_tokens_is_refused(given: Any, message: str) -> None:
+def test_invalid_tokens_of_a_user_are_refused(given: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message) as caught:
         tokens_of(given)
     assert "secret" not in str(caught.value)

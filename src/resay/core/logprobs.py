@@ -59,32 +59,35 @@ def read_logprobs(logprobs: object) -> tuple[TokenLogprob, ...]:
     if logprobs is None:
         return ()
     entries = _list_in(logprobs, "content")
-    read = [_token(entry) for entry in entries] if entries else _parallel(logprobs)
-    tokens = [token for token in read if token is not None]
-    return tuple(tokens) if len(tokens) == len(read) else ()
+    parsed = [_token(entry) for entry in entries] if entries else _parallel(logprobs)
+    tokens = [token for token in parsed if token is not None]
+    return tuple(tokens) if len(tokens) == len(parsed) else ()
 
 
-def tokens_of(given: Iterable[object]) -> tuple[TokenLogprob, ...]:
+def tokens_of(entries: Iterable[object]) -> tuple[TokenLogprob, ...]:
     """Parse tokens passed by a user.
 
     Args:
-        given: Tokens, or the entries of OpenAI's `logprobs.content`, as objects or mappings.
+        entries: Tokens, or the entries of OpenAI's `logprobs.content`, as objects or mappings.
 
     Raises:
         ConfigurationError: An entry is not a token.
     """
-    kind = type(given).__name__
-    if isinstance(given, (str, bytes, Mapping)):
+    if isinstance(entries, (str, bytes, Mapping)):
+        kind = type(cast("object", entries)).__name__
         raise ConfigurationError(
             f"logprobs must be a list of tokens, not {kind!r}; pass `choice.logprobs.content`"
         )
-    tokens = [entry if isinstance(entry, TokenLogprob) else _token(entry) for entry in given]
-    if None in tokens:
-        raise ConfigurationError(
-            f"entry {tokens.index(None)} of logprobs is not a token; it needs 'token' (a string)"
-            " and 'logprob' (a number)"
-        )
-    return tuple(token for token in tokens if token is not None)
+    tokens: list[TokenLogprob] = []
+    for index, entry in enumerate(entries):
+        token = entry if isinstance(entry, TokenLogprob) else _token(entry)
+        if token is None:
+            raise ConfigurationError(
+                f"entry {index} of logprobs is not a token; it needs 'token' (a string) and"
+                " 'logprob' (a number)"
+            )
+        tokens.append(token)
+    return tuple(tokens)
 
 
 def _token(entry: object) -> TokenLogprob | None:
@@ -94,45 +97,58 @@ def _token(entry: object) -> TokenLogprob | None:
     logprob = field_of(entry, "logprob")
     if logprob is not None and _number(logprob) is None:
         return None
-    top = [_top(other) for other in _list_in(entry, "top_logprobs")]
+    candidates = [_candidate(candidate) for candidate in _list_in(entry, "top_logprobs")]
     return TokenLogprob(
-        text,
-        _number(logprob),
-        _bytes_in(entry),
-        tuple(other for other in top if other is not None),
+        token=text,
+        logprob=_number(logprob),
+        bytes=_bytes_in(entry),
+        top=tuple(candidate for candidate in candidates if candidate is not None),
     )
 
 
-def _top(entry: object) -> TopLogprob | None:
+def _candidate(entry: object) -> TopLogprob | None:
     text, logprob = field_of(entry, "token"), _number(field_of(entry, "logprob"))
     return TopLogprob(text, logprob) if isinstance(text, str) and logprob is not None else None
 
 
 def _parallel(logprobs: object) -> list[TokenLogprob | None]:
     """Parse parallel lists with one entry per token, the format of completions."""
-    texts, numbers = _list_in(logprobs, "tokens"), _list_in(logprobs, "token_logprobs")
-    if len(texts) != len(numbers):
+    texts, logprob_values = _list_in(logprobs, "tokens"), _list_in(logprobs, "token_logprobs")
+    if len(texts) != len(logprob_values):
         return []
     tops = _list_in(logprobs, "top_logprobs")[: len(texts)]
-    return [
-        TokenLogprob(text, _number(number), top=_ranked(top)) if isinstance(text, str) else None
-        for text, number, top in zip_longest(texts, numbers, tops)
-    ]
+    tokens: list[TokenLogprob | None] = []
+    for text, value, top in zip_longest(texts, logprob_values, tops):
+        if isinstance(text, str):
+            token = TokenLogprob(token=text, logprob=_number(value), top=_candidates(top))
+        else:
+            token = None
+        tokens.append(token)
+    return tokens
 
 
-def _ranked(top: object) -> tuple[TopLogprob, ...]:
+def _candidates(top: object) -> tuple[TopLogprob, ...]:
+    """Parse a mapping of tokens to their log-probabilities."""
     if not isinstance(top, Mapping):
         return ()
-    pairs = [(t, _number(value)) for t, value in cast("Mapping[str, object]", top).items()]
-    return tuple(TopLogprob(text, logprob) for text, logprob in pairs if logprob is not None)
+    candidates: list[TopLogprob] = []
+    for text, value in cast("Mapping[str, object]", top).items():
+        logprob = _number(value)
+        if logprob is not None:
+            candidates.append(TopLogprob(text, logprob))
+    return tuple(candidates)
 
 
 def _bytes_in(entry: object) -> tuple[int, ...] | None:
     values = field_of(entry, "bytes")
     if not isinstance(values, (list, tuple)):
         return None
-    numbers = [n for n in cast("Sequence[object]", values) if isinstance(n, int) and 0 <= n < 256]
-    return tuple(numbers) if len(numbers) == len(cast("Sequence[object]", values)) else None
+    numbers: list[int] = []
+    for value in cast("Sequence[object]", values):
+        if not isinstance(value, int) or not 0 <= value < 256:
+            return None
+        numbers.append(value)
+    return tuple(numbers)
 
 
 def _number(value: object) -> float | None:

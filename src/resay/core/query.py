@@ -35,12 +35,12 @@ CONNECTION_PARAMS = frozenset(
 """Parameters that determine a request's destination and account."""
 
 # Of a turn that is cut, this many times what is shown of it is searched for reasoning.
-_READ_PER_CHAR = 4
+_SEARCHED_PER_SHOWN_CHAR = 4
 # A limit below which only the end of a conversation is shown.
-_FEWEST_CHARS_OF_BOTH = 400
+_MIN_CHARS_FOR_BEGINNING = 400
 # The only parameters that are also sent to another model, which may be at another provider. Any
 # other parameter may be a key, a client or an address.
-_FOLLOWING = frozenset(
+_PARAMS_FOR_OTHER_MODELS = frozenset(
     {
         "drop_params",
         "frequency_penalty",
@@ -66,7 +66,8 @@ _FOLLOWING = frozenset(
     }
 )
 
-_HEADERS, _KEY = ("extra_headers", "headers"), "idempotency-key"
+_HEADER_PARAMS = ("extra_headers", "headers")
+_IDEMPOTENCY_HEADER = "idempotency-key"
 
 # A sample is another stochastic answer to the same question. These parameters would make it a copy
 # of the first (`seed`), split it into chunks (`stream`), leave traces at the provider (`store`,
@@ -86,7 +87,7 @@ MAIN_CALL_ONLY = frozenset(
 )
 
 # Tools, including those that the provider runs itself, and conversations that it stores.
-_SIDE_EFFECTS = (
+_SIDE_EFFECT_PARAMS = (
     "background",
     "container",
     "conversation",
@@ -97,9 +98,7 @@ _SIDE_EFFECTS = (
     "tools",
     "web_search_options",
 )
-
-
-_OBJECTS = ("json_object", "json_schema")
+_OBJECT_FORMATS = ("json_object", "json_schema")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,19 +184,10 @@ class Query:
         if isinstance(question, str):
             if not question.strip():
                 raise ConfigurationError(f"the question is empty: {question!r}; pass a text")
-            return cls(({"role": "user", "content": question},), model, params, entity, tenant)
-        given = cast("object", question)
-        if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
-            kind = type(question).__name__
-            raise ConfigurationError(
-                f"the question must be a text, a list of messages or a Query, not of type {kind}"
-            )
-        messages: tuple[Message, ...] = tuple(question)
-        if not messages:
-            raise ConfigurationError("the conversation has no messages; pass at least one")
-        if not all(_is_message(m) for m in messages):
-            raise ConfigurationError("every message must be a mapping with a 'role'")
-        return cls(messages, model, params, entity, tenant)
+            messages: tuple[Message, ...] = ({"role": "user", "content": question},)
+        else:
+            messages = _messages(question)
+        return cls(messages=messages, model=model, params=params, entity=entity, tenant=tenant)
 
     @property
     def question(self) -> str:
@@ -205,8 +195,10 @@ class Query:
 
         For content in parts, only text parts count.
         """
-        asked = [m for m in self.messages if m.get("role") == "user"]
-        return text_of(asked[-1].get("content")) if asked else ""
+        for message in reversed(self.messages):
+            if message.get("role") == "user":
+                return text_of(message.get("content"))
+        return ""
 
     def conversation(self, chars: int) -> str:
         """Return the conversation as text, one turn per line with its role.
@@ -218,7 +210,7 @@ class Query:
                 be a few words.
         """
         end, is_whole = self._end(chars)
-        opening = chars // 4 if chars >= _FEWEST_CHARS_OF_BOTH else 0
+        opening = chars // 4 if chars >= _MIN_CHARS_FOR_BEGINNING else 0
         if is_whole or not opening:
             return end
         return f"{self._beginning(opening)}\n{self._end(chars - opening)[0]}"
@@ -227,7 +219,7 @@ class Query:
         """Return the last characters of the conversation, and whether that is all of it."""
         turns: list[str] = []
         for message in reversed(self.messages):
-            turn = _turn_of(message, slice(-_READ_PER_CHAR * max(chars, 1), None))
+            turn = _turn_of(message, slice(-_SEARCHED_PER_SHOWN_CHAR * max(chars, 1), None))
             if not turn:
                 continue
             if chars <= 0:
@@ -240,7 +232,7 @@ class Query:
         """Return the first characters of the conversation."""
         turns: list[str] = []
         for message in self.messages:
-            turn = _turn_of(message, slice(_READ_PER_CHAR * chars))
+            turn = _turn_of(message, slice(_SEARCHED_PER_SHOWN_CHAR * chars))
             if not turn:
                 continue
             turns.append(turn[:chars])
@@ -252,18 +244,21 @@ class Query:
     @property
     def instructions(self) -> str:
         """The text of the messages in which the application instructs the model."""
-        roles = ("system", "developer")
-        texts = (text_of(m.get("content")) for m in self.messages if m.get("role") in roles)
+        texts = [
+            text_of(message.get("content"))
+            for message in self.messages
+            if message.get("role") in ("system", "developer")
+        ]
         return "\n".join(text for text in texts if text)
 
     @property
     def has_side_effects(self) -> bool:
         """Whether the call may do more than answer: call tools, or extend a stored conversation."""
-        present = [name for name in _SIDE_EFFECTS if self.params.get(name)]
-        return present != ["tools"] if self._only_object_tools else bool(present)
+        names = [name for name in _SIDE_EFFECT_PARAMS if self.params.get(name)]
+        return names != ["tools"] if self._has_only_object_tools else bool(names)
 
     @property
-    def _only_object_tools(self) -> bool:
+    def _has_only_object_tools(self) -> bool:
         tools: Any = self.params.get("tools")
         if not tools or not isinstance(tools, (list, tuple)):
             return False
@@ -275,24 +270,28 @@ class Query:
         """Whether a structured answer is wanted: an object instead of prose."""
         if self.structured or self.object_tools:
             return True
-        wanted = self.params.get("response_format")
-        if wanted is None:
-            return False
-        if isinstance(wanted, Mapping):
-            return cast("Mapping[str, object]", wanted).get("type") in _OBJECTS
+        response_format = self.params.get("response_format")
+        if isinstance(response_format, Mapping):
+            return cast("Mapping[str, object]", response_format).get("type") in _OBJECT_FORMATS
         # litellm also accepts a pydantic class.
-        return isinstance(wanted, type)
+        return isinstance(response_format, type)
 
     @property
     def request(self) -> dict[str, Any]:
         """The whole request as one mapping, without its destination and account."""
-        asked = {"messages": list(self.messages), **self.params} if self.body is None else self.body
-        return {name: value for name, value in asked.items() if name not in CONNECTION_PARAMS}
+        body = self.body
+        if body is None:
+            body = {"messages": list(self.messages), **self.params}
+        return {name: value for name, value in body.items() if name not in CONNECTION_PARAMS}
 
     @property
     def connection(self) -> dict[str, Any]:
         """The destination and account, for other calls to the same place."""
-        return {k: _beside(k, v) for k, v in self.params.items() if k in CONNECTION_PARAMS}
+        return {
+            name: _without_idempotency_key(name, value)
+            for name, value in self.params.items()
+            if name in CONNECTION_PARAMS
+        }
 
     def for_sampling(
         self,
@@ -315,28 +314,46 @@ class Query:
         Returns:
             A query without the parameters that make no sense for a sample, marked as `varied`.
         """
-        elsewhere = model is not None and model != self.model
-        kept = {
-            name: _beside(name, value)
-            for name, value in self.params.items()
-            if name not in MAIN_CALL_ONLY and (name in _FOLLOWING or not elsewhere)
-        }
-        kept = with_sampling(kept)
+        is_other_model = model is not None and model != self.model
+        sampling_params: dict[str, Any] = {}
+        for name, value in self.params.items():
+            is_shared = name in _PARAMS_FOR_OTHER_MODELS or not is_other_model
+            if is_shared and name not in MAIN_CALL_ONLY:
+                sampling_params[name] = _without_idempotency_key(name, value)
+        sampling_params = with_sampling(sampling_params)
         if temperature is not None:
-            kept["temperature"] = temperature
-        asked = {**kept, **(params or {})}
-        return replace(self, model=model or self.model, params=asked, varied=True)
+            sampling_params["temperature"] = temperature
+        sampling_params.update(params or {})
+        return replace(self, model=model or self.model, params=sampling_params, varied=True)
 
 
-def _beside(name: str, value: Any) -> Any:
-    """Return a parameter for calls in addition to the main call, without idempotency keys.
+def _messages(question: object) -> tuple[Message, ...]:
+    if isinstance(question, (bytes, Mapping)) or not isinstance(question, Iterable):
+        kind = type(cast("object", question)).__name__
+        raise ConfigurationError(
+            f"the question must be a text, a list of messages or a Query, not of type {kind}"
+        )
+    messages = tuple(cast("Iterable[Message]", question))
+    if not messages:
+        raise ConfigurationError("the conversation has no messages; pass at least one")
+    if not all(_is_message(message) for message in messages):
+        raise ConfigurationError("every message must be a mapping with a 'role'")
+    return messages
+
+
+def _without_idempotency_key(name: str, value: Any) -> Any:
+    """Return a parameter of the main call for further calls, without its idempotency key.
 
     A provider that sees the same idempotency key twice returns the first answer again.
     """
-    if name not in _HEADERS or not isinstance(value, Mapping):
+    if name not in _HEADER_PARAMS or not isinstance(value, Mapping):
         return value
-    known = cast("Mapping[Any, Any]", value)
-    return {k: v for k, v in known.items() if not (isinstance(k, str) and k.lower() == _KEY)}
+    headers = cast("Mapping[Any, Any]", value)
+    return {
+        header: content
+        for header, content in headers.items()
+        if not (isinstance(header, str) and header.lower() == _IDEMPOTENCY_HEADER)
+    }
 
 
 def _tool_name(tool: Any) -> str | None:
@@ -347,16 +364,16 @@ def _tool_name(tool: Any) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _turn_of(message: Message, read: slice) -> str:
+def _turn_of(message: Message, part: slice) -> str:
     """Return a turn of the conversation with its role; empty if it is none.
 
     Args:
         message: The message.
-        read: The part of an assistant's turn to look for reasoning in, and to return.
+        part: The part of an assistant's turn to look for reasoning in, and to return.
     """
     role, text = message.get("role"), text_of(message.get("content")).strip()
     if role == "assistant":
-        text = without_reasoning(text[read]).strip()
+        text = without_reasoning(text[part]).strip()
     return f"{role}: {text}" if role in ("user", "assistant") and text else ""
 
 
@@ -379,11 +396,8 @@ def with_texts(message: Message, change: Callable[[str], str]) -> Message:
         return message
     parts: list[Any] = []
     for part in cast("list[Any]", content):
-        fields: Mapping[str, Any] = (
-            cast("Mapping[str, Any]", part) if isinstance(part, Mapping) else {}
-        )
-        text = fields.get("text")
-        parts.append({**fields, "text": change(text)} if isinstance(text, str) else part)
+        text = cast("Mapping[str, Any]", part).get("text") if isinstance(part, Mapping) else None
+        parts.append({**part, "text": change(text)} if isinstance(text, str) else part)
     return message if parts == content else {**message, "content": parts}
 
 
@@ -391,7 +405,9 @@ def text_of(content: object) -> str:
     """Return the text of a message's content; for content in parts, that of its text parts."""
     if isinstance(content, str):
         return content.strip()
-    parts = cast("list[object]", content) if isinstance(content, list) else []
-    mappings = [cast("Mapping[str, object]", p) for p in parts if isinstance(p, Mapping)]
-    texts = [part.get("text") for part in mappings]
-    return "\n".join(text for text in texts if isinstance(text, str)).strip()
+    texts: list[str] = []
+    for part in cast("list[object]", content) if isinstance(content, list) else []:
+        text = cast("Mapping[str, object]", part).get("text") if isinstance(part, Mapping) else None
+        if isinstance(text, str):
+            texts.append(text)
+    return "\n".join(texts).strip()

@@ -26,13 +26,15 @@ class Usage:
     cancelled: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        known = self.cost_usd is not None and other.cost_usd is not None
+        cost_usd = None
+        if self.cost_usd is not None and other.cost_usd is not None:
+            cost_usd = self.cost_usd + other.cost_usd
         return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
-            self.cancelled + other.cancelled,
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cost_usd=cost_usd,
+            cancelled=self.cancelled + other.cancelled,
         )
 
     def updated(self, later: Usage) -> Usage:
@@ -57,13 +59,15 @@ class Usage:
 
     def since(self, earlier: Usage) -> Usage:
         """Return the difference to an earlier reading of the same meter."""
-        known = self.cost_usd is not None and earlier.cost_usd is not None
+        cost_usd = None
+        if self.cost_usd is not None and earlier.cost_usd is not None:
+            cost_usd = self.cost_usd - earlier.cost_usd
         return Usage(
-            self.calls - earlier.calls,
-            self.prompt_tokens - earlier.prompt_tokens,
-            self.completion_tokens - earlier.completion_tokens,
-            (self.cost_usd or 0.0) - (earlier.cost_usd or 0.0) if known else None,
-            self.cancelled - earlier.cancelled,
+            calls=self.calls - earlier.calls,
+            prompt_tokens=self.prompt_tokens - earlier.prompt_tokens,
+            completion_tokens=self.completion_tokens - earlier.completion_tokens,
+            cost_usd=cost_usd,
+            cancelled=self.cancelled - earlier.cancelled,
         )
 
     @property
