@@ -138,7 +138,7 @@ def test_verdicts_with_a_second_model_are_ours(calibrated):
         replace(one, steps=(*one.steps, replace(one.steps[-1], method="cross_model")))
         for one in verdicts(60, odd=0.3, seed=5)
     ]
-    found = check_drift(f"{calibrated}second: {{model: openai/gpt-5}}\n", asked)
+    found = check_drift(f"{calibrated}second_opinion: {{model: openai/gpt-5}}\n", asked)
     assert (found.shifts[0].now, found.notes) == (60, ())
     # Without one in the policy, they are not.
     assert check_drift(calibrated, asked).shifts[0].now == 0
