@@ -61,7 +61,7 @@ class Finding:
         name: The policy's name for the score.
         decision: `flagged`, `consistent` or `inconclusive`; `skipped` if an abstention replaced
             the answer.
-        score: The score of the passage in [0, 1], 1 = surely hallucinated, or None.
+        score: The score of the passage from 0, supported, to 1, or None.
         reason: The verdict's reason: one line without content.
         metadata: The action, policy, model, request, cost and so on; unknown values are omitted.
         flagged: The flagged sentences if the policy sets `content: true`; otherwise empty.

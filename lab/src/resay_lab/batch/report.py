@@ -25,7 +25,7 @@ _CLAIMS_SHOWN = 50
 _FAILURES_SHOWN = 5
 # An inconclusive row may have a score, but of too few samples for a decision.
 _DECIDED = ("flagged", "consistent")
-_MEANING = "Scores lie between 0 and 1; 1 = surely hallucinated. Consistent does not mean true."
+_MEANING = "Scores lie between 0, supported, and 1. Consistent does not mean true."
 
 
 @dataclass(slots=True)

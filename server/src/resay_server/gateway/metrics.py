@@ -246,7 +246,7 @@ class _Instruments:
             "check_duration_seconds", "Duration of checks.", _CHECK_S, "policy"
         )
         self.score = histogram(
-            "score", "Scores of answers; 1 is surely hallucinated.", _SCORE, "policy"
+            "score", "Scores of answers, from 0 (supported) to 1.", _SCORE, "policy"
         )
         self.sentences = counter("sentences", "Sentences that were scored.", "policy")
         self.flagged = counter("flagged_sentences", "Sentences that were flagged.", "policy")

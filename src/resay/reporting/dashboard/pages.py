@@ -78,7 +78,7 @@ def _asset(name: str, suffix: str, kind: str, text: str) -> Asset:
 
 
 _MEANING = (
-    "Scores lie between 0 and 1; 1 = surely hallucinated. Consistent does not mean true: a model"
+    "Scores lie between 0, supported, and 1. Consistent does not mean true: a model"
     " that is wrong the same way every time agrees with itself. All times are UTC."
 )
 

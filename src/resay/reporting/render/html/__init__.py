@@ -114,7 +114,7 @@ def legend(*, unscored: bool = False) -> Html:
         " no score, ",
         tag("b", "!"),
         " and a wavy line: flagged, with the line under what is in doubt; "
-        "a dotted line: doubtful. 1 = surely hallucinated.",
+        "a dotted line: doubtful. Scores: from 0, supported, to 1.",
         tag("span", " Grey: not scored.", class_="unscored") if unscored else None,
         class_="legend",
     )
@@ -614,7 +614,7 @@ def _folded(title: str, heading: str, body: Html, *, opened: bool = False) -> Ht
 
 
 _MEANING = (
-    "Scores lie between 0 and 1; 1 = surely hallucinated. Consistent does not mean true: a model"
+    "Scores lie between 0, supported, and 1. Consistent does not mean true: a model"
     " that is wrong the same way every time agrees with itself."
 )
 
