@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from resay import Passage, Policy, PolicyError
 from resay.core.verdict import Scores
 from resay.providers import TokenLogprob, TopLogprob
+from resay.scorers.common.token_uncertainty import perplexity, surprise
 from resay.scorers.evidence import Evidence
-from resay.scorers.logprobs import Logprobs, alternatives_wanted, perplexity, surprise
+from resay.scorers.logprobs import Logprobs, alternatives_needed
 
 pytestmark = pytest.mark.anyio
 
@@ -229,7 +230,7 @@ async def test_a_sentence_without_values_is_lost() -> None:
 def test_as_many_alternatives_are_wanted_as_the_chain_needs(
     chain: list[dict[str, Any]], wanted: int
 ) -> None:
-    assert alternatives_wanted(Policy.of({"chain": chain}).chain) == wanted
+    assert alternatives_needed(Policy.of({"chain": chain}).chain) == wanted
 
 
 @pytest.mark.parametrize(
@@ -263,4 +264,4 @@ async def test_without_any_probability_it_says_so() -> None:
 async def test_it_needs_no_settings_and_wants_nothing_then() -> None:
     scores = await Logprobs().score(PASSAGE, Evidence(logprobs=surprising()))
     assert scores.raw == pytest.approx([fmean(row) for row in SURPRISES])
-    assert alternatives_wanted(()) == 0
+    assert alternatives_needed(()) == 0

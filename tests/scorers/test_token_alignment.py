@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from resay import Passage
 from resay.providers import TokenLogprob
-from resay.scorers.logprobs import Alignment, align
+from resay.scorers.common.token_alignment import Alignment, align
 
 TWO = "The bridge opened in 1932. Its painter was Harold Finch."
 SENTENCES = ("One is 1.", "Zwei heißt 2!", "三是三。", "Four 🌉 4?", "Fünf… 5.", "- six\n")

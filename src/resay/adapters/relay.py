@@ -74,7 +74,7 @@ from resay.providers.apis import (
     without_answer,
 )
 from resay.providers.base import Completion, Provider, Sources, with_counted_tokens
-from resay.scorers.logprobs import alternatives_wanted
+from resay.scorers.logprobs import alternatives_needed
 
 Events = Sequence[Event]
 """Events of a stream that arrived together, or are sent together."""
@@ -203,7 +203,7 @@ class Relay:
             return request.body
         if not self.guard.needing("logprobs"):
             return request.body
-        return self.api.with_logprobs(request.body, alternatives_wanted(self.guard.policy.chain))
+        return self.api.with_logprobs(request.body, alternatives_needed(self.guard.policy.chain))
 
     def answer(self, request: Request, send: Callable[[Body], Body], upstream: Upstream) -> Body:
         """Like `aanswer`, but for synchronous callers."""

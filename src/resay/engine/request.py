@@ -44,7 +44,7 @@ from resay.providers.caching import Cache
 from resay.providers.layers import Retrying, WithLogprobs
 from resay.providers.prices import Metered, Priced
 from resay.retrieval import as_retriever, open_retriever
-from resay.scorers.logprobs import alternatives_wanted
+from resay.scorers.logprobs import alternatives_needed
 
 if TYPE_CHECKING:
     from resay.engine.regeneration.from_samples import SampleRegenerator
@@ -301,7 +301,7 @@ class RequestRunner:
         meter = Metered(Priced(sources.main, self._policy.prices, sources.model))
         provider: Provider = Retrying(meter, self._policy.limits.retries)
         if self._chain.needing("logprobs") and not query.wants_object:
-            provider = WithLogprobs(provider, alternatives_wanted(self._policy.chain))
+            provider = WithLogprobs(provider, alternatives_needed(self._policy.chain))
         return MainCall(query, provider, meter)
 
     async def _run_main_call(self, main_call: MainCall, deadline: float) -> Completion:

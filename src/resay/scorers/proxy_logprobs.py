@@ -29,8 +29,8 @@ from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.models import ModelField, config_of, text_model
 from resay.scorers.base import Need, Prepares, ScorerTraits
+from resay.scorers.common.token_uncertainty import UncertaintyConfig, score_tokens
 from resay.scorers.evidence import Evidence
-from resay.scorers.logprobs import UncertaintyConfig, score_tokens
 
 
 class LanguageModel(Protocol):
