@@ -64,7 +64,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.common.comparing": ("scorers/test_comparing.py",),
     "resay.scorers.cross_model": ("scorers/test_cross_model.py",),
     "resay.scorers.ensemble": ("scorers/test_ensemble.py",),
-    "resay.scorers.structured": ("scorers/test_fields.py", "scorers/test_structured.py"),
+    "resay.scorers.structured": ("scorers/test_structured.py", "scorers/test_fields.py"),
+    "resay.scorers.fields": ("scorers/test_fields.py",),
     "resay.scorers.leaning": ("scorers/test_leaning.py",),
     "resay.scorers.logprobs": ("scorers/test_logprobs.py",),
     "resay.scorers.common.token_alignment": ("scorers/test_token_alignment.py",),
@@ -230,15 +231,15 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.scorers.p_true:PTrue.score: s is None  ->  True": (
         "What has a score is not lost, whoever says so."
     ),
-    "resay.scorers.structured:Fields: True  ->  False": _TURNS,
-    "resay.scorers.structured:_Values._has_number: self._numbers[max(place - 1, 0):place + 1]  ->  "
-    "self._numbers[max(place - 1, 0):]": "A longer way to the same.",
-    "resay.scorers.structured:_Values._has_number: self._numbers[max(place - 1, 0):place + 1]  ->  "
-    "self._numbers[:place + 1]": "A longer way to the same.",
-    "resay.scorers.structured:_Values._shared: 1.0  ->  1.5": "All words weigh the same.",
+    "resay.scorers.fields:Fields: True  ->  False": _TURNS,
+    "resay.scorers.fields:_Values._has_number: self._numbers[max(index - 1, 0):index + 1]  ->  "
+    "self._numbers[max(index - 1, 0):]": "A longer way to the same.",
+    "resay.scorers.fields:_Values._has_number: self._numbers[max(index - 1, 0):index + 1]  ->  "
+    "self._numbers[:index + 1]": "A longer way to the same.",
+    "resay.scorers.fields:_Values._shared: 1.0  ->  1.5": "All words weigh the same.",
     "resay.scorers.structured:fields_in: line  ->  True": "An object has at least one line.",
-    "resay.scorers.structured:_counted: counts[token] += 1  ->  counts[token] -= 1": _APART,
-    "resay.scorers.structured:_counted: 1  ->  2": _APART,
+    "resay.scorers.fields:_counted: counts[token] += 1  ->  counts[token] -= 1": _APART,
+    "resay.scorers.fields:_counted: 1  ->  2": _APART,
     "resay.scorers.ngram:_grams: n == 1  ->  False": "A longer way to the same tokens.",
     "resay.scorers.ngram:_grams: 1  ->  0": "A longer way to the same tokens.",
     "resay.scorers.nli:Nli._divided: size <= room // 2  ->  size < room // 2": (

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from resay import Contradiction
 from resay.core.verdict import Scores
 from resay.scorers.evidence import Evidence
+from resay.scorers.fields import Fields
 from resay.scorers.samples import Samples
-from resay.scorers.structured import Fields, passage_of, rendered
+from resay.scorers.structured import passage_of, rendered
 
 pytestmark = pytest.mark.anyio
 

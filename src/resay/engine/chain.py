@@ -51,9 +51,9 @@ from resay.scorers.common.fact_parts import parts_by_facts
 from resay.scorers.common.judging import JudgedConfig, ask, judge_for
 from resay.scorers.cross_model import CrossModel
 from resay.scorers.evidence import Evidence
+from resay.scorers.fields import Fields
 from resay.scorers.references import References
 from resay.scorers.stopping import Correction, Decisions, Stopping
-from resay.scorers.structured import Fields
 from resay.scorers.tools import Arguments
 
 # Costs for `compute`, in characters: searching a character for contradictions, finding claims in

@@ -1,51 +1,20 @@
-"""Compares structured answers field by field with the objects of the samples.
-
-This transfers self-consistency (Manakul, Liusie and Gales 2023, section 5) from prose to objects: a
-sample supports a field if its object has the same value at the same path. A field's score is the
-share of the samples that do not support it, the passage score is the mean over its fields (their
-Eq. 12). The method is ours, without published figures.
-
-Values agree if their normal forms (`resay.core.normalization`) are equal except for case and white
-space; numbers, if numerically equal; measures, amounts and dates, if they mean the same; links, if
-they lead to the same page; a scalar in a list, if it is anywhere in the sample's list. Keys agree
-however they are written: `firstName` is `first_name`.
-The objects in a list are compared with those that share most with them, in whichever order. A text
-of more than six words scores the share of its words that the sample's text lacks, because no model
-words a sentence the same way twice.
-
-Cost: no calls besides the samples. Good at: names, numbers, choices. Bad at: free text in fields;
-exclude it with `structured.ignore`.
-"""
+"""Structured answers as text: one line for each field."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
-from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, ClassVar, Literal, TypeAlias, cast
+from functools import partial
+from typing import Any, cast
 
-from resay._internal.event_loops import compute, stop_if_abandoned
-from resay.core.links import links_in, normal_link
-from resay.core.normalization import normalized
-from resay.core.passage import SEPARATOR, Passage, whole_part
-from resay.core.quantities import Quantity, quantities
+from resay._internal.event_loops import compute
+from resay.core.passage import Passage, whole_part
 from resay.core.query import Query
-from resay.core.tokens import InvertedIndex, tokenize
-from resay.core.verdict import Contradiction
 from resay.providers.base import Completion, Completions, Layer, Provider
-from resay.scorers.base import SampleConfig, ScorerTraits
-from resay.scorers.common.comparing import Column, SampleScorer
-from resay.scorers.common.items import Item, matches
 from resay.scorers.common.objects import best_object, schema_of
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Sample
 
-_DEEPEST = 100
+_MAX_DEPTH = 100
 PARSING = 5
 """Cost of parsing one character of an object, in characters; see `compute`."""
 _PLAIN_KEY = re.compile(r"[^\W\d][\w$-]*\Z")
@@ -104,11 +73,14 @@ def parse_object(text: str) -> Any:
 
 
 def _is_shallow(value: Any) -> bool:
-    """Whether an object is nested no deeper than real ones are; paths grow with the depth."""
-    level: list[Any] = [value]
-    for _ in range(_DEEPEST):
-        level = [item for inside in level for item in _items(inside)]
-    return not level
+    """Return whether an object is nested no deeper than real ones; paths grow with the depth."""
+    values: list[Any] = [value]
+    for _ in range(_MAX_DEPTH):
+        inner: list[Any] = []
+        for outer in values:
+            inner += _items(outer)
+        values = inner
+    return not values
 
 
 def _items(value: Any) -> Iterable[Any]:
@@ -189,18 +161,21 @@ class Comparable(Layer):
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Ask, and reduce the answers to the text to compare."""
         answers = await self.inner.complete(query, n=n)
-        texts = [t for a in answers.items for t in (a.text, *(c.arguments for c in a.calls))]
         parses = self._parses_objects or any(item.was_cut for item in answers.items)
-        chars = PARSING * sum(map(len, texts)) if parses else 0
+        chars = 0
+        for item in answers.items if parses else ():
+            chars += PARSING * len(item.text)
+            chars += PARSING * sum(len(call.arguments) for call in item.calls)
         items = await compute(partial(self._converted, answers.items), chars=chars)
         return Completions(items, answers.usage, answers.failures)
 
     def _converted(self, items: Sequence[Completion]) -> tuple[Completion, ...]:
-        converted = [(item, self._to_text(item)) for item in items]
-        return tuple(
-            Completion(text, item.finish_reason, item.logprobs if text == item.text else ())
-            for item, text in converted
-        )
+        converted: list[Completion] = []
+        for item in items:
+            text = self._to_text(item)
+            logprobs = item.logprobs if text == item.text else ()
+            converted.append(Completion(text, item.finish_reason, logprobs))
+        return tuple(converted)
 
 
 def comparable_text(completion: Completion, query: Query) -> str:
@@ -217,378 +192,5 @@ def comparable_text(completion: Completion, query: Query) -> str:
     if not query.wants_object:
         text = "" if completion.calls else completion.text
         return whole_part(text) if completion.was_cut else text
-    found = object_in(completion, query)
-    return "" if found is None else rendered(found)
-
-
-_FEW_WORDS = 6
-_LONGEST_MEASURE = 400
-# Measures of one sample's list that a value is compared with.
-_MOST_MEASURES = 256
-_MEANING = re.compile(r"[\d./]|[^\W\d_]{3}")
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,14})?")
-_TRUTHS = {"true": True, "false": False}
-_BETWEEN_WORDS = re.compile(r"[\W_]+")
-# Cost of comparing one character, in characters; see `compute`.
-_COMPARING = 10
-
-
-class Fields(SampleScorer):
-    """Compares an object, rendered as one line for each field, with other objects."""
-
-    name: ClassVar[str] = "fields"
-    traits: ScorerTraits = replace(SampleScorer.traits, contradicts_at_once=True)
-
-    class Config(SampleConfig):
-        """Settings of the comparison of fields."""
-
-        method: Literal["fields"] = "fields"
-        ignore: tuple[str, ...] = ()
-
-    def __init__(self, config: Config) -> None:
-        self._ignored = tuple(_matcher(pattern) for pattern in config.ignore)
-
-    async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
-        """Compare every field with one sample."""
-        chars = _COMPARING * (len(passage.text) + len(sample.text))
-        return await compute(partial(self._compared, passage, sample), chars=chars)
-
-    async def contradiction(
-        self, sentence: str, evidence: Evidence, scores: Sequence[float | None]
-    ) -> Contradiction | None:
-        """Return the first different value that a sample has in the same place; see `Contradicts`.
-
-        Args:
-            sentence: The line of a field.
-            evidence: The samples.
-            scores: The field's entries in their columns.
-        """
-        for sample, score in zip(evidence.samples.arrived, scores, strict=False):
-            if score and (line := sample.derived(_Object).counterpart(sentence)):
-                return Contradiction("sample", sample.index, line)
-        return None
-
-    def _compared(self, passage: Passage, sample: Sample) -> Column:
-        other = sample.derived(_Object)
-        # Items are matched by all their fields, even if only some fields are still to be compared.
-        own, _, _ = passage.text.partition(SEPARATOR)
-        entries = _Comparison(other).run(_tree(fields_in(own)))
-        other.remember(own, entries)
-        scores: list[float | None] = []
-        for sentence in passage.sentences:
-            path, _, _ = sentence.text.partition(": ")
-            is_ignored = any(matcher.match(path) for matcher in self._ignored)
-            scores.append(None if is_ignored else entries[path].score)
-        return Column(tuple(scores))
-
-
-def _matcher(pattern: str) -> re.Pattern[str]:
-    """Return a pattern for the paths at or under a path pattern such as `items[].sku`."""
-    return re.compile(re.escape(pattern).replace(r"\[\]", r"\[\d+\]") + r"(?![\w$-])")
-
-
-@dataclass(frozen=True, slots=True)
-class _Leaf:
-    path: str
-    value: Any
-
-
-_Node: TypeAlias = "_Leaf | dict[str | int, _Node]"
-"""A value, or the values of an object by their keys, or of a list by their indexes."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """The comparison of one field.
-
-    Attributes:
-        score: How much it differs, in [0, 1].
-        other: The path of the other object's value in its place; None if there is none.
-    """
-
-    score: float
-    other: str | None
-
-
-class _Object:
-    """The fields of a sample's object, and what they were compared with.
-
-    Attributes:
-        tree: The fields.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.tree = _tree(fields_in(text))
-        self._lines = _lines_by_path(text)
-        self._counterparts: dict[str, str] = {}
-
-    def remember(self, own: str, entries: Mapping[str, _Entry]) -> None:
-        """Remember the places of the fields of an object that differ."""
-        for path, line in _lines_by_path(own).items():
-            entry = entries[path]
-            if entry.score and entry.other is not None:
-                self._counterparts[line] = self._lines[entry.other]
-
-    def counterpart(self, line: str) -> str | None:
-        """Return the line of this object in the place of another object's line."""
-        return self._counterparts.get(line)
-
-
-def _lines_by_path(text: str) -> dict[str, str]:
-    return {line.partition(": ")[0]: line for line in text.split("\n")}
-
-
-_STEP = re.compile(r'\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|\.?([^.\[]+)')
-
-
-def _tree(fields: Mapping[str, Any]) -> _Node:
-    """Return the fields as they were nested."""
-    root: dict[str | int, _Node] = {}
-    for path, value in fields.items():
-        stop_if_abandoned()
-        steps = list(_steps(path))
-        if not steps:
-            return _Leaf(path, value)
-        node = root
-        for step in steps[:-1]:
-            inner = node.setdefault(step, {})
-            assert isinstance(inner, dict)  # noqa: S101 - a path ends at its value
-            node = inner
-        node[steps[-1]] = _Leaf(path, value)
-    return root
-
-
-def _steps(path: str) -> Iterator[str | int]:
-    for index, quoted, key in _STEP.findall(path):
-        if index:
-            yield int(index)
-        else:
-            yield json.loads(quoted) if quoted else key
-
-
-class _Comparison:
-    """Compares the fields of an object with those in the same places of another.
-
-    Args:
-        other: The other object.
-    """
-
-    def __init__(self, other: _Object) -> None:
-        self._other = other
-        self._entries: dict[str, _Entry] = {}
-
-    def run(self, own: _Node) -> dict[str, _Entry]:
-        """Return the comparison of each field, by its path."""
-        self._compare(own, self._other.tree)
-        return self._entries
-
-    def _compare(self, own: _Node, other: _Node | None) -> None:
-        if isinstance(own, _Leaf):
-            self._compare_value(own, other)
-        elif any(isinstance(step, int) for step in own):
-            self._compare_list(own, other)
-        else:
-            others = other if isinstance(other, dict) else {}
-            folded = {_folded(key): node for key, node in others.items()}
-            for key, inner in own.items():
-                self._compare(inner, others.get(key) or folded.get(_folded(key)))
-
-    def _compare_value(self, own: _Leaf, other: _Node | None) -> None:
-        stop_if_abandoned()
-        if isinstance(other, _Leaf):
-            score = _Values([other.value]).least_disagreement(own.value)
-            self._entries[own.path] = _Entry(score, other.path)
-        else:
-            # A sample that omits a null or empty value agrees.
-            agrees = _is_nothing(own.value) and other is None
-            self._entries[own.path] = _Entry(float(not agrees), None)
-
-    def _compare_list(self, own: Mapping[str | int, _Node], other: _Node | None) -> None:
-        # One value is as good as a list of it.
-        others: Mapping[str | int, _Node] = {} if other is None else {0: other}
-        if isinstance(other, dict):
-            others = other
-        leaves = {key: node for key, node in others.items() if isinstance(node, _Leaf)}
-        values = _Values([leaf.value for leaf in leaves.values()]) if leaves else None
-        for key, inner in own.items():
-            if not isinstance(inner, _Leaf):
-                continue
-            if values is None:
-                self._compare_value(inner, others.get(key))
-                continue
-            stop_if_abandoned()
-            place = leaves.get(key)
-            score = values.least_disagreement(inner.value)
-            self._entries[inner.path] = _Entry(score, None if place is None else place.path)
-        items = [node for node in own.values() if isinstance(node, dict)]
-        if not items:
-            return
-        other_items = [node for node in others.values() if isinstance(node, dict)]
-        matched = matches([*map(_item, items)], [*map(_item, other_items)])
-        for index, inner in enumerate(items):
-            place_of_other = matched.get(index)
-            self._compare(inner, None if place_of_other is None else other_items[place_of_other])
-
-
-def _item(node: _Node) -> Item:
-    """Return what an item of a list can be recognized by: its values, and the words of texts."""
-    features: list[str] = []
-    waiting: list[tuple[str, _Node]] = [("", node)]
-    while waiting:
-        path, inner = waiting.pop()
-        if isinstance(inner, dict):
-            for step, child in reversed(inner.items()):
-                key = "" if isinstance(step, int) else _folded(step)
-                waiting.append((f"{path}/{key}", child))
-        elif not _is_nothing(inner.value):
-            words = _words(_written(inner.value))
-            features.append(f"{path}={' '.join(words)}")
-            if len(words) > _FEW_WORDS:
-                features += [f"{path}~{word}" for word in words]
-    return Item(frozenset(features), features[0] if features else None)
-
-
-def _folded(key: str | int) -> str:
-    """Return a key in the form in which `firstName`, `first_name` and `First name` are equal."""
-    return _BETWEEN_WORDS.sub("", str(key)).casefold() or str(key)
-
-
-def _written(value: Any) -> str:
-    """Return a value as text, equal for numbers that are equal."""
-    is_number = isinstance(value, float) and value.is_integer()
-    return str(int(value) if is_number else value)
-
-
-class _Values:
-    """The values that a sample has at one path, indexed for comparison."""
-
-    def __init__(self, values: Sequence[Any]) -> None:
-        self._has_nothing = any(map(_is_nothing, values))
-        self._truths = {value for value in values if isinstance(value, bool)}
-        for value in values:
-            if isinstance(value, str) and value.strip().casefold() in _TRUTHS:
-                self._truths.add(_TRUTHS[value.strip().casefold()])
-        given = [v for v in values if not (_is_nothing(v) or isinstance(v, bool))]
-        self._texts = [str(value) for value in given]
-        numbers = [value for value in given if not isinstance(value, str)]
-        self._given = {_words(value) for value in given if isinstance(value, str)}
-        self._written = {_words(str(number)) for number in numbers}
-        self._numbers = sorted(n for n in map(_as_float, numbers) if not math.isnan(n))
-
-    def least_disagreement(self, value: Any) -> float:
-        """Return how much a value differs from the most similar one, in [0, 1]."""
-        if _is_nothing(value):
-            return float(not self._has_nothing)
-        if isinstance(value, bool):
-            return float(value not in self._truths)
-        words = _words(str(value))
-        if words in self._given:
-            return 0.0
-        if not isinstance(value, str):
-            number = _as_float(value)
-            return float(not self._has_number(number) and number not in self._numbers_in_texts)
-        if words in self._written or self._means_the_same(value):
-            return 0.0
-        if len(words) <= _FEW_WORDS:
-            return 1.0
-        tokens = _counted(value)
-        return (len(tokens) - self._most_shared(tokens)) / len(tokens)
-
-    def _means_the_same(self, value: str) -> bool:
-        """Whether a value is a number, measure, amount, date, truth or link that the sample has."""
-        if (
-            value.strip().casefold() in _TRUTHS
-            and _TRUTHS[value.strip().casefold()] in self._truths
-        ):
-            return True
-        number = _number_in(value)
-        if number is not None and self._has_number(number):
-            return True
-        if not _MEANING.search(value) or len(value) > _LONGEST_MEASURE:
-            return False
-        measure = _measure_in(value)
-        if measure is not None:
-            return any(measure.comparable(m) and measure.agrees(m) for m in self._measures)
-        return _link_in(value) in self._links - {None}
-
-    @cached_property
-    def _numbers_in_texts(self) -> frozenset[float | None]:
-        return frozenset(map(_number_in, self._short_texts))
-
-    @cached_property
-    def _measures(self) -> list[Quantity]:
-        measures = map(_measure_in, self._short_texts[:_MOST_MEASURES])
-        return [measure for measure in measures if measure is not None]
-
-    @cached_property
-    def _links(self) -> frozenset[str | None]:
-        return frozenset(map(_link_in, self._short_texts))
-
-    @cached_property
-    def _short_texts(self) -> list[str]:
-        return [text for text in self._texts if len(text) <= _LONGEST_MEASURE]
-
-    def _has_number(self, number: float) -> bool:
-        # A number close to any is close to the nearest on either side.
-        place = bisect_left(self._numbers, number)
-        nearest = self._numbers[max(place - 1, 0) : place + 1]
-        return any(math.isclose(number, other) for other in nearest)
-
-    def _most_shared(self, tokens: frozenset[str]) -> int:
-        found, _ = self._shared.search(tokens)
-        bounds = [(-count, place) for place, count in found.items()]
-        near = (self._tokens[place] for _, place in self._shared.smallest(bounds))
-        return max((len(tokens & other) for other in near), default=0)
-
-    @cached_property
-    def _tokens(self) -> list[frozenset[str]]:
-        return [_counted(text) for text in self._texts]
-
-    @cached_property
-    def _shared(self) -> InvertedIndex:
-        return InvertedIndex(self._tokens, lambda count: 1.0)
-
-
-def _number_in(text: str) -> float | None:
-    """Return the number that a text is, unless its digits may be those of an identifier."""
-    return float(text) if _NUMBER.fullmatch(text) else None
-
-
-def _measure_in(text: str) -> Quantity | None:
-    """Return the measure, amount or date that a text is; bare numbers may be versions or ids."""
-    stripped = text.strip()
-    found = quantities(stripped)
-    if len(found) != 1 or (found[0].start, found[0].end) != (0, len(stripped)):
-        return None
-    return found[0] if found[0].unit or found[0].kind == "date" else None
-
-
-def _link_in(text: str) -> str | None:
-    """Return the normal form of the link that a text is."""
-    stripped = text.strip()
-    return normal_link(stripped) if list(links_in(stripped)) == [stripped] else None
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(normalized(text).casefold().split())
-
-
-def _counted(text: str) -> frozenset[str]:
-    """Return the tokens of a text, numbered so that repeated tokens are distinct."""
-    counts: Counter[str] = Counter()
-    tokens: list[str] = []
-    for token in tokenize(text):
-        tokens.append(f"{token} {counts[token]}")
-        counts[token] += 1
-    return frozenset(tokens)
-
-
-def _as_float(number: float) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
-
-
-def _is_nothing(value: Any) -> bool:
-    return value is None or value in ("", [], {})
+    value = object_in(completion, query)
+    return "" if value is None else rendered(value)

@@ -29,7 +29,8 @@ from resay.core.tokens import tokenize
 from resay.core.verdict import Scores
 from resay.providers.base import Completion, ToolCall
 from resay.scorers.evidence import Evidence
-from resay.scorers.structured import Fields, fields_in, parse_object, rendered
+from resay.scorers.fields import Fields
+from resay.scorers.structured import fields_in, parse_object, rendered
 
 NOT_GIVEN = "appears in neither the conversation nor a tool's result"
 """The note on a value that the model must have made up."""

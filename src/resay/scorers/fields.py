@@ -1,0 +1,415 @@
+"""Compares structured answers field by field with the objects of the samples.
+
+This transfers self-consistency (Manakul, Liusie and Gales 2023, section 5) from prose to objects: a
+sample supports a field if its object has the same value at the same path. A field's score is the
+share of the samples that do not support it, the passage score is the mean over its fields (their
+Eq. 12). The method is ours, without published figures.
+
+Values agree if their normal forms (`resay.core.normalization`) are equal except for case and white
+space; numbers, if numerically equal; measures, amounts and dates, if they mean the same; links, if
+they lead to the same page; a scalar in a list, if it is anywhere in the sample's list. Keys agree
+however they are written: `firstName` is `first_name`.
+The objects in a list are compared with those that share most with them, in whichever order. A text
+of more than six words scores the share of its words that the sample's text lacks, because no model
+words a sentence the same way twice.
+
+Cost: no calls besides the samples. Good at: names, numbers, choices. Bad at: free text in fields;
+exclude it with `structured.ignore`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from resay._internal.event_loops import compute, stop_if_abandoned
+from resay.core.links import links_in, normal_link
+from resay.core.normalization import normalized
+from resay.core.passage import SEPARATOR, Passage
+from resay.core.quantities import Quantity, quantities
+from resay.core.tokens import InvertedIndex, tokenize
+from resay.core.verdict import Contradiction
+from resay.scorers.base import SampleConfig, ScorerTraits
+from resay.scorers.common.comparing import Column, SampleScorer
+from resay.scorers.common.items import Item, matches
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Sample
+from resay.scorers.structured import fields_in
+
+_FEW_WORDS = 6
+_MAX_MEASURE_CHARS = 400
+# Measures of one sample's list that a value is compared with.
+_MAX_MEASURES = 256
+_MEANING = re.compile(r"[\d./]|[^\W\d_]{3}")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,14})?")
+_TRUTHS = {"true": True, "false": False}
+_BETWEEN_WORDS = re.compile(r"[\W_]+")
+# Cost of comparing one character, in characters; see `compute`.
+_COMPARING = 10
+
+
+class Fields(SampleScorer):
+    """Compares an object, rendered as one line for each field, with other objects."""
+
+    name: ClassVar[str] = "fields"
+    traits: ScorerTraits = replace(SampleScorer.traits, contradicts_at_once=True)
+
+    class Config(SampleConfig):
+        """Settings of the comparison of fields."""
+
+        method: Literal["fields"] = "fields"
+        ignore: tuple[str, ...] = ()
+
+    def __init__(self, config: Config) -> None:
+        self._ignored = tuple(_matcher(pattern) for pattern in config.ignore)
+
+    async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
+        """Compare every field with one sample."""
+        chars = _COMPARING * (len(passage.text) + len(sample.text))
+        return await compute(partial(self._compared, passage, sample), chars=chars)
+
+    async def contradiction(
+        self, sentence: str, evidence: Evidence, scores: Sequence[float | None]
+    ) -> Contradiction | None:
+        """Return the first different value that a sample has in the same place; see `Contradicts`.
+
+        Args:
+            sentence: The line of a field.
+            evidence: The samples.
+            scores: The field's entries in their columns.
+        """
+        for sample, score in zip(evidence.samples.arrived, scores, strict=False):
+            if score and (line := sample.derived(_Object).counterpart(sentence)):
+                return Contradiction("sample", sample.index, line)
+        return None
+
+    def _compared(self, passage: Passage, sample: Sample) -> Column:
+        other = sample.derived(_Object)
+        # Items are matched by all their fields, even if only some fields are still to be compared.
+        own, _, _ = passage.text.partition(SEPARATOR)
+        entries = _ObjectComparison(other).run(_tree(fields_in(own)))
+        other.remember(own, entries)
+        scores: list[float | None] = []
+        for sentence in passage.sentences:
+            path, _, _ = sentence.text.partition(": ")
+            is_ignored = any(matcher.match(path) for matcher in self._ignored)
+            scores.append(None if is_ignored else entries[path].score)
+        return Column(tuple(scores))
+
+
+def _matcher(pattern: str) -> re.Pattern[str]:
+    """Return a pattern for the paths at or under a path pattern such as `items[].sku`."""
+    return re.compile(re.escape(pattern).replace(r"\[\]", r"\[\d+\]") + r"(?![\w$-])")
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    path: str
+    value: Any
+
+
+_Node: TypeAlias = "_Leaf | dict[str | int, _Node]"
+"""A value, or the values of an object by their keys, or of a list by their indexes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """The comparison of one field.
+
+    Attributes:
+        score: How much it differs, in [0, 1].
+        other: The path of the other object's value in its place; None if there is none.
+    """
+
+    score: float
+    other: str | None
+
+
+class _Object:
+    """The fields of a sample's object, and what they were compared with.
+
+    Attributes:
+        tree: The fields.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.tree = _tree(fields_in(text))
+        self._lines = _lines_by_path(text)
+        self._counterparts: dict[str, str] = {}
+
+    def remember(self, own: str, entries: Mapping[str, _Entry]) -> None:
+        """Remember the places of the fields of an object that differ."""
+        for path, line in _lines_by_path(own).items():
+            entry = entries[path]
+            if entry.score and entry.other is not None:
+                self._counterparts[line] = self._lines[entry.other]
+
+    def counterpart(self, line: str) -> str | None:
+        """Return the line of this object in the place of another object's line."""
+        return self._counterparts.get(line)
+
+
+def _lines_by_path(text: str) -> dict[str, str]:
+    return {line.partition(": ")[0]: line for line in text.split("\n")}
+
+
+_STEP = re.compile(r'\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|\.?([^.\[]+)')
+
+
+def _tree(fields: Mapping[str, Any]) -> _Node:
+    """Return the fields as they were nested."""
+    root: dict[str | int, _Node] = {}
+    for path, value in fields.items():
+        stop_if_abandoned()
+        steps = list(_steps(path))
+        if not steps:
+            return _Leaf(path, value)
+        node = root
+        for step in steps[:-1]:
+            inner = node.setdefault(step, {})
+            assert isinstance(inner, dict)  # noqa: S101 - a path ends at its value
+            node = inner
+        node[steps[-1]] = _Leaf(path, value)
+    return root
+
+
+def _steps(path: str) -> Iterator[str | int]:
+    for index, quoted, key in _STEP.findall(path):
+        if index:
+            yield int(index)
+        else:
+            yield json.loads(quoted) if quoted else key
+
+
+class _ObjectComparison:
+    """Compares the fields of an object with those in the same places of another.
+
+    Args:
+        other: The other object.
+    """
+
+    def __init__(self, other: _Object) -> None:
+        self._other = other
+        self._entries: dict[str, _Entry] = {}
+
+    def run(self, own: _Node) -> dict[str, _Entry]:
+        """Return the comparison of each field, by its path."""
+        self._compare(own, self._other.tree)
+        return self._entries
+
+    def _compare(self, own: _Node, other: _Node | None) -> None:
+        if isinstance(own, _Leaf):
+            self._compare_value(own, other)
+        elif any(isinstance(step, int) for step in own):
+            self._compare_list(own, other)
+        else:
+            others = other if isinstance(other, dict) else {}
+            folded = {_folded(key): node for key, node in others.items()}
+            for key, inner in own.items():
+                self._compare(inner, others.get(key) or folded.get(_folded(key)))
+
+    def _compare_value(self, own: _Leaf, other: _Node | None) -> None:
+        stop_if_abandoned()
+        if isinstance(other, _Leaf):
+            score = _Values([other.value]).disagreement(own.value)
+            self._entries[own.path] = _Entry(score, other.path)
+        else:
+            # A sample that omits a null or empty value agrees.
+            agrees = _is_nothing(own.value) and other is None
+            self._entries[own.path] = _Entry(float(not agrees), None)
+
+    def _compare_list(self, own: Mapping[str | int, _Node], other: _Node | None) -> None:
+        # One value is as good as a list of it.
+        others: Mapping[str | int, _Node] = {} if other is None else {0: other}
+        if isinstance(other, dict):
+            others = other
+        leaves = {key: node for key, node in others.items() if isinstance(node, _Leaf)}
+        values = _Values([leaf.value for leaf in leaves.values()]) if leaves else None
+        for key, inner in own.items():
+            if not isinstance(inner, _Leaf):
+                continue
+            if values is None:
+                self._compare_value(inner, others.get(key))
+                continue
+            stop_if_abandoned()
+            same_key = leaves.get(key)
+            score = values.disagreement(inner.value)
+            self._entries[inner.path] = _Entry(score, None if same_key is None else same_key.path)
+        items = [node for node in own.values() if isinstance(node, dict)]
+        if not items:
+            return
+        other_items = [node for node in others.values() if isinstance(node, dict)]
+        matched = matches([_item(node) for node in items], [_item(node) for node in other_items])
+        for index, inner in enumerate(items):
+            match = matched.get(index)
+            self._compare(inner, None if match is None else other_items[match])
+
+
+def _item(node: _Node) -> Item:
+    """Return what an item of a list can be recognized by: its values, and the words of texts."""
+    features: list[str] = []
+    open_nodes: list[tuple[str, _Node]] = [("", node)]
+    while open_nodes:
+        path, inner = open_nodes.pop()
+        if isinstance(inner, dict):
+            for step, child in reversed(inner.items()):
+                key = "" if isinstance(step, int) else _folded(step)
+                open_nodes.append((f"{path}/{key}", child))
+        elif not _is_nothing(inner.value):
+            words = _words(_written(inner.value))
+            features.append(f"{path}={' '.join(words)}")
+            if len(words) > _FEW_WORDS:
+                features += [f"{path}~{word}" for word in words]
+    return Item(frozenset(features), features[0] if features else None)
+
+
+def _folded(key: str | int) -> str:
+    """Return a key in the form in which `firstName`, `first_name` and `First name` are equal."""
+    return _BETWEEN_WORDS.sub("", str(key)).casefold() or str(key)
+
+
+def _written(value: Any) -> str:
+    """Return a value as text, equal for numbers that are equal."""
+    is_number = isinstance(value, float) and value.is_integer()
+    return str(int(value) if is_number else value)
+
+
+class _Values:
+    """The values that a sample has at one path, indexed for comparison."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._has_nothing = any(map(_is_nothing, values))
+        self._truths = {value for value in values if isinstance(value, bool)}
+        for value in values:
+            if isinstance(value, str) and value.strip().casefold() in _TRUTHS:
+                self._truths.add(_TRUTHS[value.strip().casefold()])
+        given = [v for v in values if not (_is_nothing(v) or isinstance(v, bool))]
+        self._texts = [str(value) for value in given]
+        numbers = [value for value in given if not isinstance(value, str)]
+        self._given = {_words(value) for value in given if isinstance(value, str)}
+        self._written = {_words(str(number)) for number in numbers}
+        self._numbers = sorted(n for n in map(_as_float, numbers) if not math.isnan(n))
+
+    def disagreement(self, value: Any) -> float:
+        """Return how much a value differs from the most similar one, in [0, 1]."""
+        if _is_nothing(value):
+            return float(not self._has_nothing)
+        if isinstance(value, bool):
+            return float(value not in self._truths)
+        words = _words(str(value))
+        if words in self._given:
+            return 0.0
+        if not isinstance(value, str):
+            number = _as_float(value)
+            return float(not self._has_number(number) and number not in self._numbers_in_texts)
+        if words in self._written or self._means_the_same(value):
+            return 0.0
+        if len(words) <= _FEW_WORDS:
+            return 1.0
+        tokens = _counted(value)
+        return (len(tokens) - self._most_shared(tokens)) / len(tokens)
+
+    def _means_the_same(self, value: str) -> bool:
+        """Return whether the sample has a value as a number, measure, date, truth or link."""
+        if _TRUTHS.get(value.strip().casefold()) in self._truths:
+            return True
+        number = _number_in(value)
+        if number is not None and self._has_number(number):
+            return True
+        if not _MEANING.search(value) or len(value) > _MAX_MEASURE_CHARS:
+            return False
+        measure = _measure_in(value)
+        if measure is not None:
+            return any(measure.comparable(m) and measure.agrees(m) for m in self._measures)
+        link = _link_in(value)
+        return link is not None and link in self._links
+
+    @cached_property
+    def _numbers_in_texts(self) -> frozenset[float | None]:
+        return frozenset(map(_number_in, self._short_texts))
+
+    @cached_property
+    def _measures(self) -> list[Quantity]:
+        measures = map(_measure_in, self._short_texts[:_MAX_MEASURES])
+        return [measure for measure in measures if measure is not None]
+
+    @cached_property
+    def _links(self) -> frozenset[str | None]:
+        return frozenset(map(_link_in, self._short_texts))
+
+    @cached_property
+    def _short_texts(self) -> list[str]:
+        return [text for text in self._texts if len(text) <= _MAX_MEASURE_CHARS]
+
+    def _has_number(self, number: float) -> bool:
+        # A number close to any is close to the nearest on either side.
+        index = bisect_left(self._numbers, number)
+        nearest = self._numbers[max(index - 1, 0) : index + 1]
+        return any(math.isclose(number, other) for other in nearest)
+
+    def _most_shared(self, tokens: frozenset[str]) -> int:
+        counts, _ = self._shared.search(tokens)
+        bounds = [(-count, text) for text, count in counts.items()]
+        near = (self._tokens[text] for _, text in self._shared.smallest(bounds))
+        return max((len(tokens & other) for other in near), default=0)
+
+    @cached_property
+    def _tokens(self) -> list[frozenset[str]]:
+        return [_counted(text) for text in self._texts]
+
+    @cached_property
+    def _shared(self) -> InvertedIndex:
+        return InvertedIndex(self._tokens, lambda count: 1.0)
+
+
+def _number_in(text: str) -> float | None:
+    """Return the number that a text is, unless its digits may be those of an identifier."""
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def _measure_in(text: str) -> Quantity | None:
+    """Return the measure, amount or date that a text is; bare numbers may be versions or ids."""
+    stripped = text.strip()
+    measures = quantities(stripped)
+    if len(measures) != 1 or (measures[0].start, measures[0].end) != (0, len(stripped)):
+        return None
+    (measure,) = measures
+    return measure if measure.unit or measure.kind == "date" else None
+
+
+def _link_in(text: str) -> str | None:
+    """Return the normal form of the link that a text is."""
+    stripped = text.strip()
+    return normal_link(stripped) if list(links_in(stripped)) == [stripped] else None
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(normalized(text).casefold().split())
+
+
+def _counted(text: str) -> frozenset[str]:
+    """Return the tokens of a text, numbered so that repeated tokens are distinct."""
+    counts: Counter[str] = Counter()
+    tokens: list[str] = []
+    for token in tokenize(text):
+        tokens.append(f"{token} {counts[token]}")
+        counts[token] += 1
+    return frozenset(tokens)
+
+
+def _as_float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or value in ("", [], {})
