@@ -19,7 +19,7 @@ endef
 SOURCES := src integrations server lab tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-ecosystem test-mutants test-proxy docs pictures dist sbom licences lint format bench bench-attacks bench-handbook bench-performance bench-peers compare-performance lock clean
+.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-ecosystem test-mutants test-proxy docs pictures dist sbom licences lint format bench bench-research bench-attacks bench-handbook bench-performance bench-peers compare-performance lock clean
 
 help:
 	@echo "make demo                 catch a hallucinated sentence, with a simulated provider (light install)"
@@ -40,6 +40,7 @@ help:
 	@echo "make format               format the code"
 	@echo "make lock                 write requirements/*.txt (UPGRADE=--upgrade: with the newest versions)"
 	@echo "make bench                run the published benchmarks (needs data: RESAY_DATA=DIR)"
+	@echo "make bench-research       measure what the defaults rest on (needs data: RESAY_DATA=DIR)"
 	@echo "make bench-attacks        measure how texts that address the judge change verdicts"
 	@echo "make bench-handbook       measure the repair of flawed answers from a handbook"
 	@echo "make bench-performance    measure speed, growth, and robustness under faults"
@@ -106,7 +107,7 @@ RESAY_DATA ?= ../shared/data
 # Tests that take long, or need the benchmark data.
 test-benches: $(VENV)/.benches
 	RESAY_TEST_BENCHES=1 $(if $(wildcard $(RESAY_DATA)),RESAY_DATA="$(abspath $(RESAY_DATA))") \
-		$(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/lab/batch tests/lab/benchmarks tests/performance \
+		$(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/lab/batch tests/lab/benchmarks tests/research tests/performance \
 		$$(grep -rl --include='test_*.py' data_dir tests --exclude-dir benchmarks)
 
 # The newest row has no constraints: it shows whether newer releases break something.
@@ -257,15 +258,22 @@ bench: $(VENV)/.dev
 	@if [ -d "$(RESAY_DATA)" ]; then \
 		$(BIN)/resay bench wikibio --data "$(RESAY_DATA)" --methods ngram,prompt,snowballing \
 			--judge recorded:gemma4-31b && \
-		$(BIN)/resay bench ensemble --data "$(RESAY_DATA)" --judge recorded:gemma4-31b && \
-		$(BIN)/resay bench adaptive --data "$(RESAY_DATA)" --judge recorded:gemma4-31b && \
-		$(BIN)/resay bench cascade --data "$(RESAY_DATA)" --judge recorded:gemma4-31b && \
-		$(BIN)/resay bench retrieval --data "$(RESAY_DATA)"; \
+		$(BIN)/resay bench ensemble --data "$(RESAY_DATA)" --judge recorded:gemma4-31b; \
 	else echo "wikibio skipped: no data in '$(RESAY_DATA)'; set RESAY_DATA"; fi
 	@if [ -f "$(RESAY_DATA)/phd_recorded.jsonl" ]; then \
 		$(BIN)/resay bench phd --data "$(RESAY_DATA)" --methods all --match exact && \
 		$(BIN)/resay bench phd --data "$(RESAY_DATA)" --methods reverse_validation; \
 	else echo "phd skipped: no recordings in '$(RESAY_DATA)'; set RESAY_DATA"; fi
+
+# What the defaults rest on; the data must be there.
+RESEARCH = PYTHONPATH=tests $(BIN)/python -m research
+bench-research: $(VENV)/.dev
+	$(RESEARCH) defaults --data "$(RESAY_DATA)"
+	$(RESEARCH) thresholds --data "$(RESAY_DATA)"
+	$(RESEARCH) frontier --data "$(RESAY_DATA)"
+	$(RESEARCH) adaptive --data "$(RESAY_DATA)" --judge recorded:gemma4-31b
+	$(RESEARCH) cascade --data "$(RESAY_DATA)" --judge recorded:gemma4-31b
+	$(RESEARCH) retrieval --data "$(RESAY_DATA)"
 
 # From the tests, which are not part of the package.
 bench-attacks: $(VENV)/.dev

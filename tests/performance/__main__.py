@@ -27,12 +27,12 @@ from performance.second import second
 from performance.size import size
 from performance.soak_cli import soak
 from performance.turns_cli import latency, regenerate
-from resay_lab.benchmarks.commands import (
+from resay_lab.benchmarks.bench import (
     DataOption,
     JsonOption,
     MarkdownOption,
     RowsOption,
-    form_of,
+    format_of,
     print_result,
     slice_of,
 )
@@ -67,7 +67,7 @@ def speed(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure ratios on this machine: n-gram scoring, judging with latency, and the import."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     print_result(speed_bench.run(data, slice_of(rows)), form)
 
 
@@ -79,7 +79,7 @@ def disk(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure what is written and kept: pages of verdicts, the cache in a file, the journal."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     print_result(disk_bench.run(entries, verdicts), form)
 
 
@@ -91,7 +91,7 @@ def journal(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure how soon a large journal with words answers, in SQLite and PostgreSQL."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     print_result(disk_bench.find(entries, turns), form)
 
 
@@ -102,7 +102,7 @@ def growth(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure how the work of a check grows with what it is given."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     print_result(growth_bench.run(doublings), form)
 
 
@@ -113,7 +113,7 @@ def folder(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure searching and indexing a folder beside SQLite's full-text search alone."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     print_result(folder_bench.run(documents), form)
 
 
@@ -133,7 +133,7 @@ def batch(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure `resay batch` beside a bare pool, behind slow calls, and over many rows."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     print_result(batch_bench.run(rows, memory_rows, checked_rows, calls, file_mb, ray_rows), form)
 
 

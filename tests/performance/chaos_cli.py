@@ -9,10 +9,10 @@ import typer
 
 from performance import chaos as chaos_bench
 from resay._internal.event_loops import run_sync
-from resay_lab.benchmarks.commands import (
+from resay_lab.benchmarks.bench import (
     JsonOption,
     MarkdownOption,
-    form_of,
+    format_of,
     print_result,
     progress,
 )
@@ -31,7 +31,7 @@ def chaos(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Send requests through random faults and cancellations; exit code 1 where one is not well."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     # litellm makes a coroutine in a thread; a caller who is cancelled meanwhile never awaits it.
     warnings.filterwarnings("ignore", "coroutine 'OpenAIChatCompletion", RuntimeWarning)
     with progress("chaos", requests) as done:

@@ -8,7 +8,7 @@ import typer
 
 from performance import clients as clients_bench
 from performance.skipping import print_measured
-from resay_lab.benchmarks.commands import JsonOption, MarkdownOption, form_of
+from resay_lab.benchmarks.bench import JsonOption, MarkdownOption, format_of
 
 __all__ = ["clients"]
 
@@ -30,7 +30,7 @@ def clients(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure what guarded clients of SDKs add to a call, against a simulated provider."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     setting = clients_bench.Setting(rounds, guarded_rounds, latency_s, guarded_latency_s)
     total = clients_bench.total(setting)
     print_measured("clients", total, lambda done: clients_bench.run(setting, done=done), form)

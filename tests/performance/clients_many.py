@@ -22,10 +22,10 @@ from performance.skipping import SkippedError
 from performance.turns import Setting as Turn
 from performance.turns import in_turns
 from resay._internal.event_loops import run_sync
-from resay_lab.benchmarks.commands import (
+from resay_lab.benchmarks.bench import (
     JsonOption,
     MarkdownOption,
-    form_of,
+    format_of,
     print_result,
     progress,
 )
@@ -65,7 +65,7 @@ def clients_at_once(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure what a guarded request takes of a core where many are under way."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     try:
         table = run(concurrency, rounds, latency_s)
     except SkippedError as error:

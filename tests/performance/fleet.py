@@ -47,10 +47,10 @@ from performance.soak_plan import Plan
 from resay._internal.event_loops import run_sync
 from resay.errors import MissingDependencyError
 from resay.reporting.journal import JournalConfig, open_journal
-from resay_lab.benchmarks.commands import (
+from resay_lab.benchmarks.bench import (
     JsonOption,
     MarkdownOption,
-    form_of,
+    format_of,
     print_result,
     progress,
 )
@@ -588,7 +588,7 @@ def fleet(
     Exit code 1 where an answer is lost, comes twice in the journal, or is called checked but is
     not, or where more calls are under way than are allowed.
     """
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     setting = Setting(requests, concurrency, kills, outage_s, seed)
     try:
         with progress("fleet", requests) as done:

@@ -28,10 +28,10 @@ from performance.skipping import SkippedError
 from performance.turns import Setting as Turn
 from performance.turns import in_turns
 from resay._internal.event_loops import run_sync
-from resay_lab.benchmarks.commands import (
+from resay_lab.benchmarks.bench import (
     JsonOption,
     MarkdownOption,
-    form_of,
+    format_of,
     print_result,
     progress,
 )
@@ -142,7 +142,7 @@ def gateway_cpu(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure what the gateway takes of a core, beside a proxy that only passes on."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     try:
         table = run(
             concurrency,

@@ -10,7 +10,7 @@ import typer
 from performance import handbook as bench
 from performance.skipping import print_measured
 from resay._internal.event_loops import run_sync
-from resay_lab.benchmarks.commands import JsonOption, MarkdownOption, form_of
+from resay_lab.benchmarks.bench import JsonOption, MarkdownOption, format_of
 
 __all__ = ["handbook"]
 
@@ -42,7 +42,7 @@ def handbook(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Count what becomes of flawed answers about a handbook that are repaired by its pages."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     for value in retriever or ():
         if value not in bench.RETRIEVERS:
             raise typer.BadParameter(f"{value!r} is none of {', '.join(bench.RETRIEVERS)}")

@@ -9,13 +9,13 @@ import typer
 
 from performance import inference as inference_bench
 from resay.errors import ConfigurationError
-from resay_lab.benchmarks.commands import (
+from resay_lab.benchmarks.bench import (
     DataOption,
     JsonOption,
     MarkdownOption,
     RowsOption,
     bad_parameter,
-    form_of,
+    format_of,
     print_result,
     slice_of,
 )
@@ -45,7 +45,7 @@ def inference(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure the neural methods on this machine, with random weights of published shapes."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     with bad_parameter("--shapes"):
         chosen = _named(shapes, inference_bench.SHAPES)
     with bad_parameter("--parts"):

@@ -11,10 +11,10 @@ from performance import load_streams
 from performance.load import Setting
 from performance.skipping import SkippedError
 from resay.errors import MissingDependencyError
-from resay_lab.benchmarks.commands import (
+from resay_lab.benchmarks.bench import (
     JsonOption,
     MarkdownOption,
-    form_of,
+    format_of,
     print_result,
     progress,
 )
@@ -56,7 +56,7 @@ def load(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure requests per second through the gateway, beside LiteLLM's proxy."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     setting = Setting(concurrency, rounds, requests, latency_s, journal=journal)
     steps = load_bench.total(setting) if streams is None else streams
     try:

@@ -24,7 +24,7 @@ import typer
 from resay._internal.event_loops import run_sync
 from resay.policy import Policy
 from resay.reporting.journal import Entry, JournalConfig, open_journal
-from resay_lab.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result
+from resay_lab.benchmarks.bench import JsonOption, MarkdownOption, format_of, print_result
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 from resay_lab.calibration import (
     Calibration,
@@ -265,7 +265,7 @@ def loop(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Check answers, label some, calibrate, and count false alarms before and after."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     with TemporaryDirectory() as folder:
         looped = run(Path(folder), requests=requests, new=requests, labels=labels, seed=seed)
     print_result(table_of(looped, requests, labels), form)

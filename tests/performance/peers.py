@@ -42,11 +42,11 @@ from resay.scorers.p_true import PTrue
 from resay.scorers.samples import Samples
 from resay.scorers.semantic import Semantic
 from resay_lab.benchmarks import wikibio
-from resay_lab.benchmarks.commands import (
+from resay_lab.benchmarks.bench import (
     DataOption,
     JsonOption,
     MarkdownOption,
-    form_of,
+    format_of,
     print_result,
 )
 from resay_lab.benchmarks.measuring import Item
@@ -106,7 +106,7 @@ def peers(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure Resay beside other libraries."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     chosen = list(PEERS) if only is None else only.split(",")
     if unknown := set(chosen).difference(PEERS):
         raise typer.BadParameter(f"no peer is called {min(unknown)!r}", param_hint="--only")

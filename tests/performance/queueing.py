@@ -31,10 +31,10 @@ from performance.load_process import raise_file_limit
 from performance.load_servers import Server, upstream
 from performance.skipping import SkippedError
 from resay._internal.event_loops import run_sync
-from resay_lab.benchmarks.commands import (
+from resay_lab.benchmarks.bench import (
     JsonOption,
     MarkdownOption,
-    form_of,
+    format_of,
     print_result,
     progress,
 )
@@ -145,7 +145,7 @@ def queueing(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Hold a simulation of queues against the gateway."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     numbers = sorted(int(number) for number in clients.split(","))
     subjects = [
         Subject("off", "gateway", policy="off", decisions=frozenset({"skipped"})),

@@ -23,11 +23,11 @@ import typer
 from performance import clients_many, disk, folder, gateway_cpu, growth
 from performance.check_speed import measure_checks
 from performance.skipping import SkippedError
-from resay_lab.benchmarks.commands import (
+from resay_lab.benchmarks.bench import (
     DataOption,
     JsonOption,
     MarkdownOption,
-    form_of,
+    format_of,
     print_result,
 )
 from resay_lab.benchmarks.table import Column, ResultTable, Row
@@ -86,7 +86,7 @@ def ratios(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure the fast programs and compare their ratios with the stored ones."""
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     chosen = list(_PROGRAMS) if only is None else only.split(",")
     if unknown := set(chosen).difference(_PROGRAMS):
         raise typer.BadParameter(f"no program is called {min(unknown)!r}", param_hint="--only")

@@ -24,7 +24,7 @@ from resay.guard import Guard
 from resay.providers.base import Completion, Completions
 from resay.testing import Invention, Subject, World
 from resay.testing.tasks import find_task
-from resay_lab.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result
+from resay_lab.benchmarks.bench import JsonOption, MarkdownOption, format_of, print_result
 from resay_lab.benchmarks.table import Column, ResultTable
 
 __all__ = ["FIRST", "SECOND", "WAYS", "Models", "Worlds", "ask", "second"]
@@ -310,4 +310,4 @@ def second(
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure what a second model finds of the mistakes that the first makes each time."""
-    print_result(run_sync(run, subjects, unknown), form_of(as_json, as_markdown))
+    print_result(run_sync(run, subjects, unknown), format_of(as_json, as_markdown))

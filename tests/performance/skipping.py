@@ -7,7 +7,7 @@ from collections.abc import Callable
 import typer
 
 from resay.errors import ConfigurationError
-from resay_lab.benchmarks.commands import Form, print_result, progress
+from resay_lab.benchmarks.bench import TableFormat, print_result, progress
 from resay_lab.benchmarks.table import ResultTable
 
 __all__ = ["SkippedError", "print_measured"]
@@ -18,7 +18,10 @@ class SkippedError(Exception):
 
 
 def print_measured(
-    name: str, total: int, measure: Callable[[Callable[[], object]], ResultTable], form: Form
+    name: str,
+    total: int,
+    measure: Callable[[Callable[[], object]], ResultTable],
+    form: TableFormat,
 ) -> None:
     """Measure, and print what was found, or why nothing was.
 

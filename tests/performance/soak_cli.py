@@ -12,10 +12,10 @@ from performance.soak import Life, Report, Setting
 from performance.soak_checks import JUDGED, MOST_GROWTH, WARM_UP, WINDOWS
 from resay._internal.event_loops import run_sync
 from resay.errors import MissingDependencyError
-from resay_lab.benchmarks.commands import (
+from resay_lab.benchmarks.bench import (
     JsonOption,
     MarkdownOption,
-    form_of,
+    format_of,
     print_result,
     progress,
 )
@@ -53,7 +53,7 @@ def soak(
 
     Exit code 1 where an answer is lost, a verdict is not in the journal once, or memory grows.
     """
-    form = form_of(as_json, as_markdown)
+    form = format_of(as_json, as_markdown)
     setting = Setting(requests, concurrency, restarts, seed)
     try:
         with progress("soak", requests) as done:

@@ -12,10 +12,10 @@ from performance import regenerate as regenerate_bench
 from performance.skipping import print_measured
 from performance.turns import Setting
 from resay._internal.event_loops import run_sync
-from resay_lab.benchmarks.commands import (
+from resay_lab.benchmarks.bench import (
     JsonOption,
     MarkdownOption,
-    form_of,
+    format_of,
 )
 
 __all__ = ["latency", "regenerate"]
@@ -59,7 +59,7 @@ def _command(bench: Any, name: str, told: str, default: Setting) -> Callable[...
         as_json: JsonOption = False,
         as_markdown: MarkdownOption = False,
     ) -> None:
-        form = form_of(as_json, as_markdown)
+        form = format_of(as_json, as_markdown)
         setting = Setting(
             requests=requests,
             concurrency=concurrency,

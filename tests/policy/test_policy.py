@@ -93,7 +93,7 @@ def test_the_default_policy_is_that_of_its_file():
 
 def test_the_default_policy_names_the_origin_of_its_numbers():
     text = default_text()
-    for line in ("#: fitted: ", "#: data: ", "#: command: resay bench defaults"):
+    for line in ("#: fitted: ", "#: data: ", "#: command: python -m research defaults"):
         assert line in text
 
 

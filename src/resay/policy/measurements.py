@@ -1,7 +1,7 @@
 """How the chains that `chain: auto` chooses from did on recorded answers.
 
-`resay bench frontier` prints the table. Chains are compared by ROC-AUC on the data sets on which
-all of them could be measured.
+`python -m research frontier` prints the table. Chains are compared by ROC-AUC on the data sets on
+which all of them could be measured.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ MEASUREMENTS: Mapping[str, Mapping[str, Measurements]] = {
         "facts + prompt, 10": Measurements(79.93, 20.0, 1.0, 12.2),
     },
 }
-"""Measurements by kind of answer, from `resay bench frontier`; also recorded in its notes."""
+"""Measurements by kind of answer, from `python -m research frontier`, which notes them too."""
 
 
 @cache

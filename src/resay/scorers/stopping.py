@@ -17,9 +17,10 @@ section 3.2, here with N - n entries to come):
 A decision "M_N > threshold" is settled when its probability, or that of the contrary, reaches the
 required `confidence`. It is evaluated after every wave of samples; because it is a posterior
 probability and not a p-value, evaluating it often does not by itself raise its error. It is only as
-accurate as the model, though: entries are not normal. `resay bench adaptive` measures the realised
-error. A decision that the remaining entries cannot change, even if all are 0, or 1, is settled at
-once without the model. With a confidence of 1 only this counts, and no decision ever differs.
+accurate as the model, though: entries are not normal. `python -m research adaptive` measures the
+realised error. A decision that the remaining entries cannot change, even if all are 0, or 1, is
+settled at once without the model. With a confidence of 1 only this counts, and no decision ever
+differs.
 
 The next wave is half of what would settle the decision if new samples were like the known ones. For
 most decisions that is one or two; in total it takes hardly more samples than drawing one at a time,

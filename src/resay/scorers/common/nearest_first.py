@@ -21,7 +21,7 @@ over the estimated entries; that of a passage score, the mean of K sentences, is
     ((1 - rho) sum v_i + rho (sum sqrt(v_i))^2) / K^2
 
 because the errors of a passage's sentences are correlated. This method is unpublished;
-`resay bench cascade` measures what it saves and what it costs.
+`python -m research cascade` measures what it saves and what it costs.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Estimate(BaseModel):
 
     The defaults fit the answers of one judge (gemma4-31b) on 945 sentences of biographies with 20
     samples each: WikiBio's passages with even row numbers, to two digits. Another judge, or another
-    kind of text, may need other values: `resay bench cascade` prints those for the judge it is
-    given, and `resay_lab.benchmarks.cascade.fit_estimate` fits them.
+    kind of text, may need other values: `python -m research cascade` prints those for the judge it
+    is given, and `fit_estimate` beside it fits them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)

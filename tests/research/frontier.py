@@ -29,7 +29,11 @@ from resay.policy.auto import on_frontier
 from resay.policy.candidates import candidates
 from resay.providers.base import Completions, Provider
 from resay_lab.benchmarks import metrics
-from resay_lab.benchmarks.defaults import (
+from resay_lab.benchmarks.measuring import Checked, Item, RecordedJudge, check, judging
+from resay_lab.benchmarks.table import Column, ResultTable, Row
+from resay_lab.benchmarks.wikibio import ENTRIES, recorded_scores, recording_of
+from resay_lab.calibration.diagrams import STYLE, svg_line, svg_text
+from research.defaults import (
     FACTSCORE,
     SAC3,
     WIKIBIO,
@@ -40,10 +44,6 @@ from resay_lab.benchmarks.defaults import (
     by_sample,
     read_all,
 )
-from resay_lab.benchmarks.measuring import Checked, Item, RecordedJudge, check, judging
-from resay_lab.benchmarks.table import Column, ResultTable, Row
-from resay_lab.benchmarks.wikibio import ENTRIES, recorded_scores, recording_of
-from resay_lab.calibration.diagrams import STYLE, svg_line, svg_text
 
 _NO: Mapping[str, No] = {WIKIBIO.name: "not_mentioned", SAC3.name: "contradicted"}
 _RATED = {"long": WIKIBIO.name, "short": SAC3.name}

@@ -196,7 +196,7 @@ def halfway(scores: Sequence[float | None]) -> float:
 
 
 def _shuffled(items: Sequence[Item], seed: int) -> list[Item]:
-    rng = random.Random(seed)  # noqa: S311 - no secret
+    rng = random.Random(seed)
     return [
         replace(item, samples=tuple(rng.sample(item.samples, len(item.samples)))) for item in items
     ]

@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from resay_lab.benchmarks.commands import app
+from research.__main__ import app
 
 YEARS = [1932, 1932, 1932, 1932, 1932]
 

@@ -20,10 +20,10 @@ from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
 from resay.scorers.samples import Samples
 from resay_lab.benchmarks import metrics
-from resay_lab.benchmarks.defaults import FACTSCORE, SAC3, WIKIBIO, Judged, read_all
 from resay_lab.benchmarks.measuring import Item
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 from resay_lab.benchmarks.wikibio import Label
+from research.defaults import FACTSCORE, SAC3, WIKIBIO, Judged, read_all
 
 SOURCES = (WIKIBIO, FACTSCORE, SAC3)
 """The data sets, of which WikiBio is required."""

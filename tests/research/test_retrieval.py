@@ -5,8 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from resay_lab.benchmarks import retrieval, wikibio
-from resay_lab.benchmarks.commands import app
+from resay_lab.benchmarks import wikibio
+from research import retrieval
+from research.__main__ import app
 
 KEYS = {"flagged_by", "searched", "passages", "searches", "first", "among_k"}
 TOWNS = ["Leeds", "York", "Bath", "Hull", "Ely"]

@@ -6,9 +6,10 @@ from statistics import fmean
 import pytest
 from typer.testing import CliRunner
 
-from resay_lab.benchmarks import adaptive, wikibio
-from resay_lab.benchmarks.commands import app
+from resay_lab.benchmarks import wikibio
 from resay_lab.benchmarks.measuring import check, judging
+from research import adaptive
+from research.__main__ import app
 
 KEYS = {
     "decides",

@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from resay.policy.candidates import candidates
-from resay_lab.benchmarks.commands import app
-from resay_lab.benchmarks.defaults import FACTSCORE, SAC3
-from resay_lab.benchmarks.frontier import MEAN
+from research.__main__ import app
+from research.defaults import FACTSCORE, SAC3
+from research.frontier import MEAN
 
 N = 10
 

@@ -11,9 +11,10 @@ from typer.testing import CliRunner
 
 from resay import ConfigurationError, Policy
 from resay.scorers.common.nearest_first import Estimate
-from resay_lab.benchmarks import cascade, wikibio
-from resay_lab.benchmarks.cascade import fit_estimate
-from resay_lab.benchmarks.commands import app
+from resay_lab.benchmarks import wikibio
+from research import cascade
+from research.__main__ import app
+from research.cascade import fit_estimate
 
 KEYS = {
     "setting",

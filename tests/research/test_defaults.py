@@ -16,8 +16,8 @@ from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
 from resay.scorers.prompt import Prompt
 from resay.scorers.samples import Samples
-from resay_lab.benchmarks.commands import app
-from resay_lab.benchmarks.defaults import FACTSCORE, LEAST_MAJOR, MOST_ACCURATE, SAC3
+from research.__main__ import app
+from research.defaults import FACTSCORE, LEAST_MAJOR, MOST_ACCURATE, SAC3
 
 N = 6
 JUDGES = ("gemma4-31b", "qwen3.5-9b-think")

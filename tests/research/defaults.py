@@ -487,7 +487,7 @@ def with_max(weight: float, *, stops: bool = True) -> Policy:
 def shipped_weight() -> Between:
     """Return the weight of `not_mentioned` in the default policy."""
     step = next(s for s in Policy.default().chain if isinstance(s, Prompt.Config))
-    assert isinstance(step.weights.not_mentioned, Between)  # noqa: S101 - set in default.yaml
+    assert isinstance(step.weights.not_mentioned, Between)
     return step.weights.not_mentioned
 
 

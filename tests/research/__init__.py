@@ -1,0 +1,1 @@
+"""Research programs of this project: what its defaults and decisions rest on."""
