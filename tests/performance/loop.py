@@ -34,7 +34,7 @@ from resay_lab.calibration import (
 )
 from resay_lab.calibration.diagrams import wilson
 from resay_server.gateway import Gateway, GatewayConfig, serving
-from resay_server.labelling import Candidate, draw_entries
+from resay_server.labelling import SamplingCandidate, sample_entries
 from simulation import Invention, SimulatedProvider, Subject, World
 
 __all__ = ["Looped", "Share", "loop", "run"]
@@ -237,9 +237,13 @@ async def _drawn(url: str, count: int, seed: int) -> list[Entry]:
         found = sorted(await journal.recent(100_000), key=lambda entry: entry.question or "")
         entries = {entry.id: entry for entry in found}
         limits = Policy.parse(POLICY).threshold
-        candidates = [one for entry in found if (one := Candidate.of(entry, limits)) is not None]
-        drawn = draw_entries(candidates, count, "random", now=0.0, seed=seed)
-        await journal.draw(drawn)
+        candidates: list[SamplingCandidate] = []
+        for entry in found:
+            candidate = SamplingCandidate.of(entry, limits)
+            if candidate is not None:
+                candidates.append(candidate)
+        drawn = sample_entries(candidates, count, "random", now=0.0, seed=seed)
+        await journal.add_sampled(drawn)
         return [entries[one.entry_id] for one in drawn]
     finally:
         await journal.aclose()
