@@ -9,8 +9,8 @@ import pytest
 
 from resay import ConfigurationError, MissingDependencyError
 from resay.retrieval import FolderConfig, FolderRetriever, index_folder, open_retriever
-from resay.retrieval import folder_stems as stems_module
-from resay.retrieval.base import Language
+from resay.retrieval import folder_languages as languages_module
+from resay.retrieval.folder_languages import FolderLanguage
 from support.folder import INDEX, find, ids, write_all
 
 pytestmark = pytest.mark.anyio
@@ -25,10 +25,10 @@ ENGLISH = {
 @pytest.fixture
 def without_snowball(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setitem(sys.modules, "snowballstemmer", None)
-    monkeypatch.setattr(stems_module, "find_spec", lambda _: None)
-    stems_module.has_stems.cache_clear()
+    monkeypatch.setattr(languages_module, "find_spec", lambda _: None)
+    languages_module.has_stems.cache_clear()
     yield
-    stems_module.has_stems.cache_clear()
+    languages_module.has_stems.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ async def test_texts_without_stop_words_can_be_said_to_be_in_a_language(tmp_path
     assert [d.id for d in await retriever.retrieve("bridge", k=5)] == ["a.txt#1"]
 
 
-OTHERS: dict[Language, tuple[str, str]] = {
+OTHERS: dict[FolderLanguage, tuple[str, str]] = {
     "de": ("Die Brücken wurden von der Stadt gebaut und sind offen.", "Brücke"),
     "fr": ("Les ponts sont ouverts depuis que la ville les a construits.", "ouverte"),
     "es": ("Los puentes fueron abiertos en el año de la paz.", "puente"),
@@ -97,7 +97,7 @@ OTHERS: dict[Language, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("language", OTHERS)
-async def test_other_languages(tmp_path: Path, language: Language) -> None:
+async def test_other_languages(tmp_path: Path, language: FolderLanguage) -> None:
     pytest.importorskip("snowballstemmer")
     text, query = OTHERS[language]
     # Beside others, whose stems are looked for as well.
@@ -136,10 +136,10 @@ def test_what_was_installed_since_is_used(
     pytest.importorskip("snowballstemmer")
     write_all(tmp_path, {"a.txt": OTHERS["de"][0]})
     with monkeypatch.context() as patch:
-        patch.setattr(stems_module, "find_spec", lambda _: None)
-        stems_module.has_stems.cache_clear()
+        patch.setattr(languages_module, "find_spec", lambda _: None)
+        languages_module.has_stems.cache_clear()
         index_folder(tmp_path)
-    stems_module.has_stems.cache_clear()
+    languages_module.has_stems.cache_clear()
     assert find(tmp_path, "Brücke") == []
     assert index_folder(tmp_path).added == ("a.txt",)
     assert [d.id for d in find(tmp_path, "Brücke")] == ["a.txt#1"]

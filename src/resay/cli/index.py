@@ -12,7 +12,7 @@ import typer
 from resay._internal.event_loops import run_sync
 from resay.core.documents import Document
 from resay.retrieval import FolderRetriever, IndexReport, index_folder
-from resay.retrieval.base import LANGUAGES, is_language
+from resay.retrieval.folder_languages import STEMMED_LANGUAGES, is_folder_language
 
 app = typer.Typer(add_completion=False)
 
@@ -39,9 +39,9 @@ def index(
     """Index a folder of text, Markdown and PDF files to search for evidence."""
     # The report lists damaged files more clearly than pypdf's warnings do.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
-    if not is_language(language):
+    if not is_folder_language(language):
         raise typer.BadParameter(
-            f"must be auto, none or one of {', '.join(LANGUAGES)}, not {language!r}",
+            f"must be auto, none or one of {', '.join(STEMMED_LANGUAGES)}, not {language!r}",
             param_hint="--language",
         )
     _print_report(index_folder(folder, index, language=language))

@@ -4,49 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Literal, Protocol, TypeAlias, TypeGuard, get_args, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from resay.core.documents import Document
 
 MetadataValue: TypeAlias = str | bool | int | float
 """A metadata value to filter by."""
-
-Language: TypeAlias = Literal[
-    "auto",
-    "none",
-    "ca",
-    "da",
-    "de",
-    "el",
-    "en",
-    "es",
-    "eu",
-    "fi",
-    "fr",
-    "ga",
-    "hu",
-    "hy",
-    "id",
-    "it",
-    "lt",
-    "nl",
-    "no",
-    "pt",
-    "ro",
-    "ru",
-    "sr",
-    "sv",
-    "tr",
-]
-"""The language of a folder's texts: detected for each, none, or this one."""
-
-LANGUAGES: tuple[str, ...] = tuple(code for code in get_args(Language) if len(code) == 2)
-"""The languages whose inflected words can be found."""
-
-
-def is_language(text: str) -> TypeGuard[Language]:
-    """Return whether a text is one of them, auto or none."""
-    return text in get_args(Language)
 
 
 def id_of(text: str) -> str:

@@ -14,7 +14,8 @@ from resay._internal.strict import OneOf, Strict
 from resay.errors import ConfigurationError
 from resay.models import ModelField
 from resay.providers import LiteLLMEmbedder
-from resay.retrieval.base import Language, MetadataValue, Retriever
+from resay.retrieval.base import MetadataValue, Retriever
+from resay.retrieval.folder_languages import FolderLanguage
 from resay.retrieval.function import import_retriever
 from resay.retrieval.hybrid import HybridRetriever, Reranker
 
@@ -43,7 +44,7 @@ class FolderConfig(Strict):
         default=True,
         description="Index changed files before the first search; if false, run `resay index`.",
     )
-    language: Language = Field(
+    language: FolderLanguage = Field(
         default="auto",
         description="The code of the files' language (en, de, fr, ...), so that a search finds"
         " inflected words; auto = detect it for each file by its stop words, none = match exact"

@@ -15,10 +15,9 @@ import anyio.to_thread
 
 from resay.core.documents import Document
 from resay.errors import ConfigurationError
-from resay.retrieval.base import Language
 from resay.retrieval.folder_index import index_folder, index_path
+from resay.retrieval.folder_languages import FolderLanguage, require_stems
 from resay.retrieval.folder_search import MetadataFilter, search
-from resay.retrieval.folder_stems import require_stems
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +49,7 @@ class FolderRetriever:
         *,
         index: str | os.PathLike[str] | None = None,
         refresh: bool = True,
-        language: Language = "auto",
+        language: FolderLanguage = "auto",
         filter: MetadataFilter | None = None,  # noqa: A002 - its name in policies
     ) -> None:
         if refresh and language not in ("auto", "none"):
@@ -58,7 +57,7 @@ class FolderRetriever:
         self._folder = Path(path).expanduser().absolute()
         self._index = index_path(self._folder, index)
         self._refresh = refresh
-        self._language: Language = language
+        self._language: FolderLanguage = language
         self._filter = dict(filter or {})
         self._lock = threading.Lock()
         self._refreshing: Future[None] | None = None

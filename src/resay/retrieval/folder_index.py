@@ -15,7 +15,6 @@ from typing import Literal
 
 from resay.errors import ConfigurationError
 from resay.lang.detection import detect_from_words
-from resay.retrieval.base import Language
 from resay.retrieval.excerpts import Excerpts, excerpts
 from resay.retrieval.folder_database import (
     SUMMARIZE,
@@ -26,8 +25,9 @@ from resay.retrieval.folder_database import (
     require_folder,
 )
 from resay.retrieval.folder_files import FileData, FolderFile, UnreadableError, read
+from resay.retrieval.folder_languages import FolderLanguage, has_stems, require_stems
 from resay.retrieval.folder_listing import Skipped, list_files
-from resay.retrieval.folder_stems import has_stems, require_stems, stemmer, words_of
+from resay.retrieval.folder_stems import stemmer, words_of
 from resay.retrieval.folder_terms import unspaced_ngrams
 
 INDEX_NAME = ".resay-index.sqlite"
@@ -80,7 +80,7 @@ def index_folder(
     path: str | os.PathLike[str],
     index: str | os.PathLike[str] | None = None,
     *,
-    language: Language = "auto",
+    language: FolderLanguage = "auto",
 ) -> IndexReport:
     """Update or create the index of a folder.
 
@@ -140,7 +140,7 @@ class _IndexedFile:
 
 
 def _update_index(
-    folder: Path, file: Path, language: Language, mode: _Mode, listing: _Listing | None = None
+    folder: Path, file: Path, language: FolderLanguage, mode: _Mode, listing: _Listing | None = None
 ) -> IndexReport:
     with open_index(file, "write" if mode == "write" else "read", folder=folder) as connection:
         require_folder(connection, file, folder)
@@ -153,7 +153,7 @@ def _update_index(
         return _Update(connection, language, mode).run(listing or list_files(folder, file))
 
 
-def _is_stemmed(connection: sqlite3.Connection, language: Language, mode: _Mode) -> bool:
+def _is_stemmed(connection: sqlite3.Connection, language: FolderLanguage, mode: _Mode) -> bool:
     """Return whether an index has the right stems, as far as the stemmers are installed."""
     made_for, *lists = connection.execute(
         "SELECT language, languages, stemmed FROM about"
@@ -175,9 +175,11 @@ class _Update:
             (compare), or also to write the changes (write).
     """
 
-    def __init__(self, connection: sqlite3.Connection, language: Language, mode: _Mode) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, language: FolderLanguage, mode: _Mode
+    ) -> None:
         self._connection = connection
-        self._language: Language = language
+        self._language: FolderLanguage = language
         self._mode: _Mode = mode
         self._added: list[str] = []
         self._changed: list[str] = []

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from resay.core.documents import Document
 from resay.lang.language import stop_words
 from resay.retrieval.folder_database import FREQUENT_FROM, label_of, open_index
-from resay.retrieval.folder_stems import has_stems
+from resay.retrieval.folder_languages import has_stems
 from resay.retrieval.folder_terms import phrases_of
 from resay.retrieval.front_matter import MetadataValue
 

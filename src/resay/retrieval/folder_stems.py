@@ -1,4 +1,4 @@
-"""Split texts into words, and stem them, so that one form of a word finds the others."""
+"""The words of texts, with their stems, so that one form of a word finds the others."""
 
 from __future__ import annotations
 
@@ -6,66 +6,19 @@ import re
 import sqlite3
 import threading
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
-from types import MappingProxyType
 from typing import Any, Protocol
 
-from resay.errors import MissingDependencyError
 from resay.lang.language import stop_words
+from resay.retrieval.folder_languages import SNOWBALL, require_stems
 
 _WORD = re.compile(r"[^\W_]+")
 _NO_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
 
 # Marks belong to words: otherwise, words of most Indic scripts would be split at their vowels.
 TOKENIZER = "unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
-
-_PURPOSE = "finding inflected words of the language {!r}"
-SNOWBALL: Mapping[str, str] = MappingProxyType(
-    {
-        "ca": "catalan",
-        "da": "danish",
-        "de": "german",
-        "el": "greek",
-        "es": "spanish",
-        "eu": "basque",
-        "fi": "finnish",
-        "fr": "french",
-        "ga": "irish",
-        "hu": "hungarian",
-        "hy": "armenian",
-        "id": "indonesian",
-        "it": "italian",
-        "lt": "lithuanian",
-        "nl": "dutch",
-        "no": "norwegian",
-        "pt": "portuguese",
-        "ro": "romanian",
-        "ru": "russian",
-        "sr": "serbian",
-        "sv": "swedish",
-        "tr": "turkish",
-    }
-)
-"""The names of the languages except English in the package `snowballstemmer`."""
-
-
-@cache
-def has_stems(language: str) -> bool:
-    """Return whether a language's stemmer is installed."""
-    return language == "en" or find_spec("snowballstemmer") is not None
-
-
-def require_stems(language: str) -> None:
-    """Check that a language's stemmer is installed.
-
-    Raises:
-        MissingDependencyError: It is not installed.
-    """
-    if not has_stems(language):
-        raise MissingDependencyError("snowballstemmer", "stemming", _PURPOSE.format(language))
 
 
 class _Algorithm(Protocol):
