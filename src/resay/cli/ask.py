@@ -195,7 +195,7 @@ def show_schema() -> None:
 def check_policy(
     file: Annotated[Path, typer.Argument(help="The policy file.")],
 ) -> None:
-    """Check a policy file, and print the place of any mistake."""
+    """Check a policy file, and print the line of any mistake."""
     loaded = Policy.load(file)
     steps = " -> ".join(step.method_name for step in loaded.chain)
     typer.echo(f"{file}: valid; {steps}; action: {loaded.action.do}")

@@ -155,7 +155,7 @@ class Regenerate(Strict):
     abstention: str | None = Field(
         default="auto",
         min_length=1,
-        description="The answer if nothing would be left; auto = a statement in the query's"
+        description="The answer if nothing would be left; auto = a statement in the question's"
         " language that the documents do not cover this, or that it is not known for certain;"
         " null = `otherwise` applies.",
     )

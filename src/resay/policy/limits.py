@@ -45,7 +45,7 @@ class Limits(Strict):
         default="auto",
         description="Prompt and completion tokens per check; auto = 50,000, plus 1,000 per"
         " sentence and sample (counting at least 10 samples), at most 500,000, plus an allowance"
-        " for the length of the query and the references; null = no limit.",
+        " for the length of the request and the references; null = no limit.",
     )
     cost_usd: float | None = Field(
         default=None, gt=0, description="Dollars per check; null = no limit."

@@ -275,7 +275,7 @@ class Policy(Strict):
 
     @classmethod
     def default(cls) -> Policy:
-        """Return the default policy: one judge call per sample.
+        """Return the default policy: a judge compares the claims with the samples.
 
         `default.yaml` next to this module defines it, and names the data its numbers are fitted to.
         """
@@ -313,9 +313,8 @@ class Policy(Strict):
         Raises:
             PolicyError: The policy is not valid; lists every problem with its line.
         """
-        return cls._of_document(
-            read_yaml(text, source=source, env=os.environ if env is None else env), source
-        )
+        variables = os.environ if env is None else env
+        return cls._of_document(read_yaml(text, source=source, env=variables), source)
 
     @classmethod
     def of(cls, value: Policy | str | os.PathLike[str] | Mapping[str, Any] | None) -> Policy:

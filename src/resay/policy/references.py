@@ -55,5 +55,5 @@ class ReferencesConfig(Strict):
     unmentioned: Literal["auto", "flag", "samples"] = Field(
         default="auto",
         description="What to do with a claim that no reference mentions: flag it, or compare it"
-        " with samples; auto = flag it if the query asks for an answer from the references.",
+        " with samples; auto = flag it if the request asks for an answer from the references.",
     )

@@ -71,7 +71,7 @@ class Sampling(Strict):
     start: Literal["together", "after"] = Field(
         default="together",
         description="When to draw samples: together with the main call (faster), or after it"
-        " (free if no sample is needed). Queries that may call tools or change data stored at the"
+        " (free if no sample is needed). Requests that may call tools or change data stored at the"
         " provider are always sampled after it.",
     )
     via: Literal["auto", "litellm", "native"] = Field(

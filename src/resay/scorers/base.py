@@ -94,9 +94,9 @@ class SampleConfig(ScorerConfig):
 
     evidence: Literal["auto", "samples", "references"] = Field(
         default="auto",
-        description="The texts to compare the passage with: first the request's references, if any,"
-        " then the model's own samples for claims that the references leave open (auto); only the"
-        " samples; or the references in place of samples (SelfCheckGPT, section 7.3).",
+        description="The texts to compare the response with: first the request's references, if"
+        " any, then the model's own samples for claims that the references leave open (auto); only"
+        " the samples; or the references in place of samples (SelfCheckGPT, section 7.3).",
     )
 
 

@@ -102,7 +102,7 @@ class Combination(Composite):
         )
         lean: Annotated[float, Field(ge=0, lt=1)] = Field(
             default=0.0,
-            description="The weight of the passage's mean in each sentence's score; 0 = none.",
+            description="The weight of the response's mean in each sentence's score; 0 = none.",
         )
 
         @field_validator("parts")

@@ -48,7 +48,7 @@ class Leaning:
         method: Literal["leaning"] = "leaning"
         lean: Annotated[float, Field(ge=0, lt=1)] = Field(
             default=0.15,
-            description="The weight of the passage's mean in each sentence's score; 0 = none.",
+            description="The weight of the response's mean in each sentence's score; 0 = none.",
         )
 
     def __init__(self, config: Config | None = None) -> None:

@@ -111,7 +111,7 @@ class References:
             default=24_000,
             ge=1_000,
             description="The maximum number of characters that the judge reads of the references:"
-            " the passages closest to the claims.",
+            " the excerpts closest to the claims.",
         )
         conversation_chars: int = Field(
             default=4_000,

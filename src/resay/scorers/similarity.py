@@ -52,7 +52,7 @@ class Similarity(SampleScorer):
         method: Literal["similarity"] = "similarity"
         evidence: Literal["auto", "samples", "references"] = Field(
             default="references",
-            description="The texts to compare the passage with: the references supplied with the"
+            description="The texts to compare the response with: the references supplied with the"
             " check, as published, or the model's own samples.",
         )
         model: ModelField = Field(

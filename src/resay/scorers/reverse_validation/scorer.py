@@ -118,7 +118,7 @@ class ReverseValidation:
         )
         entity: NonEmpty | None = Field(
             default=None,
-            description="The subject of the responses, if the query does not say; null = ask the"
+            description="The subject of the responses, if the request does not say; null = ask the"
             " judge.",
         )
         aliases: tuple[NonEmpty, ...] = Field(
