@@ -34,7 +34,7 @@ def disagreement_by_pairs(index: SampleIndex) -> float:
             stated = NamesAndWords.of(
                 sentence.text,
                 spans,
-                known=index.question.words,
+                known=index.question.given_stems,
                 nouns=index.language == "de",
             )
             items: list[tuple[float, float]] = []
@@ -45,13 +45,13 @@ def disagreement_by_pairs(index: SampleIndex) -> float:
                     saying += any(q.meaning == meaning for s in theirs for q in s.quantities)
                 items.append((6.0, 1 - saying / len(others)))
             for stem, (_, name) in stated.names.items():
-                saying = sum(stem in index.words[other] for other in others)
+                saying = sum(stem in index.stems[other] for other in others)
                 items.append((4 / len(name), 1 - saying / len(others)))
             lengths: dict[str, float] = {}
             for stem, word in stated.words.items():
                 lengths[stem] = min(len(word), 6) / 6 * (1.5 if word.lower() == word.upper() else 1)
             for stem, length in lengths.items():
-                saying = sum(stem in index.words[other] for other in others)
+                saying = sum(stem in index.stems[other] for other in others)
                 weight = length * min(1, 3 / sum(lengths.values()))
                 items.append((weight, 1 - saying / len(others)))
             total = sum(weight * doubt**2 for weight, doubt in items)

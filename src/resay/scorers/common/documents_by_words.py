@@ -25,7 +25,8 @@ from resay.scorers.common.document_subjects import Stretch
 from resay.scorers.common.fact import Fact, pooled_score, scores_by_text
 from resay.scorers.common.fact_comparison import ELSEWHERE, FactComparison
 from resay.scorers.common.fact_parts import fact_parts
-from resay.scorers.common.sample_index import IndexedSentence, SampleIndex, plain_stems
+from resay.scorers.common.indexed_sentences import IndexedSentence, plain_stems
+from resay.scorers.common.sample_index import SampleIndex
 from resay.scorers.common.words import ignored_words, stems_of
 
 _SUPPORTED = 0.5
@@ -236,18 +237,18 @@ class DocumentComparison:
         for document in documents:
             for sentence in self._sentences([document]):
                 if any(map(quantity.agrees, sentence.quantities)):
-                    shared = len(words & sentence.words)
+                    shared = len(words & sentence.stems)
                     best[document] = max(best.get(document, 0), shared)
         rival = 0
         for sentence in self._sentences(stretch.documents):
             comparable = [other for other in sentence.quantities if quantity.comparable(other)]
             if comparable and not any(map(quantity.agrees, comparable)):
-                rival = max(rival, len(words & sentence.words))
+                rival = max(rival, len(words & sentence.stems))
         return frozenset(document for document, shared in best.items() if shared > rival)
 
     def _sentences(self, documents: Collection[int]) -> Iterator[IndexedSentence]:
         for document in documents:
-            for place in self._index.places[self._positions[document]]:
+            for place in self._index.positions[self._positions[document]]:
                 yield self._index.sentences[place]
 
     def _relates(self, stretches: Sequence[tuple[str, Stretch]]) -> bool:
@@ -261,7 +262,7 @@ class DocumentComparison:
             for text, _ in stretches
             for start, end in parts_of(text)
         ]
-        if swapped(parts, [sentence.words for sentence in sentences]):
+        if swapped(parts, [sentence.stems for sentence in sentences]):
             return False
         if sum(len(stretch.subjects) for _, stretch in stretches) < 2:
             return True

@@ -22,18 +22,13 @@ from resay.core.query import Query
 from resay.core.quotes import quoted_pieces
 from resay.scorers.common.fact import Fact, FactKind
 from resay.scorers.common.opposition import Opposition
+from resay.scorers.common.quantity_keys import Key
 from resay.scorers.common.quotations import quotations_in
-from resay.scorers.common.sample_index import (
-    LONG_DIGITS,
-    Indexing,
-    Key,
-    SampleIndex,
-    keys_of,
-    ungrouped,
-)
+from resay.scorers.common.sample_index import Indexing, SampleIndex
 from resay.scorers.common.sentence_items import NAME_WEIGHT, QUANTITY_WEIGHT, WORDS_AT_MOST
 from resay.scorers.common.statement import Statement, distinct_quantities
 from resay.scorers.common.uncited import nearby_text, uncited_sentences
+from resay.scorers.common.verbatim import LONG_DIGITS, ungrouped
 from resay.scorers.common.words import ignored_words, share, stems_of, word_stems, words_of
 from resay.scorers.evidence import Evidence
 
@@ -165,7 +160,7 @@ class FactComparison:
         facts += self._name_facts()
         facts += self._word_facts()
         facts += self._link_facts()
-        facts += [self._letter_fact(letter) for letter in statement.letters]
+        facts += [self._letter_fact(letter) for letter in sorted(statement.letters)]
         facts += self._quotation_facts()
         stance = self._opposition.stance_fact()
         contradiction = self._opposition.contradiction_fact()
@@ -192,10 +187,7 @@ class FactComparison:
         index, own_stems = self._index, self.statement.own_stems
         support = [0.0] * index.count
         mentioned = [False] * index.count
-        candidates: set[int] = set()
-        for key in keys_of(quantity, near=True):
-            candidates.update(index.nearest(key, quantity, _MAX_POSITIONS))
-        for candidate in sorted(candidates):
+        for candidate in index.quantity_keys.candidates(quantity, _MAX_POSITIONS):
             other, positions = index.quantities[candidate]
             share_confirmed = quantity.supported_by(other)
             if not share_confirmed:
@@ -208,7 +200,7 @@ class FactComparison:
                 if support[sample] >= share_confirmed:
                     continue
                 is_near = sentence.alone or not own_stems
-                is_near = is_near or not own_stems.isdisjoint(sentence.words)
+                is_near = is_near or not own_stems.isdisjoint(sentence.stems)
                 value = share_confirmed if is_near else share_confirmed * ELSEWHERE
                 support[sample] = max(support[sample], value)
         mentioned_in_part = sum(map(bool, support)) - sum(mentioned)
@@ -252,7 +244,7 @@ class FactComparison:
             lowered = word.lower()
             support = [
                 1.0 if lowered in written else _OTHER_FORM * (stem in stems)
-                for written, stems in zip(index.written, index.words, strict=True)
+                for written, stems in zip(index.words, index.stems, strict=True)
             ]
             mentioned = list(map(bool, support))
             self._excuse(support, [k for k in self._terse_samples if not support[k]])
@@ -268,8 +260,8 @@ class FactComparison:
     @cached_property
     def _terse_samples(self) -> list[int]:
         """The samples that say nothing but what this sentence or the question says."""
-        stated = self.statement.stems | self._index.question.words
-        return [sample for sample, words in enumerate(self._index.words) if words <= stated]
+        stated = self.statement.stems | self._index.question.given_stems
+        return [sample for sample, words in enumerate(self._index.stems) if words <= stated]
 
     def _word_facts(self) -> Iterator[Fact]:
         words = self.statement.names_and_words.words
@@ -289,7 +281,7 @@ class FactComparison:
         return min(1.0, index.repetition / _REPEATED)
 
     def _support_of_stem(self, stem: str) -> list[float]:
-        return [1.0 if stem in words else 0.0 for words in self._index.words]
+        return [1.0 if stem in stems else 0.0 for stems in self._index.stems]
 
     def _link_facts(self) -> Iterator[Fact]:
         """Yield links: another address, or a part of one, does not support them.
@@ -328,12 +320,12 @@ class FactComparison:
         for start, end in quotations_in(text):
             quotation = text[start:end]
             stems = frozenset(stems_of(quotation))
-            if stems <= index.question.words:
+            if stems <= index.question.given_stems:
                 continue
             samples_in_these_words: set[int] = set()
             for position in index.sharing(stems):
                 sentence = index.sentences[position]
-                if share(stems, sentence.words) >= _SAME_WORDING:
+                if share(stems, sentence.stems) >= _SAME_WORDING:
                     samples_in_these_words.add(sentence.sample)
             mentioned = [
                 sample in samples_in_these_words or self._has_quotation(sample, quotation)
@@ -409,11 +401,11 @@ class FactComparison:
         """
         index, statement = self._index, self.statement
         own_words: Collection[str] = statement.own_stems or statement.stems
-        sample_words = index.words
+        sample_words = index.stems
         if not own_words:
             # "y" and "x" are common words.
             own_words = set(words_of(statement.text).findall(statement.text.lower()))
-            sample_words = index.written
+            sample_words = index.words
         if len(index.short) < index.count or not own_words:
             return None
         quantity_facts = [fact for fact in facts if fact.quantity is not None]
@@ -437,7 +429,7 @@ class FactComparison:
     def _has_synonym(self, sample: int) -> bool:
         """Return whether a short sample has a synonym, or the opposite and a "not"."""
         own = self.statement.wording
-        for position in self._index.places[sample]:
+        for position in self._index.positions[sample]:
             other = self._index.wording(position)
             has_same_negation = other.negated == own.negated
             for group in other.sides.keys() & own.sides.keys():
@@ -463,10 +455,10 @@ class FactComparison:
         words = ["", *(match[0].lower() for match in matches), ""]
         for i, match in enumerate(matches, 1):
             word = words[i]
-            if word in ignored_words() or any(word in written for written in index.written):
+            if word in ignored_words() or any(word in text_words for text_words in index.words):
                 continue
             is_supported = any(start <= match.start() < end for start, end in supported)
-            if is_supported or index.question.words.issuperset(stems_of(word)):
+            if is_supported or index.question.given_stems.issuperset(stems_of(word)):
                 continue
             around = words[i - 1], words[i + 1]
             # Different words between common words may mean the same; and a document, which is not
@@ -481,7 +473,7 @@ class FactComparison:
                     text=statement.original.as_written(*match.span()),
                     weight=0.0,
                     kind="relation",
-                    support=[float(other not in written) for written in index.written],
+                    support=[float(other not in text_words) for text_words in index.words],
                     mentioned=[False] * index.count,
                     decides=True,
                     rival=(index.as_said(other), count),
@@ -495,7 +487,7 @@ class FactComparison:
         best = (0, "")
         for other in islice(index.between.get(around, ()), _MAX_POSITIONS):
             if other not in ignored_words() and other[0].isdigit() == is_number:
-                count = sum(other in written for written in index.written)
+                count = sum(other in words for words in index.words)
                 best = max(best, (count, other))
         return best[1], best[0]
 
@@ -559,7 +551,7 @@ class FactComparison:
                 is_same_kind = quantity.year_or_date == other.year_or_date
                 if is_same_kind and quantity.comparable(other) and not quantity.agrees(other):
                     samples_by_meaning[other.meaning].add(sentence.sample)
-                    written.setdefault(other.meaning, sentence.of(other))
+                    written.setdefault(other.meaning, sentence.as_written(other))
         if not samples_by_meaning:
             return None
         most_frequent = max(

@@ -15,13 +15,13 @@ from resay.core.quantities import Quantity, negations
 from resay.core.segmentation.spans import Span
 from resay.scorers.common.contrast import Wording, parts_of
 from resay.scorers.common.fact import Fact
-from resay.scorers.common.lists import Segments, shared_lists
-from resay.scorers.common.sample_index import (
+from resay.scorers.common.indexed_sentences import (
     ClauseQuantities,
-    SampleIndex,
     plain_stems,
     quantities_by_clause,
 )
+from resay.scorers.common.lists import Segments, shared_lists
+from resay.scorers.common.sample_index import SampleIndex
 from resay.scorers.common.statement import Statement
 from resay.scorers.common.words import out_of_order, restricts, share, stance, stems_of
 
@@ -109,8 +109,8 @@ class Opposition:
         if not self._with_answers:
             return 1.0
         if sample_stance is None and not is_negative:
-            stated = index.question.topic | self._statement.stems | index.question.words
-            says_more = bool(sentence.words - stated) or bool(sentence.quantities)
+            stated = index.question.topic | self._statement.stems | index.question.given_stems
+            says_more = bool(sentence.stems - stated) or bool(sentence.quantities)
             if restricts(sentence.text) != is_limited or (says_more and not is_limited):
                 return _EVASIVE
         return _EVASIVE if is_limited and not restricts(sentence.text) else 1.0
@@ -164,7 +164,7 @@ class Opposition:
         index = self._index
         own_lists, sample_lists = self._lists_shared_with(sample)
         clauses = self._clauses_with(own_lists) if own_lists else self._clauses
-        swaps = self._swaps_values(clauses, index.bound(sample, sample_lists))
+        swaps = self._swaps_values(clauses, index.clauses(sample, sample_lists))
         if not swaps and index.question.is_for_order:
             swaps = out_of_order(self._statement.text, index.texts[sample])
         if swaps:
@@ -192,7 +192,7 @@ class Opposition:
         index, stems = self._index, self._statement.stems
         positions = set(index.alone)
         for position, shared in index.sharing(stems).items():
-            shorter = min(len(stems), len(index.sentences[position].words))
+            shorter = min(len(stems), len(index.sentences[position].stems))
             if shared >= 2 and shared >= shorter / 4:
                 positions.add(position)
         return sorted(positions)
@@ -215,7 +215,7 @@ class Opposition:
         """Return the lists shared with any sentence of a sample, and its own by position."""
         own_lists: list[Span] = []
         sample_lists: dict[int, Sequence[Span]] = {}
-        for position in self._index.places[sample] if self._shared_lists else ():
+        for position in self._index.positions[sample] if self._shared_lists else ():
             if position in self._shared_lists:
                 spans, sample_lists[position] = self._shared_lists[position]
                 own_lists += spans
@@ -281,7 +281,7 @@ class Opposition:
         Args:
             texts: The positions of the texts.
         """
-        clauses = [clause for text in texts for clause in self._index.bound(text)]
+        clauses = [clause for text in texts for clause in self._index.clauses(text)]
         return self._swaps_values(self._clauses, clauses) is True
 
     def denials(self, support: Sequence[Sequence[float]], threshold: float) -> dict[int, str]:
@@ -304,13 +304,13 @@ class Opposition:
             sentence = index.sentences[position]
             if shared <= shared_words.get(sentence.sample, 0.0):
                 continue
-            if share(matter, sentence.words) < _SAME_SUBJECT:
+            if share(matter, sentence.stems) < _SAME_SUBJECT:
                 continue
             has_other_value = any(
                 by_text[sentence.sample] < threshold and _differs(quantity, sentence.quantities)
                 for quantity, by_text in zip(statement.quantities, support, strict=True)
             )
-            common, union = statement.stems & sentence.words, statement.stems | sentence.words
+            common, union = statement.stems & sentence.stems, statement.stems | sentence.stems
             negates = sentence.negated != is_negated and len(common) >= _SAME_SUBJECT * len(union)
             if has_other_value or negates:
                 shared_words[sentence.sample] = shared

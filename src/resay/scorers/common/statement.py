@@ -14,14 +14,9 @@ from resay.core.quantities import Quantity, quantities
 from resay.core.segmentation.spans import Span
 from resay.lang.detection import detect_from_words
 from resay.scorers.common.contrast import Wording
-from resay.scorers.common.sample_index import (
-    ParsedQuestion,
-    letters_of,
-    links_of,
-    long_numbers,
-    without_noise,
-)
+from resay.scorers.common.parsed_question import ParsedQuestion
 from resay.scorers.common.sentence_items import UNDOUBTED, NamesAndWords
+from resay.scorers.common.verbatim import letters_of, links_of, long_numbers, without_noise
 from resay.scorers.common.words import stems_of, words_of
 
 _UNDOUBTED_OF_ITEM = 0.5
@@ -102,7 +97,7 @@ class Statement:
         self.names_and_words = NamesAndWords.of(
             self.text,
             sorted(no_words),
-            known=question.words,
+            known=question.given_stems,
             letters=self.letters,
             nouns=detect_from_words(words) == "de",
         )
