@@ -14,8 +14,9 @@ from resay.core.quantities import negations, quantities
 from resay.core.query import Query
 from resay.core.tokens import tokenize
 from resay.engine.code_names import compare_names, index_samples, names_in
-from resay.engine.regeneration.prompts import parse_citations, parse_replacement
+from resay.engine.regeneration.citations import parse_citations
 from resay.engine.regeneration.rechecking import claims_more
+from resay.engine.regeneration.replacements import parse_replacement
 from resay.engine.regeneration.topics import plain, topic_of
 from resay.providers.base import Completion
 from resay.retrieval.chunks import heading_of

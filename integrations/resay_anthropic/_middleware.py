@@ -82,7 +82,7 @@ class HallucinationMiddleware(Middleware):
         guard = guard_of(policy, retriever, on_verdict)
         check_client_policy(guard, "a client of Anthropic's")
         remedy = ", which Anthropic's API does not return; use a method that compares with samples"
-        guard.refuse({"logprobs": remedy})
+        guard.require_inputs({"logprobs": remedy})
         self._guard = guard
         self._relay = Relay(guard, MESSAGES)
         self._calls = Calls()

@@ -152,7 +152,8 @@ class HallucinationCallback(BaseCallbackHandler):
         _check_observing(policy.policy if isinstance(policy, Guard) else Policy.of(policy))
         guard = guard_of(policy)
         unseen = ", and HallucinationCallback sees no documents; leave `evidence: references` out,"
-        guard.refuse({"references": f"{unseen} or use guard_runnable() or HallucinationMiddleware"})
+        remedy = f"{unseen} or use guard_runnable() or HallucinationMiddleware"
+        guard.require_inputs({"references": remedy})
         for name, value in (("concurrency", concurrency), ("keep", keep)):
             if value < 1:
                 raise ConfigurationError(f"{name} is {value!r}; it must be at least 1")

@@ -343,7 +343,7 @@ def check_runnable(runnable: Runnable[Any, Any], guard: Guard) -> None:
     if writer is None:
         refuse_without_writer(guard, runnable)
     if without_logprobs(runnable):
-        guard.refuse(
+        guard.require_inputs(
             {
                 "logprobs": f", and this {type(runnable).__name__} does not return them; guard the"
                 " chat model itself, with `logprobs=True` (and `top_logprobs` for entropies) set on"
@@ -385,4 +385,4 @@ def check_rerun(runnable: Runnable[Any, Any], guard: Guard) -> None:
             " is; leave `sampling.model` out"
         )
     unseen = f", which cannot be seen in this {type(runnable).__name__}; leave"
-    guard.refuse({"references": f"{unseen} `evidence: references` out"})
+    guard.require_inputs({"references": f"{unseen} `evidence: references` out"})

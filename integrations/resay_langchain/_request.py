@@ -22,7 +22,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.prompt_values import PromptValue
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from resay import Answer, Guard, HallucinationBlocked, Part, Query, Sources
+from resay import Answer, AnswerChunk, Guard, HallucinationBlocked, Query, Sources
 from resay.adapters import Block, Message, source_of
 from resay.adapters.models import tool_name
 from resay.adapters.stream_parts import read_parts
@@ -308,14 +308,14 @@ class Pieces:
         self._passes_on = False
         self._in_blocks = False
 
-    def of(self, part: Part) -> AIMessageChunk | None:
+    def of(self, part: AnswerChunk) -> AIMessageChunk | None:
         """Return a part as a chunk, or None if it is empty."""
-        if part.chunk is None:
+        if part.provider_chunk is None:
             return AIMessageChunk(content=part.text) if part.text else None
         self._passes_on = True
-        if part.chunk.raw is None:
+        if part.provider_chunk.raw is None:
             return None
-        chunk = _as_chunk(part.chunk.raw)
+        chunk = _as_chunk(part.provider_chunk.raw)
         self._in_blocks = isinstance(chunk.content, list)
         # The guard decides which chunk is the last one, not the model.
         return chunk.model_copy(update={"id": None, "chunk_position": None})

@@ -105,5 +105,6 @@ def _check(guard: Guard) -> None:
                 f"a callback cannot do `{key}: block`, because litellm ignores its exceptions;"
                 f" use `{key}: annotate`, or guard the proxy with HallucinationGuardrail"
             )
-    guard.refuse({"references": ", and a callback knows none; leave `evidence: references` out"})
+    remedy = ", and a callback knows none; leave `evidence: references` out"
+    guard.require_inputs({"references": remedy})
     check_via(guard)

@@ -54,7 +54,7 @@ class HallucinationGuardrail(CustomGuardrail):
     ) -> None:
         listener = import_named(on_verdict) if isinstance(on_verdict, str) else on_verdict
         self.resay_guard = guard_of(policy, on_verdict=listener)
-        self.resay_guard.refuse(
+        self.resay_guard.require_inputs(
             {"references": ", and a proxy has none; leave `evidence: references` out"}
         )
         check_via(self.resay_guard)

@@ -28,7 +28,7 @@ from llama_index.core.llms import LLM
 from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from resay import Answer, Guard, Part, Query, Sources, Verdict
+from resay import Answer, AnswerChunk, Guard, Query, Sources, Verdict
 from resay.adapters import OnVerdict, inside_guard
 from resay.adapters.policies import PolicyLike, refuse_without_writer
 from resay.adapters.stream_parts import read_parts
@@ -299,7 +299,7 @@ def _check_policy(guard: Guard, judge: LLM | None, engine: BaseQueryEngine) -> N
             f" are written by its own LLM; leave `sampling.{key}` out"
         )
     inside = ", which query engines do not pass on; guard the LLM inside with GuardedLLM"
-    guard.refuse({"logprobs": inside})
+    guard.require_inputs({"logprobs": inside})
     if judge is None:
         refuse_without_writer(guard, engine, " pass `llm`, or")
 
@@ -332,7 +332,7 @@ def _without_nodes(response: RESPONSE_TYPE, recorder: Recorder) -> RESPONSE_TYPE
 
 
 async def _tokens(
-    parts: AsyncGenerator[Part | Answer], recorder: Recorder, metadata: dict[str, Any]
+    parts: AsyncGenerator[AnswerChunk | Answer], recorder: Recorder, metadata: dict[str, Any]
 ) -> AsyncGenerator[str, None]:
     with recorder.watching():
         async with aclosing(parts):

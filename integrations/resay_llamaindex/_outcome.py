@@ -16,7 +16,7 @@ from llama_index.core.instrumentation.events import BaseEvent
 from llama_index.core.instrumentation.span import active_span_id
 from llama_index_instrumentation import get_dispatcher
 
-from resay import Answer, HallucinationBlocked, Part
+from resay import Answer, AnswerChunk, HallucinationBlocked
 from resay.adapters import current_trace_context, use_trace_context
 from resay.adapters.verdicts import VERDICT_KEY, verdict_data
 
@@ -193,16 +193,16 @@ class ResponseStream(Generic[R]):
         self._text = ""
         self._notice: str | None = None
 
-    def show(self, part: Part | Answer) -> Iterator[R]:
+    def show(self, part: AnswerChunk | Answer) -> Iterator[R]:
         """Yield the response for a part, if it has anything to show, or for the end."""
         if isinstance(part, Answer):
             yield self._end(part)
-        elif part.notice:
+        elif part.is_replacement:
             self._notice = part.text
-        elif part.chunk is not None:
+        elif part.provider_chunk is not None:
             # Passed on unchanged.
-            if isinstance(part.chunk.raw, self._kind):
-                yield part.chunk.raw
+            if isinstance(part.provider_chunk.raw, self._kind):
+                yield part.provider_chunk.raw
         elif part.text:
             self._text += part.text
             yield _response_with(self._kind, self._text, delta=part.text)

@@ -164,8 +164,8 @@ def _object_tools(request: Request) -> tuple[str, ...]:
 
 def _check_chain(guard: Guard, llm: LLM) -> None:
     engine = ", and an LLM has none; guard the query engine with GuardedQueryEngine, or"
-    guard.refuse({"references": f"{engine} leave `evidence: references` out"})
+    guard.require_inputs({"references": f"{engine} leave `evidence: references` out"})
     if not is_openai(llm):
         kind = type(llm).__name__
         remedy = f", which {kind} may not return; guard an OpenAI, OpenAILike or AzureOpenAI"
-        guard.refuse({"logprobs": remedy})
+        guard.require_inputs({"logprobs": remedy})

@@ -17,9 +17,9 @@ from resay.core.verdict import Verdict as Verdict
 from resay.core.verdict import last_verdict as last_verdict
 from resay.core.verdict import verdicts as verdicts
 from resay.engine.actions import Answer as Answer
-from resay.engine.stream import AnswerStream as AnswerStream
-from resay.engine.stream import Part as Part
-from resay.engine.stream import SyncAnswerStream as SyncAnswerStream
+from resay.engine.answer_chunk import AnswerChunk as AnswerChunk
+from resay.engine.answer_stream import AnswerStream as AnswerStream
+from resay.engine.answer_stream import SyncAnswerStream as SyncAnswerStream
 from resay.errors import BudgetExceededError as BudgetExceededError
 from resay.errors import ConfigurationError as ConfigurationError
 from resay.errors import DeadlineExceededError as DeadlineExceededError

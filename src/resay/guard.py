@@ -1,4 +1,4 @@
-"""The guard: ask a model, draw samples, score the answer and act on the verdict."""
+"""The guard: the entry point of applications."""
 
 from __future__ import annotations
 
@@ -18,20 +18,23 @@ from dataclasses import replace
 from functools import partial, wraps
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args
+from typing import Any, ParamSpec, TypeVar, cast, get_args
 
 import anyio.to_thread
 
 from resay._internal.event_loops import name_sync_version, sync_version, wait_for
-from resay.core.logprobs import TokenLogprob, tokens_of
 from resay.core.query import Message, Query
 from resay.core.request_references import references_in
 from resay.core.verdict import OnVerdict, Verdict
 from resay.engine.actions import Answer, act
+from resay.engine.answer_stream import AnswerStream, SyncAnswerStream
+from resay.engine.budgets import shared_budget
 from resay.engine.chain import Chain
-from resay.engine.check import CheckInputs, early_skip_reason, shared_budget
-from resay.engine.request import Checked, CheckItem, RequestRunner, acheck_each
-from resay.engine.stream import AnswerStream, SyncAnswerStream
+from resay.engine.check import early_skip_reason
+from resay.engine.check_inputs import CheckInputs
+from resay.engine.many_checks import Checked, CheckItem, acheck_each
+from resay.engine.request import RequestRunner
+from resay.engine.requirements import Input, Requirements
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode
 from resay.providers.base import Provider, Sources, prepare
@@ -42,144 +45,12 @@ from resay.providers.batching import (
     open_batches,
 )
 from resay.providers.caching import NoCacheConfig, open_cache
-from resay.providers.installed import default_provider
 from resay.providers.limits import Budget
 from resay.providers.litellm import LiteLLMProvider
 from resay.reporting.journal import Journal
 from resay.reporting.journal.recording import Listeners, Recorder
 from resay.reporting.observers import Delivery, deliveries_of
 from resay.scorers import Need
-
-Input = Literal["query", "references", "samples", "logprobs", "model"]
-"""Inputs that a chain may need; `model` is the model that wrote the response."""
-
-_NEEDS: Mapping[Input, str] = {
-    "query": "compares with the question",
-    "references": "compares with references",
-    "samples": "needs samples",
-    "logprobs": "needs the response's token probabilities",
-    "model": "asks the model that wrote the response",
-}
-
-
-class Requirements:
-    """Checks that a chain gets the inputs it needs. All methods raise ConfigurationError.
-
-    Args:
-        chain: The chain.
-        provider: The provider for all models; None for litellm.
-        batching: The provider that calls models through Batch APIs; None for live calls.
-    """
-
-    def __init__(
-        self, chain: Chain, provider: Provider | None, batching: BatchProvider | None = None
-    ) -> None:
-        self._chain = chain
-        self._provider = provider
-        self._batching = batching
-
-    def sources(self, query: Query | None, *, asks: bool = False) -> Sources:
-        """Return the providers of a query's calls; refuse a missing model if one is to be called.
-
-        Args:
-            query: The query.
-            asks: Whether the main call is made too.
-        """
-        if self._provider is not None:
-            return Sources.all(self._provider)
-        if query is None or query.model is None:
-            self._refuse_without_model(asks=asks)
-        if self._batching is not None:
-            return Sources.all(self._batching, via="batch")
-        return Sources.all(default_provider(query.model), via="litellm")
-
-    def _refuse_without_model(self, *, asks: bool) -> None:
-        if asks:
-            raise ConfigurationError("no model given; pass `model`, such as 'openai/gpt-4.1-mini'")
-        asking = self._chain.asking_response_model
-        if asking:
-            other = "`by: words`" if asking == "references" else "a method without one (`facts`)"
-            raise ConfigurationError(
-                f"method {asking!r} needs a judge; pass `model` to use the model that wrote the"
-                f" response, set `judge:` in the policy, or use {other}; with `chain: auto`,"
-                " `budget.free_only: true`"
-            )
-
-    def missing(self, unavailable: Mapping[Input, str]) -> str | None:
-        """Return an error message for the first missing input the chain needs, or None.
-
-        Args:
-            unavailable: The inputs, each with the end of its message: reason and remedy.
-        """
-        for input_name, rest in unavailable.items():
-            chain = self._chain
-            method = (
-                chain.asking_response_model if input_name == "model" else chain.needing(input_name)
-            )
-            if method is not None:
-                return f"method {method!r} {_NEEDS[input_name]}{rest}"
-        return None
-
-    def refuse(self, unavailable: Mapping[Input, str]) -> None:
-        """Raise if the chain needs an input that is unavailable."""
-        if problem := self.missing(unavailable):
-            raise ConfigurationError(problem)
-
-    def check_request(self, query: Query, sources: Sources, references: Sequence[str]) -> None:
-        """Refuse a request that cannot be checked or that asks for more than one full answer."""
-        self.check_live()
-        if query.unchecked is None and query.uncheckable is None:
-            self.check_question(query)
-        if not sources.finds_references:
-            self.check_references(references)
-        _check_single(query)
-
-    def check_live(self) -> None:
-        """Refuse a live request if the policy uses Batch APIs."""
-        if self._batching is not None:
-            raise ConfigurationError(
-                "the policy uses Batch APIs (`calls.via` is 'batch'), which take up to a day;"
-                " check recorded answers with `check` or `acheck`, or omit `calls`"
-            )
-
-    def check_question(self, query: Query | None) -> None:
-        """Refuse a missing question."""
-        if query is None or not query.question:
-            self.refuse({"query": "; pass `question`"})
-
-    def check_references(self, references: Sequence[str]) -> None:
-        """Refuse references that are missing or used by no step of the chain."""
-        if not references:
-            self.refuse({"references": "; pass `references`"})
-        elif not (self._chain.needing("references") or self._chain.grounds):
-            raise ConfigurationError(
-                "no step of the chain compares with references; set `evidence: references` on one,"
-                " or omit `evidence: samples`"
-            )
-
-    def can_draw(self, query: Query | None) -> bool:
-        """Whether there are messages to draw samples with, and a model or provider to ask."""
-        if query is None or not query.messages:
-            return False
-        return query.model is not None or self._provider is not None
-
-    def check_samples(self, query: Query | None, samples: Sequence[str] | None) -> None:
-        """Refuse missing samples that cannot be drawn."""
-        if samples is None and not self.can_draw(query):
-            rest = "; pass `samples`, or the question and the `model` to draw them from"
-            self.refuse({"samples": rest})
-
-    def tokens(self, logprobs: Iterable[object] | None) -> tuple[TokenLogprob, ...]:
-        """Return the parsed tokens; refuse them if missing or used by no step of the chain."""
-        logprobs = tuple(logprobs or ())
-        if not logprobs:
-            rest = "; pass them as `logprobs`, or call the model through the guard (`ask`), which"
-            self.refuse({"logprobs": f"{rest} returns them"})
-        elif not self._chain.needing("logprobs"):
-            raise ConfigurationError(
-                "no step of the chain uses token probabilities; add `method: logprobs`"
-            )
-        return tokens_of(logprobs)
 
 
 def resolve_stream_mode(policy: Policy, requested: StreamMode | None) -> StreamMode:
@@ -224,18 +95,6 @@ def _texts(name: str, texts: Iterable[str] | None) -> tuple[str, ...]:
             kind = type(item).__name__
             raise ConfigurationError(f"{name} must be a list of strings, but one is of type {kind}")
     return cast("tuple[str, ...]", items)
-
-
-def _check_single(query: Query) -> None:
-    """Refuse a query that asks for more than one complete answer.
-
-    Raises:
-        ConfigurationError: The query asks for several answers or for a stream.
-    """
-    if query.params.get("stream") or query.params.get("n", 1) != 1:
-        raise ConfigurationError(
-            "the guard returns one complete answer; omit `n`, and use `astream` instead of `stream`"
-        )
 
 
 P = ParamSpec("P")
@@ -392,9 +251,9 @@ class Guard:
 
     flush = sync_version(aflush)
 
-    def needing(self, need: Need) -> str | None:
+    def required_by(self, need: Need) -> str | None:
         """Return the name of the first method of the chain that needs this, or None."""
-        return self._chain.needing(need)
+        return self._chain.required_by(need)
 
     @property
     def model(self) -> str | None:
@@ -402,19 +261,19 @@ class Guard:
         return self._model
 
     @property
-    def may_call(self) -> bool:
+    def calls_models(self) -> bool:
         """Whether a check by this guard may ask a model, unless a call names another."""
-        if self._chain.needing("judge") is not None:
+        if self._chain.required_by("judge") is not None:
             return True
         known = self._model is not None or self._provider is not None
         return known and (
-            self._chain.needing("samples") is not None or self.policy.claims == "model"
+            self._chain.required_by("samples") is not None or self.policy.claims == "model"
         )
 
     @property
     def takes_references(self) -> bool:
         """Whether requests' references are compared with the answers."""
-        return self._chain.grounds or self._chain.needing("references") is not None
+        return self._chain.grounds or self._chain.required_by("references") is not None
 
     @property
     def compares_documents(self) -> bool:
@@ -445,24 +304,24 @@ class Guard:
         found = references_in(query, self.policy.references.from_) if query else ()
         return bool(found) and not self._chain.checks_unmentioned(found)
 
-    def missing(self, unavailable: Mapping[Input, str]) -> str | None:
+    def missing_inputs(self, unavailable: Mapping[Input, str]) -> str | None:
         """Return an error message for the first missing input the chain needs, or None.
 
         Args:
             unavailable: The inputs, each with the end of its message: reason and remedy.
         """
-        return self._requirements.missing(unavailable)
+        return self._requirements.missing_inputs(unavailable)
 
-    def refuse(self, unavailable: Mapping[Input, str]) -> None:
+    def require_inputs(self, unavailable: Mapping[Input, str]) -> None:
         """Raise if the chain needs an input that is unavailable.
 
         Args:
-            unavailable: As for `missing`.
+            unavailable: As for `missing_inputs`.
 
         Raises:
             ConfigurationError: The chain needs one of them.
         """
-        self._requirements.refuse(unavailable)
+        self._requirements.require_inputs(unavailable)
 
     @property
     def asking_response_model(self) -> str | None:
@@ -590,11 +449,11 @@ class Guard:
         tokens = self._requirements.tokens(logprobs)
         draws = (
             samples is None
-            and self._chain.needing("samples") is not None
+            and self._chain.required_by("samples") is not None
             and self._requirements.can_draw(query)
         )
         splits = self.policy.claims == "model" and query is not None and query.model is not None
-        asks = draws or splits or self._chain.needing("judge")
+        asks = draws or splits or self._chain.required_by("judge")
         sources = self._requirements.sources(query) if asks else None
         given = CheckInputs(references, samples, tokens)
         work = self._runner.check(response, query, sources, given)

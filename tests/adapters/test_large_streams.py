@@ -16,7 +16,7 @@ from resay.adapters.relay import Relay
 from resay.adapters.stream_rewriter import StreamRewriter
 from resay.adapters.upstream import Upstream
 from resay.engine.actions import Answer
-from resay.engine.stream import Part
+from resay.engine.answer_chunk import AnswerChunk
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Event, Outcome
 
 POLICY: dict[str, Any] = {
@@ -58,7 +58,7 @@ def test_many_events_are_shaped_off_the_event_loop_and_sent_in_turns(
     shape = StreamRewriter.of
 
     def of(
-        self: StreamRewriter, item: Part | Answer, outcome: Outcome | None = None
+        self: StreamRewriter, item: AnswerChunk | Answer, outcome: Outcome | None = None
     ) -> list[Event]:
         events = shape(self, item, outcome)
         thread = threading.get_ident()

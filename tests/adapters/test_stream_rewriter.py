@@ -14,7 +14,7 @@ from resay.adapters.outcomes import outcome_of
 from resay.adapters.stream_rewriter import StreamRewriter
 from resay.core.verdict import Attempt, Regeneration, Verdict
 from resay.engine.actions import Answer
-from resay.engine.stream import Part
+from resay.engine.answer_chunk import AnswerChunk
 from resay.providers.apis import CHAT_COMPLETIONS, Event
 from support.apis import (
     ALL,
@@ -129,7 +129,7 @@ def test_a_draft_that_nothing_better_was_found_for_is_given(spoken: Spoken):
     rewriter = StreamRewriter(spoken.api, events, can_change=True)
 
     given_events = [
-        *rewriter.of(Part(DRAFT)),
+        *rewriter.of(AnswerChunk(DRAFT)),
         *rewriter.of(Answer(DRAFT, DRAFT, "annotate", verdict)),
     ]
 
@@ -146,7 +146,7 @@ def test_another_answer_to_what_was_withheld_is_not_given(spoken: Spoken):
     assert "Zanzibar" not in str(outcome.data)
     events = spoken.stream([PIECES])
     rewriter = StreamRewriter(spoken.api, events, can_change=True)
-    given_events = [*rewriter.of(Part("Sorry.", notice=True)), *rewriter.of(answer)]
+    given_events = [*rewriter.of(AnswerChunk("Sorry.", is_replacement=True)), *rewriter.of(answer)]
     assert read(spoken.api, given_events).finish_reason == spoken.filtered
     assert "Zanzibar" not in in_words(given_events)
 

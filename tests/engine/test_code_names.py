@@ -222,7 +222,7 @@ def streamed(
 
     async def run() -> tuple[str, Verdict, Writer]:
         async with guard.astream(question, model="m", stream_mode="hold") as stream:
-            shown = [part.text async for part in stream if not part.notice]
+            shown = [part.text async for part in stream if not part.is_replacement]
         return "".join(shown), stream.answer.verdict, writer
 
     return asyncio.run(run())

@@ -486,7 +486,7 @@ NGRAM, PROMPT, OTHER = (
 
 def test_a_chain_names_the_first_that_needs_something() -> None:
     chain = chain_of(step(0.1), NGRAM, OTHER, PROMPT)
-    needed = [chain.needing(need) for need in ("samples", "judge", "references")]
+    needed = [chain.required_by(need) for need in ("samples", "judge", "references")]
     assert needed == ["ngram", "prompt", None]
     assert chain.asking_response_model == "prompt"
     assert chain_of(NGRAM, OTHER).asking_response_model is None

@@ -146,7 +146,7 @@ async def test_what_is_withheld_is_not_shown_by_its_reasoning(
 async def test_a_notice_is_not_hidden_inside_reasoning() -> None:
     parts, answer = await read(Server(f"<think>{DRAFT}", SAMPLES), "after", **BLOCK)
     assert answer.blocked
-    assert parts[-1].notice
+    assert parts[-1].is_replacement
     assert "".join(part.text for part in parts) == f"<think>{DRAFT}</think>\n\nWithheld."
 
 

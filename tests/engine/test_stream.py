@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import (
+    AnswerChunk,
     AnswerStream,
     ConfigurationError,
     DeadlineExceededError,
     Guard,
     HallucinationBlocked,
-    Part,
     ProviderError,
     Query,
     StreamUnfinishedError,
@@ -89,13 +89,13 @@ class Typist:
         yield Chunk(finish_reason="stop")
 
 
-async def read(stream: AnswerStream) -> list[Part]:
+async def read(stream: AnswerStream) -> list[AnswerChunk]:
     async with stream:
         return [part async for part in stream]
 
 
-def shown(parts: Sequence[Part]) -> str:
-    return "".join(part.text for part in parts if not part.notice)
+def shown(parts: Sequence[AnswerChunk]) -> str:
+    return "".join(part.text for part in parts if not part.is_replacement)
 
 
 @pytest.mark.parametrize("mode", ["hold", "after", "buffer"])
@@ -145,7 +145,7 @@ async def test_a_flagged_sentence_is_withheld_with_all_that_follows() -> None:
     stream = Guard({**JUDGED, **BLOCK}, provider=provider).astream(QUESTION)
     parts = await read(stream)
     assert shown(parts) == FIRST
-    assert [part.text for part in parts if part.notice] == ["Withheld."]
+    assert [part.text for part in parts if part.is_replacement] == ["Withheld."]
     assert stream.answer.blocked
     assert stream.answer.verdict.flagged
     assert stream.answer.text == "Withheld."
@@ -171,7 +171,7 @@ async def test_the_passage_withdraws_what_was_not_yet_released() -> None:
     stream = Guard(policy, provider=Typist()).astream(QUESTION)
     parts = await read(stream)
     assert shown(parts) == FIRST
-    assert parts[-1] == Part("Withheld.", notice=True)
+    assert parts[-1] == AnswerChunk("Withheld.", is_replacement=True)
     assert stream.answer.verdict.reason.startswith("passage 0.33 > 0.30")
 
 

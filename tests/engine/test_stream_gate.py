@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import AnswerStream, Guard, HallucinationBlocked, Part, ProviderError, Query
+from resay import AnswerChunk, AnswerStream, Guard, HallucinationBlocked, ProviderError, Query
 from resay.policy import StreamMode
 from resay.providers import Chunk, Completion, Completions
 
@@ -64,7 +64,7 @@ class Writer:
         yield words()
 
 
-async def read(stream: AnswerStream) -> list[Part]:
+async def read(stream: AnswerStream) -> list[AnswerChunk]:
     async with stream:
         return [part async for part in stream]
 
@@ -81,7 +81,7 @@ def beyond_budget(**action: str) -> AnswerStream:
 
 
 def test_a_notice_is_told_by_its_place_too() -> None:
-    assert Part("Withheld.", (), True) == Part("Withheld.", notice=True)
+    assert AnswerChunk("Withheld.", (), True) == AnswerChunk("Withheld.", is_replacement=True)
 
 
 @pytest.mark.parametrize(("wanted", "texts"), [({}, ["a"]), ({"every_chunk": True}, ["", "a"])])
@@ -89,15 +89,15 @@ async def test_parts_without_text_are_handed_over_where_they_are_wanted(
     wanted: dict[str, bool], texts: list[str]
 ) -> None:
     async def work(parts: Any) -> Any:
-        parts.send_nowait(Part(""))
-        parts.send_nowait(Part("a"))
+        parts.send_nowait(AnswerChunk(""))
+        parts.send_nowait(AnswerChunk("a"))
 
     assert [part.text for part in await read(AnswerStream(work, **wanted))] == texts
 
 
 async def test_what_is_withheld_is_blocked_although_the_verdict_is_inconclusive() -> None:
     stream = beyond_budget(message="Withheld.")
-    assert await read(stream) == [Part("Withheld.", notice=True)]
+    assert await read(stream) == [AnswerChunk("Withheld.", is_replacement=True)]
     assert stream.answer.verdict.inconclusive
     assert stream.answer.verdict.sentences[0].flagged
     assert stream.answer.blocked
@@ -113,8 +113,8 @@ async def test_what_is_withheld_in_doubt_is_blocked_although_another_sentence_is
     guard = Guard({**POLICY, "on_error": "block"}, provider=Writer(opened=False, lamps=None))
     stream = guard.astream("When?")
     parts = await read(stream)
-    assert [part.text for part in parts if not part.notice] == [FIRST]
-    assert [part.text for part in parts if part.notice] == [stream.answer.text]
+    assert [part.text for part in parts if not part.is_replacement] == [FIRST]
+    assert [part.text for part in parts if part.is_replacement] == [stream.answer.text]
     assert stream.answer.verdict.flagged
     assert stream.answer.blocked
 
@@ -129,7 +129,7 @@ async def test_one_sentence_of_a_piece_is_enough_to_withhold_it(
     for piece in (FIRST + SECOND + THIRD, SECOND + FIRST + THIRD):
         provider = Writer(piece, lamps=lamps)
         parts = await read(Guard({**POLICY, **policy}, provider=provider).astream("When?"))
-        assert [part.notice for part in parts] == [True]
+        assert [part.is_replacement for part in parts] == [True]
 
 
 async def test_nothing_more_is_read_once_something_is_withheld() -> None:
@@ -145,7 +145,7 @@ async def test_nothing_more_is_read_once_something_is_withheld() -> None:
     guard = Guard({**POLICY, "action": {"do": "block"}}, provider=Endless(lamps=False))
     with anyio.fail_after(20):
         parts = await read(guard.astream("When?"))
-    assert [part.notice for part in parts] == [True]
+    assert [part.is_replacement for part in parts] == [True]
 
 
 async def test_what_claims_nothing_is_shown_without_being_judged() -> None:
@@ -246,8 +246,8 @@ class Doubting:
         yield words()
 
 
-def shown(parts: Sequence[Part]) -> str:
-    return "".join(part.text for part in parts if not part.notice)
+def shown(parts: Sequence[AnswerChunk]) -> str:
+    return "".join(part.text for part in parts if not part.is_replacement)
 
 
 LIMITS = st.sampled_from([None, 0.0, 0.3, 0.5, 0.6, 0.8, 1.0])
@@ -288,7 +288,7 @@ def test_no_beginning_is_shown_that_would_be_flagged_by_itself(
             return
         released = ""
         for part in parts:
-            if not part.notice:
+            if not part.is_replacement:
                 released += part.text
                 beginning = await guard.acheck(released, question="What?", samples=samples)
                 assert not beginning.flagged
@@ -355,7 +355,7 @@ async def test_what_was_not_scored_is_withheld_with_all_that_follows(
     stream = guard.astream("What?", stream_mode=mode, seed=1)
     parts = await read(stream)
     assert shown(parts) == left
-    assert parts[-1].notice
+    assert parts[-1].is_replacement
     assert stream.answer.blocked
     assert stream.answer.verdict.reason.endswith("; not scored: 1 code block")
 
@@ -385,7 +385,9 @@ async def test_what_was_passed_on_unchecked_is_followed_by_what_is_said_in_its_p
     parts = await read(
         Guard(policy, provider=Writer(opened=opened)).astream("?", stream_mode="after")
     )
-    assert [part.text for part in parts if not part.notice] == [FIRST, SECOND, THIRD]
-    assert [part.text for part in parts if part.notice] == ([] if opened else ["\n\nWithheld."])
+    assert [part.text for part in parts if not part.is_replacement] == [FIRST, SECOND, THIRD]
+    assert [part.text for part in parts if part.is_replacement] == (
+        [] if opened else ["\n\nWithheld."]
+    )
     # What is printed of a part is its text, not the provider's whole chunk.
-    assert "Chunk" not in repr(parts)
+    assert "provider_chunk" not in repr(parts)

@@ -26,7 +26,6 @@ TESTS: Mapping[str, tuple[str, ...]] = {
             "engine/test_stream_gate.py",
             "scorers/test_references.py",
             "engine/test_contradiction.py",
-            "engine/test_model_claims.py",
             "engine/test_reference_functions.py",
             "engine/test_code_names.py",
         ),
@@ -48,7 +47,21 @@ TESTS: Mapping[str, tuple[str, ...]] = {
             "engine/test_code_names.py",
         ),
     ),
-    "resay.engine.stream": (
+    "resay.engine.unscored": ("engine/test_decide.py", "engine/test_skipping.py"),
+    "resay.engine.verdict_tracker": ("engine/test_stream_gate.py", "engine/test_decide.py"),
+    "resay.engine.step_run": (
+        *("engine/test_decide.py", "engine/test_chain.py", "engine/test_skipping.py"),
+        *("_internal/telemetry/test_spans.py", "scorers/test_cross_model.py"),
+        "scorers/test_probe.py",
+    ),
+    "resay.engine.policy_steps": (
+        *("engine/test_decide.py", "engine/test_chain.py", "engine/test_stream_gate.py"),
+        *("scorers/test_references.py", "scorers/test_cross_model.py"),
+    ),
+    "resay.engine.model_claims": ("engine/test_model_claims.py",),
+    "resay.engine.answer_stream": ("engine/test_stream_gate.py", "engine/test_stream.py"),
+    "resay.engine.pass_through": ("engine/test_stream.py", "engine/test_stream_gate.py"),
+    "resay.engine.stream_gate": (
         "engine/test_stream_gate.py",
         "engine/test_decide.py",
         "engine/test_stream.py",
@@ -122,7 +135,7 @@ HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "resay.engine.chain": (
         ("Chain._settled_before", "settle is not None and settle.settles(result.score)", "False"),
     ),
-    "resay.engine.stream": (
+    "resay.engine.stream_gate": (
         (
             "StreamGate._withholds",
             "any((sentence.flagged for sentence in part.sentences))",
@@ -165,15 +178,15 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.chain:Chain._ask_for_contradictions: 1  ->  0": _TURNS,
     "resay.engine.chain:Chain._ask_for_contradictions: step is not None and step.contradicts  ->  "
     "step is not None": "A step whose method does not say it says None.",
-    "resay.engine.stream:StreamGate._score: 1  ->  2": _TURNS,
-    "resay.engine.stream:StreamGate._views: len(views) % _BATCH_SIZE == 0  ->  False": _TURNS,
-    "resay.engine.stream:StreamGate._joined_state.join: self._states.clear()  ->  pass": (
+    "resay.engine.stream_gate:StreamGate._score: 1  ->  2": _TURNS,
+    "resay.engine.stream_gate:StreamGate._views: len(views) % _BATCH_SIZE == 0  ->  False": _TURNS,
+    "resay.engine.stream_gate:StreamGate._joined_state.join: self._states.clear()  ->  pass": (
         "It only frees what is not read again."
     ),
-    "resay.engine.stream:StreamGate._compare_names: isinstance(n, NameClaim)  ->  True": (
+    "resay.engine.stream_gate:StreamGate._compare_names: isinstance(n, NameClaim)  ->  True": (
         "No other claim is compared like this."
     ),
-    "resay.engine.stream:AnswerStream.__anext__: True  ->  False": (
+    "resay.engine.answer_stream:AnswerStream.__anext__: True  ->  False": (
         "After the last part there is nobody left to report anything."
     ),
     "resay.engine.regeneration.from_samples:_question: shortened_question(standalone_question("
@@ -181,9 +194,9 @@ EQUIVALENT: Mapping[str, str] = {
     "query.messages))": "What is repaired answers a question.",
     "resay.engine.chain:Chain._score: judge is not None and self._cache is not None  ->  "
     "self._cache is not None": _NO_JUDGE,
-    "resay.engine.chain:_Run.__init__: Metered(evidence.judge_provider) if evidence.judge_provider "
-    "else None  ->  Metered(evidence.judge_provider)": _NO_JUDGE,
-    "resay.engine.chain:_groups: group[-1]  ->  group[0]": (
+    "resay.engine.step_run:StepRun.__init__: Metered(evidence.judge_provider) if "
+    "evidence.judge_provider else None  ->  Metered(evidence.judge_provider)": _NO_JUDGE,
+    "resay.engine.policy_steps:concurrent_groups: group[-1]  ->  group[0]": (
         "A step that corrects is alone in its group."
     ),
     "resay.engine.chain:Chain.view: self._decider.sentences(state, claims)[0]  ->  "

@@ -285,7 +285,7 @@ class Chaos:
                 ended.left_at = anyio.current_time()
                 return None
             async for part in stream:
-                texts += [] if part.notice else [part.text]
+                texts += [] if part.is_replacement else [part.text]
                 if len(texts) == plan.leave_after:
                     ended.left_at = anyio.current_time()
                     return None

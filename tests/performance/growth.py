@@ -17,7 +17,8 @@ from resay.core.documents import Document
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import Verdict
-from resay.engine.regeneration.prompts import parse_replacement, without_instructions
+from resay.engine.regeneration.instructions import without_instructions
+from resay.engine.regeneration.replacements import parse_replacement
 from resay.guard import Guard
 from resay.providers.base import Chunk, Completion, Completions
 from resay_lab.benchmarks.table import Column, ResultTable, Row

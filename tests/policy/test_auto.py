@@ -204,7 +204,7 @@ def test_a_chain_with_a_missing_package_is_not_chosen(monkeypatch):
 
 def test_without_a_model_for_the_judge_the_message_names_the_budget():
     guard = Guard({"chain": "auto", "budget": {"answers": "long"}})
-    assert guard.needing("judge")
+    assert guard.required_by("judge")
     with pytest.raises(ConfigurationError, match="free_only: true"):
         guard.check("It opened in 1932.", samples=["It opened in 1932."] * 5)
 

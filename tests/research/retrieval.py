@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from resay.core.verdict import over
-from resay.engine.regeneration.search import search_queries
+from resay.engine.regeneration.queries import search_queries
 from resay.retrieval import Retriever, fused
 from resay.retrieval.base import id_of
 from resay.retrieval.folder import FolderRetriever

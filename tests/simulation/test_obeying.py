@@ -8,12 +8,8 @@ import httpx
 import pytest
 
 from resay import Document, Query
-from resay.engine.regeneration.prompts import (
-    format_documents,
-    repair_prompt,
-    rewrite_query,
-    without_instructions,
-)
+from resay.engine.regeneration.instructions import without_instructions
+from resay.engine.regeneration.prompts import format_documents, repair_prompt, rewrite_query
 from resay.errors import ConfigurationError
 from resay.scorers import direct_question, prompt, zero_shot
 from simulation import SimulatedProvider

@@ -9,13 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document, Query
-from resay.engine.regeneration.prompts import (
-    REMOVE,
-    format_documents,
-    parse_citations,
-    repair_prompt,
-    rewrite_query,
-)
+from resay.engine.regeneration.citations import parse_citations
+from resay.engine.regeneration.prompts import REMOVE, format_documents, repair_prompt, rewrite_query
 from resay.scorers import prompt
 from simulation import World
 from simulation.documents import Shown, outside, shown_in, writing_in

@@ -13,7 +13,7 @@ from resay.adapters.stream_rewriter import StreamRewriter
 from resay.core.reasoning import notice_after
 from resay.core.verdict import Attempt, Regeneration, Verdict
 from resay.engine.actions import Answer
-from resay.engine.stream import Part
+from resay.engine.answer_chunk import AnswerChunk
 from resay.providers.apis import (
     CHAT_COMPLETIONS,
     MESSAGES,
@@ -252,13 +252,13 @@ def hold(
         released += len(piece)
         while len(read(api, seen).text) < released:
             seen.append(next(coming))
-        given += rewriter.of(Part(piece))
+        given += rewriter.of(AnswerChunk(piece))
     seen += coming
     verdict = Verdict("consistent", 0.1, "")
     if outcome.message is not None:
-        given += rewriter.of(Part(outcome.message, notice=True))
+        given += rewriter.of(AnswerChunk(outcome.message, is_replacement=True))
     else:
-        given += rewriter.of(Part(text[released:]))
+        given += rewriter.of(AnswerChunk(text[released:]))
     return [*given, *rewriter.of(Answer("", "", "allow", verdict), outcome)]
 
 
@@ -288,10 +288,10 @@ def rewrite(api: Api, events: Sequence[Event], shown: Sequence[str], answer: Ans
         while len(written) < len("".join(shown[: place + 1])):
             seen.append(next(coming))
             written += read(api, seen[-1:]).text
-        given += rewriter.of(Part(text))
+        given += rewriter.of(AnswerChunk(text))
     seen += coming
     rest = answer.text.removeprefix("".join(shown))
-    return [*given, *rewriter.of(Part(rest, rewritten=True)), *rewriter.of(answer)]
+    return [*given, *rewriter.of(AnswerChunk(rest, rewritten=True)), *rewriter.of(answer)]
 
 
 def without_verdicts(events: Sequence[Event]) -> list[Event]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import anyio.lowlevel
 
-from resay import Answer, Guard, Part, Query
+from resay import Answer, AnswerChunk, Guard, Query
 from resay.providers import Chunk, Completion, Completions
 from resay.providers.base import ToolCall
 
@@ -73,7 +73,7 @@ async def ask(server: Server, **settings: Any) -> Answer:
     return await Guard(policy(**settings), provider=server).aask(QUESTION, seed=1)
 
 
-async def read(server: Server, mode: Mode, **settings: Any) -> tuple[list[Part], Answer]:
+async def read(server: Server, mode: Mode, **settings: Any) -> tuple[list[AnswerChunk], Answer]:
     guard = Guard(policy(**settings), provider=server)
     async with guard.astream(QUESTION, stream_mode=mode, seed=1) as stream:
         parts = [part async for part in stream]

@@ -23,7 +23,8 @@ from resay.core.query import CONNECTION_PARAMS, Message
 from resay.core.usage import last_reported
 from resay.core.verdict import Decision, OnVerdict
 from resay.engine.actions import Action, act, withheld_stops
-from resay.engine.regeneration.prompts import format_for_judge, without_instructions
+from resay.engine.regeneration.instructions import without_instructions
+from resay.engine.regeneration.prompts import format_for_judge
 from resay.guard import Input
 from resay.policy import Block, Regenerate, Sampling, Threshold
 from resay.providers.caching import source_of

@@ -11,7 +11,7 @@ from resay.adapters.stream_rewriter import StreamRewriter
 from resay.adapters.verdicts import NO_ANSWER
 from resay.core.reasoning import notice_after
 from resay.engine.actions import Answer
-from resay.engine.stream import Part
+from resay.engine.answer_chunk import AnswerChunk
 from resay.providers.apis import Api, Body, Event, Outcome
 from resay.providers.base import Completion, Gathered
 
@@ -32,7 +32,7 @@ class ChoiceStream:
         for _, chunk in self._api.chunks(event):
             self._gathered.add(chunk)
             if passes_on:
-                events += self._rewriter.of(Part(chunk.text, chunk=chunk))
+                events += self._rewriter.of(AnswerChunk(chunk.text, provider_chunk=chunk))
         return events
 
     @property
@@ -50,7 +50,7 @@ class ChoiceStream:
         events: list[Event] = []
         if answer.blocked or not passed_on:
             text = notice_after(self._gathered.text, answer.text) if passed_on else answer.text
-            part = Part(text, notice=answer.blocked, rewritten=answer.regenerated)
+            part = AnswerChunk(text, is_replacement=answer.blocked, rewritten=answer.regenerated)
             events += self._rewriter.of(part)
         return events + self._rewriter.of(answer, outcome)
 

@@ -75,7 +75,7 @@ def refuse_without_writer(guard: Guard, answering: object, remedy: str = "") -> 
         ConfigurationError: The policy needs that model to judge or to write.
     """
     where = f"which cannot be found in this {type(answering).__name__};{remedy} name"
-    guard.refuse({"model": f", {where} a judge in the policy with `judge:`"})
+    guard.require_inputs({"model": f", {where} a judge in the policy with `judge:`"})
     action, missing = guard.policy.action, None
     if isinstance(action, Regenerate):
         steps = reference_steps(action.recheck or guard.policy.chain)
@@ -105,7 +105,7 @@ def check_client_policy(guard: Guard, client: str, *, gives_references: bool = F
     sampling = guard.policy.sampling
     if not gives_references:
         remedy = f", and {client} has none; leave `evidence: references` out, or call"
-        guard.refuse({"references": f"{remedy} `Guard.check` with `references`"})
+        guard.require_inputs({"references": f"{remedy} `Guard.check` with `references`"})
     if sampling.via == "litellm" and sampling.model is None:
         raise ConfigurationError(
             f"`sampling.via` is 'litellm', but {client} draws its samples itself; omit it, or set"

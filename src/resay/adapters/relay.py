@@ -57,7 +57,7 @@ from resay.core.reasoning import notice_after
 from resay.core.usage import Usage, last_reported
 from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer, withheld_stops
-from resay.engine.stream import Part
+from resay.engine.answer_chunk import AnswerChunk
 from resay.errors import UncheckableError
 from resay.guard import Guard
 from resay.policy import StreamMode
@@ -165,10 +165,10 @@ class Relay:
             return request.field, query.uncheckable
         if request.unrepeatable and not self._does_without_samples(request, query):
             return request.field, request.unrepeatable
-        if guard.needing("query") and not query.question:
+        if guard.required_by("query") and not query.question:
             field = next((name for name in _QUESTION_FIELDS if name in request.body), None)
             return field, "there is no question to compare with"
-        if guard.needing("logprobs") and not self.api.gives_logprobs:
+        if guard.required_by("logprobs") and not self.api.gives_logprobs:
             return None, "the API returns no token probabilities"
         return None, None
 
@@ -201,7 +201,7 @@ class Relay:
         query = request.query
         if query.params.get("logprobs") or query.wants_object:
             return request.body
-        if not self.guard.needing("logprobs"):
+        if not self.guard.required_by("logprobs"):
             return request.body
         return self.api.with_logprobs(request.body, alternatives_needed(self.guard.policy.chain))
 
@@ -531,7 +531,7 @@ class Relay:
 
     async def _events_for(
         self,
-        part: Part | Answer,
+        part: AnswerChunk | Answer,
         request: Request,
         first: FirstOfStream,
         rewriter: StreamRewriter,
@@ -615,7 +615,7 @@ class Relay:
         incoming: BufferedStream,
         rewriter: StreamRewriter,
         check_error: Exception,
-    ) -> AsyncGenerator[Event | Part | Answer]:
+    ) -> AsyncGenerator[Event | AnswerChunk | Answer]:
         """Send the rest of a stream whose check failed, as the policy says."""
         withheld = self.guard.policy.on_error == "block"
         if withheld and self._stream_mode(request.query) != "after":
@@ -630,7 +630,7 @@ class Relay:
         answer = self.guard.apply("", verdict)
         self.on_answer(answer)
         if answer.blocked:
-            yield Part(notice_after(rewriter.text, answer.text), notice=True)
+            yield AnswerChunk(notice_after(rewriter.text, answer.text), is_replacement=True)
         yield answer
 
     async def _guard_several(
@@ -693,7 +693,7 @@ class Relay:
 
     async def _parts(
         self, request: Request, main: OpenedProvider, upstream: Upstream
-    ) -> AsyncGenerator[Part | Answer]:
+    ) -> AsyncGenerator[AnswerChunk | Answer]:
         stream = self.guard.astream_with(
             request.query,
             self._sources(request, main, upstream),

@@ -9,15 +9,16 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from resay._internal.notify import VerdictRelay
 from resay.adapters.threads import CallStyle
 from resay.engine.actions import Answer
-from resay.engine.stream import AnswerStream, Part, SyncAnswerStream
+from resay.engine.answer_chunk import AnswerChunk
+from resay.engine.answer_stream import AnswerStream, SyncAnswerStream
 
 Around = AbstractContextManager[None]
-_Item = Part | Answer | BaseException
+_Item = AnswerChunk | Answer | BaseException
 
 
 def parts_of(
     stream: AnswerStream, around: Around | None = None
-) -> Generator[Part | Answer, None, None]:
+) -> Generator[AnswerChunk | Answer, None, None]:
     """Iterate over a guarded stream for synchronous callers.
 
     Args:
@@ -37,7 +38,7 @@ def parts_of(
 
 async def aparts_of(
     stream: AnswerStream, around: Around | None = None
-) -> AsyncGenerator[Part | Answer, None]:
+) -> AsyncGenerator[AnswerChunk | Answer, None]:
     """Iterate over a guarded stream.
 
     Tasks started by a generator must not outlive it, and it may be read in several tasks and closed
@@ -55,7 +56,7 @@ async def aparts_of(
     with relay.capture():
         task = asyncio.create_task(_fill(stream, queue, around or nullcontext()))
     try:
-        while isinstance(item := await queue.get(), Part):
+        while isinstance(item := await queue.get(), AnswerChunk):
             yield item
     finally:
         task.cancel()
@@ -68,7 +69,7 @@ async def aparts_of(
 
 def read_parts(
     style: CallStyle, stream: AnswerStream, around: Around | None = None
-) -> AsyncGenerator[Part | Answer]:
+) -> AsyncGenerator[AnswerChunk | Answer]:
     """Iterate over a guarded stream in either call style; see `aparts_of`."""
     return style.iterate((parts_of if style.blocking else aparts_of)(stream, around))
 

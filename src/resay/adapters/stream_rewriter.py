@@ -5,7 +5,7 @@ from __future__ import annotations
 from resay.adapters.events import answer_text
 from resay.adapters.outcomes import outcome_of
 from resay.engine.actions import Answer
-from resay.engine.stream import Part
+from resay.engine.answer_chunk import AnswerChunk
 from resay.providers.apis import Api, Event, Outcome
 from resay.providers.base import Chunk
 
@@ -51,7 +51,7 @@ class StreamRewriter:
         self._scanned = 0
         self._ended_at: int | None = None
 
-    def of(self, item: Part | Answer, outcome: Outcome | None = None) -> list[Event]:
+    def of(self, item: AnswerChunk | Answer, outcome: Outcome | None = None) -> list[Event]:
         """Return the events for a part of the answer, or for its end.
 
         Args:
@@ -68,10 +68,10 @@ class StreamRewriter:
             self._sent_count += 1
         return numbered
 
-    def cost(self, item: Part | Answer) -> int:
+    def cost(self, item: AnswerChunk | Answer) -> int:
         """Return what `of` costs, in characters for `compute`."""
         events = len(self._events) - self._position
-        if isinstance(item, Part) and self._sent:
+        if isinstance(item, AnswerChunk) and self._sent:
             # The rest waits for later parts.
             events = min(events, len(item.text) // _CHARS_OF_EVENT)
         return _EVENT_COST * events
@@ -92,17 +92,17 @@ class StreamRewriter:
         self._unchecked_count += 1
         self._unchecked_chars += len(text)
         if self._sent:
-            return self.of(Part(text[max(self._shown_chars - start, 0) :]))
+            return self.of(AnswerChunk(text[max(self._shown_chars - start, 0) :]))
         if self._unchecked_count <= self._passed_count:
             return []
-        return self.of(Part(text, chunk=Chunk(text, raw=event)))
+        return self.of(AnswerChunk(text, provider_chunk=Chunk(text, raw=event)))
 
-    def _part(self, part: Part) -> list[Event]:
-        if part.chunk is not None:
+    def _part(self, part: AnswerChunk) -> list[Event]:
+        if part.provider_chunk is not None:
             self._passes_on = True
-            event = part.chunk.raw
+            event = part.provider_chunk.raw
             return self._pass_on(event) if isinstance(event, Event) else []
-        if part.notice:
+        if part.is_replacement:
             return self._add(part.text) if part.text else []
         # The answer follows at once, with all of a rewritten text.
         return [] if part.rewritten else self._release(part.text)

@@ -28,7 +28,7 @@ from resay.commands import (
     read_text,
 )
 from resay.core.verdict import Verdict
-from resay.engine.stream import SyncAnswerStream
+from resay.engine.answer_stream import SyncAnswerStream
 from resay.errors import ConfigurationError, PolicyError, ProviderError
 from resay.policy import Policy, policy_schema
 from resay.policy.auto import choose, min_samples

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import cast
 
 import anyio
 from anyio.abc import TaskGroup
 
 from resay._internal._version import __version__
 from resay._internal.event_loops import compute, task_group
-from resay.core.claims import Rules
-from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage, last_word
 from resay.core.query import Query
-from resay.core.reasoning import SplitText, without_reasoning
+from resay.core.reasoning import SplitText
 from resay.core.references import Reference
 from resay.core.request_references import references_in, without_references
 from resay.core.usage import Usage
 from resay.core.verdict import StepRecord, Unscored, Verdict
+from resay.engine.budgets import budget_of, estimated_tokens, question_tokens
 from resay.engine.chain import Chain
-from resay.engine.decide import skipped_verdict, unscored_in, with_unscored
+from resay.engine.check_inputs import CheckInputs
 from resay.engine.reasoning import (
     all_reasoning,
     answer_of,
@@ -32,6 +30,8 @@ from resay.engine.reasoning import (
     unanswered_reason,
 )
 from resay.engine.state import RunState
+from resay.engine.structured_checks import claims_beside_calls, objects_in
+from resay.engine.unscored import skipped_verdict, with_unscored
 from resay.errors import ProviderError, without_cause
 from resay.policy import Allowance, Policy, Regenerate, allowance
 from resay.providers.base import Completion, Provider, Sources
@@ -57,42 +57,12 @@ from resay.scorers.structured import (
     PARSING,
     Comparable,
     comparable_text,
-    object_with_words,
     parse_object,
-    passage_of,
 )
 from resay.scorers.tools import comparable_calls, passage_of_calls
 
 # `compute` weight of a conversation's characters while searching it for references.
 _REFERENCE_SEARCH_COST = 2
-
-
-@dataclass(frozen=True, slots=True)
-class CheckInputs:
-    """Material supplied by the caller for a check.
-
-    Attributes:
-        references: Trusted texts.
-        samples: Other responses to the same question; None if none were given.
-        logprobs: The response's tokens with their probabilities, if known.
-        budget: The budget of a request with several answers; None for a budget of its own.
-    """
-
-    references: Sequence[str] = ()
-    samples: Sequence[str] | None = None
-    logprobs: tuple[TokenLogprob, ...] = ()
-    budget: Budget | None = None
-
-    async def without_reasoning(self) -> CheckInputs:
-        """Return the same material without the models' reasoning in the samples."""
-        samples = self.samples
-        if samples is None:
-            return self
-
-        def strip() -> list[str]:
-            return [without_reasoning(text) for text in samples]
-
-        return replace(self, samples=await compute(strip, chars=sum(map(len, samples))))
 
 
 class Check:
@@ -130,11 +100,11 @@ class Check:
         self._started = anyio.current_time()
         self._slots = anyio.Semaphore(policy.limits.concurrency)
         self._inputs = inputs
-        self._question_tokens = _question_tokens(query)
-        self._reference_tokens = sum(map(_tokens, inputs.references))
+        self._question_tokens = question_tokens(query)
+        self._reference_tokens = sum(map(estimated_tokens, inputs.references))
         if isinstance(policy.action, Regenerate):
             self._reference_tokens += policy.action.attempts * policy.action.max_chars // 4
-        budget = inputs.budget or _budget(policy, self._allowance(0))
+        budget = inputs.budget or budget_of(policy, self._allowance(0))
         self._budget = budget
         # Not `self`, which the budget would keep alive.
         self._key = object()
@@ -178,7 +148,7 @@ class Check:
         limits = self._policy.limits
         # Of all answers of the request.
         claims = self._budget.resized(self._key, claims)
-        allowed = self._allowance(claims, reference_tokens=sum(map(_tokens, references)))
+        allowed = self._allowance(claims, reference_tokens=sum(map(estimated_tokens, references)))
         self._budget.allow(
             calls=allowed.calls if limits.calls == "auto" else None,
             tokens=allowed.tokens if limits.tokens == "auto" else None,
@@ -294,7 +264,7 @@ class Check:
         found = (*found, *await self._own_references(query))
         if found:
             self._evidence = replace(self._with_sources(self._evidence, found), user_query=asked)
-            self._reference_tokens += sum(_tokens(reference.text) for reference in found)
+            self._reference_tokens += sum(estimated_tokens(reference.text) for reference in found)
 
     async def _own_references(self, query: Query) -> list[Reference]:
         """Return the references found by the application's functions, recording failures."""
@@ -336,7 +306,7 @@ class Check:
         query = self._query
         if query is None or query.unrepeatable is not None or query.uncheckable is not None:
             return
-        if self._sampler and self._chain.needing("samples"):
+        if self._sampler and self._chain.required_by("samples"):
             samples, source = self._evidence.samples, self._sampled_by
             self._draw(samples, query, self._sampler, source, tasks)
 
@@ -368,7 +338,7 @@ class Check:
         )
         keep = comparable_calls if calls else partial(comparable_text, query=query)
         reads = calls or query.wants_object
-        answering, weighed = self._answering(sampler), self._chain.needing("sample_logprobs")
+        answering, weighed = self._answering(sampler), self._chain.required_by("sample_logprobs")
         self._samplers.append(answering)
         limited: Provider = answering
         if weighed:
@@ -441,7 +411,7 @@ class Check:
             passage = self.cut_end(passage)
         evidence = self._evidence_with(completion)
         unrepeatable = self._query.unrepeatable if self._query is not None else None
-        if unrepeatable and not evidence.sources and self._chain.needing("samples"):
+        if unrepeatable and not evidence.sources and self._chain.required_by("samples"):
             return await self._run_without_samples(completion, passage, evidence, unrepeatable)
         state = await self._chain.initial_state(passage, evidence, self.deadline)
         if completion.was_cut:
@@ -521,7 +491,7 @@ class Check:
             return Verdict("skipped", None, skipped)
         given = self._inputs.samples or ()
         texts = [completion.text, *(call.arguments for call in completion.calls), *given]
-        read = partial(_objects_in, completion, given, query)
+        read = partial(objects_in, completion, given, query)
         passage, samples = None, list[str]()
         with anyio.CancelScope(deadline=self.deadline) as reading:
             passage, samples = await compute(read, chars=PARSING * sum(map(len, texts)))
@@ -566,7 +536,7 @@ class Check:
         """List the claims in the text beside tool calls, which is compared with nothing."""
         if not completion.text.strip() or self.early_skip_reason() is not None:
             return verdict
-        listing = partial(_claims_beside_calls, completion.text, self._policy, self._query)
+        listing = partial(claims_beside_calls, completion.text, self._policy, self._query)
         unscored = None
         with anyio.CancelScope(deadline=self.deadline):
             unscored = await compute(listing, chars=SPLITTING * len(completion.text))
@@ -675,61 +645,6 @@ class Check:
         )
 
 
-def _objects_in(
-    completion: Completion, samples: Sequence[str], query: Query
-) -> tuple[Passage | None, list[str]]:
-    """Return the object in an answer, if it has one, and those in the caller's samples."""
-    value, words = object_with_words(completion, query)
-    passage = None
-    if value is not None:
-        passage = passage_of(value, beside=_claims_in(words, query.question))
-    return passage, [comparable_text(Completion(sample), query) for sample in samples]
-
-
-def _claims_in(words: str, question: str) -> str:
-    """Return what the words around an object claim: not "Here is the object:"."""
-    passage = Passage.of(words)
-    rules = Rules(question)
-    parts = [piece.text for piece in passage.unscored()]
-    for index, sentence in enumerate(passage.sentences):
-        # The format is no name: "Here is the JSON:".
-        plain = replace(sentence, text=sentence.text.replace("JSON", "json"))
-        if any(claim.is_checkable for claim in rules.read(plain, index)):
-            parts.append(sentence.text)
-    return " ".join(" ".join(parts).split())
-
-
-def shared_budget(policy: Policy, query: Query) -> Budget:
-    """Return a budget for the checks of several answers to a query."""
-    tokens = _question_tokens(query)
-    return _budget(policy, allowance(0, samples=policy.sampling.max, question_tokens=tokens))
-
-
-def _budget(policy: Policy, allowed: Allowance) -> Budget:
-    limits = policy.limits
-    return Budget(
-        calls=allowed.calls if limits.calls == "auto" else limits.calls,
-        tokens=allowed.tokens if limits.tokens == "auto" else limits.tokens,
-        cost_usd=limits.cost_usd,
-    )
-
-
-def _question_tokens(query: Query | None) -> int:
-    return _tokens([*query.messages, query.params.get("tools")]) if query else 0
-
-
-def _claims_beside_calls(text: str, policy: Policy, query: Query | None) -> tuple[Unscored, ...]:
-    """Return the spans of a text that claim something."""
-    passage = Passage.of(text, splitter=policy.splitter)
-    question = query.question if query is not None else ""
-    rules = Rules(question, splits=False, skips=policy.non_claims != "score")
-    claiming: list[int] = []
-    for index, sentence in enumerate(passage.sentences):
-        if any(claim.is_checkable for claim in rules.read(sentence, index)):
-            claiming.append(index)
-    return unscored_in(passage, claiming, "prose")
-
-
 def early_skip_reason(policy: Policy, query: Query | None) -> str | None:
     """Return why a policy does not check a query whatever the response, or None."""
     if query is not None and query.unchecked:
@@ -737,15 +652,3 @@ def early_skip_reason(policy: Policy, query: Query | None) -> str | None:
     if query is not None and query.wants_object and policy.structured.check == "none":
         return "the policy does not check structured answers"
     return policy.when.before(query) if policy.when else None
-
-
-def _tokens(value: object) -> int:
-    """Estimate the number of tokens in a value's texts; images and files count as none."""
-    if isinstance(value, str):
-        return 0 if value.startswith("data:") else len(value.encode("utf-8", "replace")) // 4
-    if isinstance(value, Mapping):
-        items = cast("Mapping[str, object]", value).items()
-        return sum(_tokens(part) for key, part in items if key not in ("data", "file_data"))
-    if isinstance(value, (list, tuple)):
-        return sum(map(_tokens, cast("Sequence[object]", value)))
-    return 0

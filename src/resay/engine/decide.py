@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import fsum
 from types import MappingProxyType
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.claims import Claim
 from resay.core.loops import find_loop
-from resay.core.passage import Passage
 from resay.core.verdict import (
     FLAGGED,
     Band,
@@ -24,9 +22,7 @@ from resay.core.verdict import (
     SentenceVerdict,
     StepRecord,
     Unscored,
-    UnscoredKind,
     Verdict,
-    counted,
     digits_to_tell,
     over,
     tally,
@@ -41,8 +37,8 @@ from resay.engine.contradictions import (
     with_kind,
 )
 from resay.engine.state import ClaimResult, RunState
+from resay.engine.unscored import unscored_in, with_unscored
 from resay.policy import Policy
-from resay.scorers import Step
 from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Samples
 
@@ -486,61 +482,6 @@ class Decider:
         )
 
 
-class VerdictTracker:
-    """Tracks a response being written: would it be flagged if it ended here?
-
-    Args:
-        policy: The policy.
-        corrections: The steps that correct the scores at the end.
-    """
-
-    def __init__(self, policy: Policy, corrections: Sequence[Step] = ()) -> None:
-        self._threshold = policy.threshold
-        self._corrections = corrections
-        self._scores: list[float | None] = []
-        self._total = 0.0
-        self._known = 0
-        self._in_doubt = False
-        self._over = False
-        self._is_flagged = False
-
-    def add(self, score: float | None, *, sure: bool) -> None:
-        """Add the next claim.
-
-        Args:
-            score: Its score.
-            sure: Whether the score is reliable.
-        """
-        score = score if sure else None
-        self._scores.append(score)
-        self._total += score or 0.0
-        self._known += score is not None
-        self._in_doubt = self._in_doubt or not sure
-        self._over = self._over or over(score, self._threshold.sentence)
-
-    def flag(self) -> None:
-        """Flag the response regardless of its sentences' scores."""
-        self._is_flagged = True
-
-    @property
-    def flagged(self) -> bool:
-        """Whether it would be flagged; claims in doubt count as supported, as in a verdict."""
-        if self._is_flagged:
-            return True
-        if not self._corrections:
-            return self._over or self._exceeds(self._total, self._known)
-        scores = self._scores
-        for step in self._corrections:
-            scores = step.corrected(scores)
-        known = [score for score in scores if score is not None]
-        above = any(over(score, self._threshold.sentence) for score in known)
-        return above or self._exceeds(fsum(known), len(known))
-
-    def _exceeds(self, total: float, known: int) -> bool:
-        count = len(self._scores) if self._in_doubt else known
-        return count > 0 and over(total / count, self._threshold.passage)
-
-
 def _contradicting_reference(result: ClaimResult, evidence: Evidence) -> Contradiction | None:
     """Return the reference sentence that was found to say otherwise."""
     against = (g for g in result.grounds if not g.supports and g.start is not None)
@@ -619,23 +560,6 @@ def _severity(claim: ClaimVerdict) -> tuple[bool, float]:
     return claim.flagged, -1.0 if claim.score is None else claim.score
 
 
-def unscored_in(
-    passage: Passage, silent: Iterable[int], kind: UnscoredKind = "sentence", *, start: int = 0
-) -> tuple[Unscored, ...]:
-    """Return the spans of a passage that were not scored, in order.
-
-    Args:
-        passage: The passage.
-        silent: The indices of its sentences without a score.
-        kind: The kind to give to those sentences.
-        start: The offset to start at, in code points.
-    """
-    sentences = passage.only(silent).sentences
-    found = [Unscored(s.text, s.start, s.end, kind) for s in sentences if s.start >= start]
-    found += [Unscored(p.text, p.start, p.end, p.kind) for p in passage.unscored(start)]
-    return tuple(sorted(found, key=lambda stretch: stretch.start))
-
-
 def _nothing_to_score(state: RunState) -> str | None:
     """Return why a response contains nothing to score, or None."""
     if state.names_score is not None:
@@ -648,24 +572,6 @@ def _nothing_to_score(state: RunState) -> str | None:
     return None
 
 
-def skipped_verdict(reason: str, passage: Passage) -> Verdict:
-    """Return the verdict on a response that is skipped because of its content.
-
-    Args:
-        reason: Why it is skipped.
-        passage: The response.
-    """
-    unscored = unscored_in(passage, range(len(passage.sentences)))
-    others = (stretch for stretch in unscored if stretch.kind != "sentence")
-    return Verdict("skipped", None, with_unscored(reason, others), unscored=unscored)
-
-
 def _count_of_names(state: RunState) -> str:
     count = sum(result.score is not None for _, result in state.names)
     return f"{count} name{'' if count == 1 else 's'}"
-
-
-def with_unscored(reason: str, unscored: Iterable[Unscored]) -> str:
-    """Return a reason that also says what was not scored."""
-    explained = counted(unscored)
-    return f"{reason}; not scored: {explained}" if explained else reason

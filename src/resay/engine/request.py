@@ -1,121 +1,38 @@
-"""Runs requests: order of calls, handling of the answer, and telemetry."""
+"""Runs requests: the order of their calls, from the query to the answer."""
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
 from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    Awaitable,
-    Callable,
-    Iterable,
-    Mapping,
     Sequence,
 )
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, cast
 
 import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectSendStream
 
 from resay._internal.event_loops import compute, task_group
-from resay._internal.telemetry import Outcome, check_span
 from resay.core.query import Query
-from resay.core.verdict import HallucinationBlocked, Verdict
+from resay.core.verdict import Verdict
 from resay.engine.actions import Answer, Regenerated
+from resay.engine.answer_chunk import AnswerChunk
 from resay.engine.chain import Chain
 from resay.engine.check import Check, CheckInputs
-from resay.engine.stream import (
-    MainCall,
-    Part,
-    PassThrough,
-    StreamGate,
-    deadline_error,
-    regenerate,
-)
+from resay.engine.main_call import MainCall, deadline_error
+from resay.engine.outcome import run_with_telemetry
+from resay.engine.pass_through import PassThrough
+from resay.engine.regeneration.factory import open_regenerator
+from resay.engine.regeneration.whole_text import regenerate
+from resay.engine.stream_gate import StreamGate
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode
 from resay.providers.base import Completion, Provider, Sources, prepare
 from resay.providers.caching import Cache
 from resay.providers.layers import Retrying, WithLogprobs
 from resay.providers.prices import Metered, Priced
-from resay.retrieval import as_retriever, open_retriever
 from resay.scorers.logprobs import alternatives_needed
-
-if TYPE_CHECKING:
-    from resay.engine.regeneration.from_samples import SampleRegenerator
-    from resay.engine.regeneration.regenerator import Regenerator
-
-
-T = TypeVar("T", Answer, Verdict)
-
-
-async def run_with_telemetry(
-    policy: Policy, model: str | None, work: Callable[[], Awaitable[T]]
-) -> T:
-    """Run a request and report its outcome to telemetry.
-
-    Args:
-        policy: The policy.
-        model: The model that is called, if known.
-        work: The request.
-
-    Returns:
-        The result of the request.
-
-    Raises:
-        BaseException: The error of the request.
-    """
-    methods = [config.method_name for config in policy.chain]
-    with check_span(model=model, policy=methods) as check:
-        try:
-            result = await work()
-        except HallucinationBlocked as error:
-            check.report(_outcome(error.verdict, "block"))
-            raise
-        if isinstance(result, Answer):
-            check.report(_outcome(result.verdict, result.action, result.completion))
-        else:
-            check.report(_outcome(result))
-        return result
-
-
-def _outcome(
-    verdict: Verdict, action: str | None = None, completion: Completion | None = None
-) -> Outcome:
-    return Outcome(
-        decision=verdict.decision,
-        reason=verdict.reason,
-        score=verdict.score,
-        action=action,
-        samples=verdict.samples,
-        calls=verdict.usage.calls,
-        tokens=verdict.usage.tokens,
-        cost_usd=verdict.usage.cost_usd,
-        elapsed_s=verdict.elapsed_s,
-        response_id=_response_id(completion.raw) if completion else None,
-        flagged=tuple(sentence.text for sentence in verdict.flagged_sentences),
-    )
-
-
-def _response_id(raw: object) -> str | None:
-    """Return the provider's id of its response, or None."""
-    pieces = cast("tuple[object, ...]", raw) if isinstance(raw, tuple) else (raw,)
-    found = _id_and_model(pieces[0]) if pieces else (None, None)
-    # A provider's response names its model; other objects with an id belong to frameworks.
-    return found[0] if isinstance(found[0], str) and found[1] else None
-
-
-def _id_and_model(raw: object) -> tuple[object, object]:
-    if isinstance(raw, Mapping):
-        named = cast("Mapping[str, object]", raw)
-        return named.get("id"), named.get("model")
-    return getattr(raw, "id", None), getattr(raw, "model", None)
-
 
 # Costs for `compute`, in characters: freeing a character of text, and the memory kept for each
 # character of a held response.
@@ -141,7 +58,7 @@ class RequestRunner:
         retriever: object | None = None,
     ) -> None:
         self._policy = policy
-        self._regenerator = _regenerator(policy, chain, cache, retriever)
+        self._regenerator = open_regenerator(policy, chain, cache, retriever)
         self._chain = chain
         self._field_chain = Chain.of_fields(policy, cache)
         self._call_chain = Chain.of_calls(policy, cache) if policy.tools == "arguments" else None
@@ -186,9 +103,9 @@ class RequestRunner:
         if sources is None:
             return
         providers = [sources.main] if main else []
-        if samples and (self._chain.needing("samples") or self._call_chain is not None):
+        if samples and (self._chain.required_by("samples") or self._call_chain is not None):
             providers.append(sources.samples)
-        judged = main or self._call_chain is not None or self._chain.needing("judge")
+        judged = main or self._call_chain is not None or self._chain.required_by("judge")
         if judged and (self.names_models or sources.via in ("litellm", "batch")):
             providers.append(sources.judge)
         # A broken provider raises when it is called; then it may cost no more than a sample.
@@ -229,7 +146,7 @@ class RequestRunner:
         sources: Sources,
         inputs: CheckInputs,
         mode: StreamMode,
-        parts: MemoryObjectSendStream[Part],
+        parts: MemoryObjectSendStream[AnswerChunk],
     ) -> Answer:
         """Make the main call and send its answer while it is written.
 
@@ -253,7 +170,7 @@ class RequestRunner:
         sources: Sources,
         inputs: CheckInputs,
         mode: StreamMode,
-        parts: MemoryObjectSendStream[Part],
+        parts: MemoryObjectSendStream[AnswerChunk],
     ) -> Answer:
         if mode == "buffer" or (mode == "hold" and not self._can_hold(query, inputs.references)):
             answer = await self._answer(query, sources, inputs)
@@ -263,7 +180,13 @@ class RequestRunner:
             unscored = answer.verdict.unscored if same else ()
             rewritten, blocked = answer.regenerated, answer.blocked
             await parts.send(
-                Part(answer.text, sentences, unscored=unscored, notice=blocked, rewritten=rewritten)
+                AnswerChunk(
+                    answer.text,
+                    sentences,
+                    unscored=unscored,
+                    is_replacement=blocked,
+                    rewritten=rewritten,
+                )
             )
             return answer
         async with task_group() as tasks:
@@ -294,13 +217,13 @@ class RequestRunner:
         # A decision made only at the end could withhold text that was already shown.
         if self._policy.can_withhold and self._chain.decides_late:
             return False
-        return bool(references) or self._chain.needing("references") is None
+        return bool(references) or self._chain.required_by("references") is None
 
     def _prepare_main_call(self, query: Query, sources: Sources) -> MainCall:
         """Return the main call."""
         meter = Metered(Priced(sources.main, self._policy.prices, sources.model))
         provider: Provider = Retrying(meter, self._policy.limits.retries)
-        if self._chain.needing("logprobs") and not query.wants_object:
+        if self._chain.required_by("logprobs") and not query.wants_object:
             provider = WithLogprobs(provider, alternatives_needed(self._policy.chain))
         return MainCall(query, provider, meter)
 
@@ -347,138 +270,7 @@ async def _free(held: list[Any], chars: int) -> None:
     await compute(held.clear, chars=_FREE_COST * chars)
 
 
-def _regenerator(
-    policy: Policy, chain: Chain, cache: Cache | None, retriever: object | None
-) -> Regenerator | SampleRegenerator | None:
-    action = policy.action
-    if not isinstance(action, Regenerate):
-        return None
-    if action.from_ == "samples":
-        return _sample_regenerator(policy, action, chain, retriever)
-    if retriever is None and action.retriever is not None:
-        retriever = open_retriever(action.retriever)
-    if retriever is None:
-        raise ConfigurationError(
-            "the policy regenerates, but there is no retriever; set `action.retriever`, or pass"
-            " `retriever`"
-        )
-    # Slow to import, and few policies regenerate.
-    from resay.engine.regeneration.rechecking import Rechecker
-    from resay.engine.regeneration.regenerator import Regenerator
-
-    rechecker = Rechecker(policy, action, chain, cache)
-    return Regenerator(policy, action, as_retriever(retriever), rechecker)
-
-
-def _sample_regenerator(
-    policy: Policy, action: Regenerate, chain: Chain, retriever: object | None
-) -> SampleRegenerator:
-    if chain.needing("samples") is None:
-        raise ConfigurationError(
-            "the policy regenerates from samples, but no method of the chain compares with samples;"
-            " add one, such as `prompt`"
-        )
-    if retriever is not None:
-        raise ConfigurationError(
-            "the policy regenerates from samples, and searches for nothing; omit `retriever`, or"
-            " set `action.from: documents`"
-        )
-    # Slow to import, as above.
-    from resay.engine.regeneration.from_samples import SampleRegenerator
-
-    return SampleRegenerator(policy, action, chain)
-
-
 def _model(query: Query | None, sources: Sources | None) -> str | None:
     """Return the model that is called, if known."""
     named = query.model if query else None
     return named or (sources.model if sources else None)
-
-
-CheckItem = str | Mapping[str, Any]
-"""An item to check: a response, or the arguments of `Guard.check` including the response."""
-
-# With ordered results, a slow check does not hold up later ones, up to this many per slot.
-_LOOKAHEAD = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """The result of one of many checks.
-
-    Attributes:
-        index: The position of the item, from 0.
-        verdict: The verdict; None if the check failed.
-        error: The error of a failed check, or None.
-    """
-
-    index: int
-    verdict: Verdict | None = None
-    error: Exception | None = None
-
-
-async def acheck_each(
-    check: Callable[..., Awaitable[Verdict]],
-    items: Iterable[CheckItem] | AsyncIterable[CheckItem],
-    concurrency: int,
-    *,
-    ordered: bool,
-) -> AsyncGenerator[Checked, None]:
-    """Check items concurrently. A failed check does not affect the others.
-
-    Args:
-        check: Checks one item, given its arguments.
-        items: The items to check, consumed lazily.
-        concurrency: The maximum number of checks running at the same time.
-        ordered: Whether to yield results in order, or each as soon as it is finished.
-
-    Yields:
-        The result of each item.
-    """
-    slots = asyncio.Semaphore(concurrency)
-    waiting: deque[asyncio.Task[Checked]] = deque()
-
-    async def one(index: int, item: CheckItem) -> Checked:
-        async with slots:
-            arguments = {"response": item} if isinstance(item, str) else item
-            try:
-                return Checked(index, await check(**arguments))
-            # An error of a scorer or a policy's function concerns this item only.
-            except Exception as error:
-                return Checked(index, error=error)
-
-    source = _numbered(items)
-    most = concurrency * (_LOOKAHEAD if ordered else 1)
-    try:
-        more = True
-        while more or waiting:
-            while more and len(waiting) < most:
-                found = await anext(source, None)
-                more = found is not None
-                if found is not None:
-                    waiting.append(asyncio.ensure_future(one(*found)))
-            if ordered and waiting:
-                yield await waiting.popleft()
-            elif waiting:
-                done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                waiting = deque(task for task in waiting if task not in done)
-                for task in done:
-                    yield task.result()
-    finally:
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
-        await source.aclose()
-
-
-async def _numbered(
-    items: Iterable[CheckItem] | AsyncIterable[CheckItem],
-) -> AsyncGenerator[tuple[int, CheckItem], None]:
-    if isinstance(items, AsyncIterable):
-        index = 0
-        async for item in items:
-            yield index, item
-            index += 1
-        return
-    for found in enumerate(items):
-        yield found

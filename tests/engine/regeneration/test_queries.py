@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from resay.engine.regeneration.search import search_queries
+from resay.engine.regeneration.queries import search_queries
 from resay.engine.regeneration.topics import without_values
 from resay.errors import ConfigurationError
 

@@ -7,12 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document, Passage
-from resay.engine.regeneration.prompts import (
-    RepairedText,
-    Replacement,
-    parse_citations,
-    parse_replacement,
-)
+from resay.engine.regeneration.citations import parse_citations
+from resay.engine.regeneration.replacements import RepairedText, Replacement, parse_replacement
 
 DOCUMENTS = [Document("a", "One."), Document("b", "Two.")]
 BITS = [

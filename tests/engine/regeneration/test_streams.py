@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from resay import Answer, HallucinationBlocked, Part, Query
+from resay import Answer, AnswerChunk, HallucinationBlocked, Query
 from resay.providers import Chunk
 from support.regenerating import (
     CROSSES,
@@ -30,7 +30,7 @@ REPAIRED = DRAFT.replace(MADE_UP, DESIGNED)
 
 async def read(
     model: Model, mode: Any = None, shelf: Any = None, action: dict[str, Any] | None = None
-) -> tuple[list[Part], Answer]:
+) -> tuple[list[AnswerChunk], Answer]:
     async with guard_of(model, shelf, action).astream(QUESTION, stream_mode=mode) as stream:
         parts = [part async for part in stream]
     return parts, stream.answer
@@ -84,7 +84,7 @@ async def test_hold_withholds_the_rest_where_it_is_to() -> None:
     parts, answer = await read(Model(), shelf=Shelf([]), action={"otherwise": "block"})
 
     assert answer.blocked
-    assert [(part.text.strip(), part.notice) for part in parts] == [
+    assert [(part.text.strip(), part.is_replacement) for part in parts] == [
         (CROSSES, False),
         (answer.text, True),
     ]

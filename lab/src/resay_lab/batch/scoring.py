@@ -75,7 +75,7 @@ class RowScorer:
     @property
     def calls_providers(self) -> bool:
         """Whether a check of a row may send requests."""
-        return self.guard.may_call
+        return self.guard.calls_models
 
     async def ascore(self, row: Row) -> Scored:
         """Check a row. If that fails, the error becomes part of its result."""

@@ -244,7 +244,7 @@ def _refuse_incomplete(guard: Guard, check_request: CheckRequest, request: Reque
             "no step of the policy compares with `references`; set `evidence: references` on one,"
             f" or {another}"
         )
-    if problem is None and check_request.logprobs and not guard.needing("logprobs"):
+    if problem is None and check_request.logprobs and not guard.required_by("logprobs"):
         problem = f"no step of the policy uses `logprobs`; add `method: logprobs`, or {another}"
     if problem is not None:
         raise RefusedError(400, "invalid_request", problem)
@@ -271,7 +271,7 @@ def _missing(guard: Guard, check_request: CheckRequest, request: Request) -> str
         unavailable["model"] = (
             "; pass `model`, or use a policy that names its judge (x-resay-policy)"
         )
-    return guard.missing(unavailable)
+    return guard.missing_inputs(unavailable)
 
 
 def _tokens(check_request: CheckRequest) -> Sequence[TokenLogprob]:
@@ -288,14 +288,14 @@ async def _references(guard: Guard, check_request: CheckRequest) -> Sequence[str
     """
     if not check_request.references:
         return ()
-    if not guard.needing("references"):
+    if not guard.required_by("references"):
         return [reference.text for reference in check_request.references]
     documents: list[Document] = []
     for number, reference in enumerate(check_request.references, start=1):
         source = reference.source or f"document {number}"
         metadata = {} if reference.title is None else {"title": reference.title}
         documents.append(Document(source, reference.text, metadata=metadata))
-    if not guard.needing("judge"):
+    if not guard.required_by("judge"):
         return ("\n\n".join(document.text.strip() for document in documents),)
 
     def for_judge() -> str:

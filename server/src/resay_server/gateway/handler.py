@@ -203,7 +203,7 @@ class RequestHandler:
         policy, guard = self._policies.choose(call.policy, brings_answer=call.own is not None)
         if call.own is None:
             remedy = f", which only {CHECK} is given; use another policy (x-resay-policy)"
-            problem = guard.missing({"references": remedy})
+            problem = guard.missing_inputs({"references": remedy})
             if problem is not None:
                 raise RefusedError(400, "policy_needs_references", f"policy {policy!r}: {problem}")
         api = call.api or CHAT_COMPLETIONS

@@ -46,23 +46,17 @@ from resay.engine.contradictions import (
     ContradictionIndex,
     stretches_in_doubt,
 )
-from resay.engine.regeneration.prompts import (
-    REMOVE,
+from resay.engine.regeneration.candidate import Candidate, in_doubt, split_text, unchanged_verdicts
+from resay.engine.regeneration.plausibility import fits
+from resay.engine.regeneration.prompts import REMOVE, shortened_question
+from resay.engine.regeneration.record import attributes_of
+from resay.engine.regeneration.repair import Repair
+from resay.engine.regeneration.replacements import (
     RepairedText,
     Replacement,
-    fits,
     in_form_of,
     parse_replacement,
-    shortened_question,
     without_repeats,
-)
-from resay.engine.regeneration.regenerator import (
-    Candidate,
-    Repair,
-    attributes_of,
-    in_doubt,
-    split_text,
-    unchanged_verdicts,
 )
 from resay.errors import ProviderError
 from resay.lang.detection import detect

@@ -223,7 +223,7 @@ class Rechecker:
         Returns:
             The verdict, without usage and time.
         """
-        asks = self._document_chain.needing("judge") is not None
+        asks = self._document_chain.required_by("judge") is not None
         text = (
             format_for_judge(documents) if asks else "\n\n".join(d.text.strip() for d in documents)
         )
@@ -266,7 +266,7 @@ class Rechecker:
         Returns:
             The verdict; None if the policy does not ask for it, or no step draws samples.
         """
-        if not self._resamples or self._sample_chain.needing("samples") is None:
+        if not self._resamples or self._sample_chain.required_by("samples") is None:
             return None
         samples = Samples(splitter=self._policy.splitter)
         async with task_group() as tasks:

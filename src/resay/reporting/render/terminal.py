@@ -24,7 +24,7 @@ from resay.core.verdict import (
     pieces,
 )
 from resay.engine.actions import Answer
-from resay.engine.stream import Part
+from resay.engine.answer_chunk import AnswerChunk
 from resay.reporting.render.texts import clean, cost, doubts
 
 
@@ -107,7 +107,7 @@ def print_answer(answer: Answer, console: Console, *, streamed: bool = False) ->
     console.print(Text(f"Total: {cost(answer.usage)}", "dim"))
 
 
-def print_part(part: Part, console: Console) -> None:
+def print_part(part: AnswerChunk, console: Console) -> None:
     """Print a part of a streamed answer, its sentences coloured by their scores.
 
     Args:
@@ -115,7 +115,7 @@ def print_part(part: Part, console: Console) -> None:
         console: The console to print to.
     """
     style = ""
-    if part.sentences and not part.notice:
+    if part.sentences and not part.is_replacement:
         flagged = any(sentence.flagged for sentence in part.sentences)
         style = _style(max(sentence.score or 0.0 for sentence in part.sentences), flagged=flagged)
     console.print(Text(clean(part.text), style), end="", soft_wrap=True)

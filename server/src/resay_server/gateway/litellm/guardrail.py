@@ -288,11 +288,11 @@ class _AnswerCheck:
             # Samples of samples would never end.
             return _FOREIGN_TAG
         remedy = ", and LiteLLM gives none"
-        if problem := guard.missing({"references": remedy, "logprobs": remedy}):
+        if problem := guard.missing_inputs({"references": remedy, "logprobs": remedy}):
             return problem
         if self._knows_question:
             return None if self._model or not _asks_model(guard) else "LiteLLM names no model"
-        if method := guard.needing("samples") or guard.needing("query"):
+        if method := guard.required_by("samples") or guard.required_by("query"):
             return f"method {method!r} needs the question: {_UNKNOWN_QUESTION}"
         return None
 
@@ -309,7 +309,7 @@ class _AnswerCheck:
 
 def _asks_model(guard: Guard) -> bool:
     """Return whether the model that wrote an answer is called again."""
-    draws = guard.needing("samples") is not None and guard.policy.sampling.model is None
+    draws = guard.required_by("samples") is not None and guard.policy.sampling.model is None
     return draws or guard.asking_response_model is not None
 
 

@@ -1,206 +1,41 @@
-"""Streaming: scores sentences while the answer is written, and releases those that pass."""
+"""Streams that hold each sentence until it is scored, while later ones are being written."""
 
 from __future__ import annotations
 
 import math
-import weakref
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
-from typing import TYPE_CHECKING
 
 import anyio
 import anyio.lowlevel
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from resay._internal.event_loops import EnteredInBackground, compute, run_sync
-from resay._internal.notify import VerdictRelay
+from resay._internal.event_loops import compute
 from resay.core.claims import Claim, is_single_sentence
 from resay.core.code.blocks import code_in
 from resay.core.growing_passage import FinalText, GrowingPassage
 from resay.core.passage import Passage
-from resay.core.query import Query
-from resay.core.reasoning import SplitText, notice_after, split_reasoning
 from resay.core.reasoning_reader import ReasoningReader
 from resay.core.verdict import SentenceVerdict, Unscored, Verdict
-from resay.engine.actions import Answer, Regenerated, act
+from resay.engine.actions import Answer, Regenerated
+from resay.engine.answer_chunk import AnswerChunk
 from resay.engine.chain import Chain
 from resay.engine.check import Check
 from resay.engine.code_names import NameClaim
 from resay.engine.decide import unscored_in
-from resay.engine.reasoning import placed, taken_out, unscored_reasoning
+from resay.engine.main_call import MainCall, deadline_error
+from resay.engine.reasoning import unscored_reasoning
+from resay.engine.regeneration.base import Regenerator
+from resay.engine.regeneration.whole_text import regenerate
 from resay.engine.state import ClaimResult, RunState
-from resay.errors import ConfigurationError, DeadlineExceededError, StreamUnfinishedError
 from resay.policy import Annotate, Block, Policy
-from resay.providers.base import Chunk, Completion, Gathered, Provider, open_stream
-from resay.providers.prices import Metered
-
-if TYPE_CHECKING:
-    from resay.engine.regeneration.from_samples import SampleRegenerator
-    from resay.engine.regeneration.regenerator import Regenerator
+from resay.providers.base import Gathered, open_stream
 
 # Cost for `compute` of joining a sentence's scores with the others, in characters.
 _JOIN_COST = 100
 # Number of sentences processed before other tasks on the event loop get a turn.
 _BATCH_SIZE = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a streamed answer.
-
-    Attributes:
-        text: The text to show. The texts of all parts except notices, joined, are the response,
-            or its beginning if the rest was withheld.
-        sentences: The verdicts on its sentences; empty if they are shown before they are checked,
-            and for text that is not prose.
-        unscored: The spans in it that were not scored; empty if it is shown before it is checked.
-        notice: Whether this is the policy's message in place of withheld text.
-        rewritten: Whether it belongs to a regenerated answer, and so is not the provider's text.
-        chunk: The provider's chunk, if text is passed on as it arrives.
-    """
-
-    text: str
-    sentences: tuple[SentenceVerdict, ...] = ()
-    unscored: tuple[Unscored, ...] = field(default=(), kw_only=True)
-    notice: bool = False
-    rewritten: bool = False
-    chunk: Chunk | None = field(default=None, repr=False)
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True, slots=True)
-class MainCall:
-    """The main call.
-
-    query: The query.
-    provider: The provider to call.
-    meter: Measures the usage.
-    """
-
-    query: Query
-    provider: Provider
-    meter: Metered
-
-    def apply(
-        self,
-        policy: Policy,
-        verdict: Verdict,
-        completion: Completion,
-        *,
-        text: str | None = None,
-        withheld: bool = False,
-    ) -> Answer:
-        """Act on a verdict, adding up the usage of the main call and the check.
-
-        Args:
-            policy: The policy.
-            verdict: The result of the check.
-            completion: The model's answer.
-            text: The text that the verdict is about, if that is not the model's answer.
-            withheld: Whether part of it was withheld already.
-
-        Raises:
-            HallucinationBlocked: The answer is withheld and the policy says `exit: raise`.
-        """
-        return act(
-            policy,
-            completion.text if text is None else text,
-            verdict,
-            usage=self.meter.usage + verdict.usage,
-            completion=completion,
-            withheld=withheld,
-        )
-
-
-class PassThrough:
-    """Passes text on as it arrives, and checks it when it is complete.
-
-    Args:
-        policy: The policy.
-        check: The check of this request.
-        main_call: The main call.
-    """
-
-    def __init__(self, policy: Policy, check: Check, main_call: MainCall) -> None:
-        self._policy = policy
-        self._check = check
-        self._main_call = main_call
-
-    async def run(self, parts: MemoryObjectSendStream[Part]) -> Answer:
-        """Stream the answer.
-
-        Args:
-            parts: Where to send its parts.
-
-        Returns:
-            The answer, checked.
-
-        Raises:
-            ProviderError: The model gave no complete answer.
-            DeadlineExceededError: It was not complete within `limits.deadline_s`.
-            HallucinationBlocked: It is flagged and the policy says `exit: raise`.
-        """
-        gathered = Gathered()
-        with anyio.CancelScope(deadline=self._check.deadline) as reading:
-            async with open_stream(self._main_call.provider, self._main_call.query) as chunks:
-                async for chunk in chunks:
-                    gathered.add(chunk)
-                    await parts.send(Part(chunk.text, chunk=chunk))
-        if reading.cancelled_caught:
-            raise deadline_error(self._main_call.query, self._policy)
-        completion = await gathered.whole()
-        verdict = await self._check.run(completion)
-        answer = self._main_call.apply(self._policy, verdict, completion)
-        if answer.blocked:
-            # Without waiting: calls in flight must not be answered after usage was counted.
-            parts.send_nowait(Part(notice_after(completion.text, answer.text), notice=True))
-        return answer
-
-
-def deadline_error(query: Query, policy: Policy) -> DeadlineExceededError:
-    """Return the error for a main call that took too long."""
-    return DeadlineExceededError(
-        f"{query.model or 'the model'} did not answer within"
-        f" {policy.limits.deadline_s:g} s; raise `limits.deadline_s`"
-    )
-
-
-async def regenerate(
-    regenerator: Regenerator | SampleRegenerator,
-    text: str,
-    verdict: Verdict,
-    check: Check,
-    *,
-    shown: int = 0,
-) -> Regenerated:
-    """Repair a flagged answer, which may stand in a text with reasoning.
-
-    Args:
-        regenerator: Repairs it.
-        text: The text.
-        verdict: The verdict on it.
-        check: The check, whose limits, deadline and metering continue.
-        shown: The length of the text already shown, which cannot change, in code points.
-
-    Returns:
-        The best answer. A new one comes without the reasoning that led to the old one, unless that
-        was shown already.
-    """
-    split = split_reasoning(text)
-    best = await regenerator.run(
-        split.answer, taken_out(verdict, split), check, shown=max(shown - split.start, 0)
-    )
-    if not best.verdict.regenerated:
-        return Regenerated(text, placed(best.verdict, split))
-    if not (shown and split.reasoning):
-        return best
-    whole = text[: split.start] + best.text
-    around = SplitText(whole, split.reasoning[:1], split.start, len(whole))
-    return Regenerated(whole, placed(best.verdict, around))
 
 
 @dataclass(slots=True)
@@ -241,7 +76,7 @@ class StreamGate:
         check: Check,
         main_call: MainCall,
         tasks: TaskGroup,
-        regenerator: Regenerator | SampleRegenerator | None = None,
+        regenerator: Regenerator | None = None,
     ) -> None:
         self._policy = policy
         self._chain = chain
@@ -275,11 +110,11 @@ class StreamGate:
         self._waiting: list[FinalText] = []
         self._worth_checking = False
         self._tracker = self._chain.verdict_tracker()
-        self._pending: list[Part] = []
+        self._pending: list[AnswerChunk] = []
         for scope in self._scoring:
             scope.cancel()
 
-    async def run(self, parts: MemoryObjectSendStream[Part]) -> Answer:
+    async def run(self, parts: MemoryObjectSendStream[AnswerChunk]) -> Answer:
         """Stream the answer.
 
         Args:
@@ -311,7 +146,7 @@ class StreamGate:
         return await self._conclude(last, parts)
 
     async def _read(
-        self, sender: MemoryObjectSendStream[_HeldText], parts: MemoryObjectSendStream[Part]
+        self, sender: MemoryObjectSendStream[_HeldText], parts: MemoryObjectSendStream[AnswerChunk]
     ) -> _HeldText | None:
         """Read the response and return its end; None if there is nothing to check."""
         with self._reading:
@@ -320,7 +155,7 @@ class StreamGate:
                     self._gathered.add(chunk)
                     if not (chunk.text or self._policy.can_withhold):
                         # Nothing without text has to wait for a score.
-                        parts.send_nowait(Part(""))
+                        parts.send_nowait(AnswerChunk(""))
                     await self._feed(self._reader.feed(chunk.text), sender, parts)
                     # Chunks that have arrived already are read without waiting. Let other tasks run
                     # in between, above all those that release earlier text.
@@ -344,7 +179,7 @@ class StreamGate:
         self,
         answer: str,
         sender: MemoryObjectSendStream[_HeldText],
-        parts: MemoryObjectSendStream[Part],
+        parts: MemoryObjectSendStream[AnswerChunk],
     ) -> None:
         """Hold the text that has become final with the next part of the answer.
 
@@ -375,7 +210,7 @@ class StreamGate:
             changed=tuple(index for index in settled.changed if index < count),
         )
 
-    def _show_reasoning(self, parts: MemoryObjectSendStream[Part]) -> None:
+    def _show_reasoning(self, parts: MemoryObjectSendStream[AnswerChunk]) -> None:
         """Send the reasoning before the answer, as far as it was not sent yet."""
         start = self._reader.start
         if start <= self._shown:
@@ -384,7 +219,7 @@ class StreamGate:
         unscored = unscored_reasoning(text, [(0, len(text))])
         moved = tuple(stretch.moved(self._shown) for stretch in unscored)
         self._shown = start
-        parts.send_nowait(Part(text, unscored=moved))
+        parts.send_nowait(AnswerChunk(text, unscored=moved))
 
     async def _is_worth_checking(self, settled: FinalText) -> bool:
         """Store new text; return whether the policy wants it checked, as far as is known."""
@@ -473,7 +308,9 @@ class StreamGate:
             held.scored.set()
 
     async def _release(
-        self, receiver: MemoryObjectReceiveStream[_HeldText], parts: MemoryObjectSendStream[Part]
+        self,
+        receiver: MemoryObjectReceiveStream[_HeldText],
+        parts: MemoryObjectSendStream[AnswerChunk],
     ) -> None:
         with receiver:
             async for held in receiver:
@@ -519,7 +356,7 @@ class StreamGate:
         if is_invented:
             self._tracker.flag()
 
-    def _withholds(self, part: Part, *, is_invented: bool, in_doubt: bool) -> bool:
+    def _withholds(self, part: AnswerChunk, *, is_invented: bool, in_doubt: bool) -> bool:
         """Return whether a part is withheld regardless of the text after it."""
         policy = self._policy
         # A correction may still clear a flagged sentence.
@@ -533,7 +370,7 @@ class StreamGate:
 
     def _part(
         self, settled: FinalText, views: Sequence[tuple[SentenceVerdict, frozenset[int]]]
-    ) -> Part:
+    ) -> AnswerChunk:
         """Return text that became final, with the verdicts on its sentences."""
         sentences = [sentence for sentence, _ in views]
         silent = [
@@ -543,31 +380,35 @@ class StreamGate:
         ]
         unscored = unscored_in(settled.passage, silent, start=settled.start)
         if not self._reader.has_reasoning:
-            return Part(settled.text, tuple(sentences), unscored=unscored)
+            return AnswerChunk(settled.text, tuple(sentences), unscored=unscored)
         start = self._reader.start
         # The text itself, which may have more reasoning where the answer has none.
         text = self._reader.since(start + settled.start)[: len(settled.text)]
         moved = tuple(sentence.moved(start) for sentence in sentences)
-        return Part(text, moved, unscored=tuple(stretch.moved(start) for stretch in unscored))
+        return AnswerChunk(
+            text, moved, unscored=tuple(stretch.moved(start) for stretch in unscored)
+        )
 
-    def _send_pending(self, parts: MemoryObjectSendStream[Part]) -> None:
+    def _send_pending(self, parts: MemoryObjectSendStream[AnswerChunk]) -> None:
         """Release the held text in one part, because its beginning alone might be flagged."""
         held, self._pending = self._pending, []
         text = "".join(part.text for part in held)
         self._shown += len(text)
         sentences = tuple(sentence for part in held for sentence in part.sentences)
         unscored = tuple(stretch for part in held for stretch in part.unscored)
-        parts.send_nowait(Part(text, sentences, unscored=unscored))
+        parts.send_nowait(AnswerChunk(text, sentences, unscored=unscored))
 
     async def _conclude_withheld(
-        self, held: _HeldText, parts: MemoryObjectSendStream[Part]
+        self, held: _HeldText, parts: MemoryObjectSendStream[AnswerChunk]
     ) -> Answer:
         """Return the answer with the results up to the withheld sentence."""
         state = await self._joined_state(held.settled.passage)
         verdict = await self._check.conclude(state, self._reader.split)
         return self._finish_withheld(verdict, parts)
 
-    async def _conclude(self, last: _HeldText, parts: MemoryObjectSendStream[Part]) -> Answer:
+    async def _conclude(
+        self, last: _HeldText, parts: MemoryObjectSendStream[AnswerChunk]
+    ) -> Answer:
         """Decide about the passage, then release or withhold its end."""
         state = await self._joined_state(last.settled.passage)
         completion = await self._gathered.whole()
@@ -579,12 +420,12 @@ class StreamGate:
             )
         return self._finish(best, parts)
 
-    def _finish(self, best: Regenerated, parts: MemoryObjectSendStream[Part]) -> Answer:
+    def _finish(self, best: Regenerated, parts: MemoryObjectSendStream[AnswerChunk]) -> Answer:
         """Send the text that was not shown yet, repaired or not."""
         completion, verdict = self._gathered.completion, best.verdict
         answer = self._main_call.apply(self._policy, verdict, completion, text=best.text)
         if answer.blocked:
-            parts.send_nowait(Part(answer.text, notice=True))
+            parts.send_nowait(AnswerChunk(answer.text, is_replacement=True))
         elif answer.text[self._shown :]:
             # The text already shown cites nothing, so no mark has shifted the rest.
             rest = answer.text[self._shown :]
@@ -593,7 +434,7 @@ class StreamGate:
             sentences = tuple(s for s in verdict.sentences if same and s.start >= self._shown)
             unscored = _after_offset(verdict.unscored, self._shown) if same else ()
             rewritten = answer.regenerated
-            parts.send_nowait(Part(rest, sentences, unscored=unscored, rewritten=rewritten))
+            parts.send_nowait(AnswerChunk(rest, sentences, unscored=unscored, rewritten=rewritten))
         return answer
 
     async def _joined_state(self, passage: Passage) -> RunState:
@@ -608,13 +449,15 @@ class StreamGate:
 
         return await compute(join, chars=_JOIN_COST * len(self._states))
 
-    def _finish_withheld(self, verdict: Verdict, parts: MemoryObjectSendStream[Part]) -> Answer:
+    def _finish_withheld(
+        self, verdict: Verdict, parts: MemoryObjectSendStream[AnswerChunk]
+    ) -> Answer:
         """Send the message in place of withheld text, if anything was withheld."""
         completion, withheld = self._gathered.completion, self._withheld is not None
         answer = self._main_call.apply(self._policy, verdict, completion, withheld=withheld)
         # Without waiting: calls in flight must not be answered after usage was counted.
         if answer.blocked:
-            parts.send_nowait(Part(answer.text, notice=True))
+            parts.send_nowait(AnswerChunk(answer.text, is_replacement=True))
         return answer
 
 
@@ -625,139 +468,3 @@ def _after_offset(unscored: Sequence[Unscored], start: int) -> tuple[Unscored, .
         for s in unscored
         if s.end > start
     )
-
-
-Work = Callable[[MemoryObjectSendStream[Part]], Awaitable[Answer]]
-
-
-class AnswerStream:
-    """A guarded answer in parts. Leaving the `async with` early cancels everything.
-
-    Args:
-        work: Streams the answer into a channel and returns it when all of it is sent and checked.
-        every_chunk: Whether to yield parts without text too.
-
-    Example:
-        ```python
-        async with guard.astream("Who designed the Sydney Harbour Bridge?") as stream:
-            async for part in stream:
-                print(part.text, end="")
-        print(stream.answer.verdict.reason)
-        ```
-    """
-
-    def __init__(self, work: Work, *, every_chunk: bool = False) -> None:
-        self._work = work
-        self._every_chunk = every_chunk
-        self._parts: MemoryObjectReceiveStream[Part] | None = None
-        self._tasks: TaskGroup | None = None
-        self._answer: Answer | None = None
-        self._error: Exception | None = None
-        self._relay = VerdictRelay()
-
-    @property
-    def answer(self) -> Answer:
-        """The answer with its verdict, available after reading the stream to its end.
-
-        Raises:
-            StreamUnfinishedError: It was not read to its end, so nothing was checked as a whole.
-            ResayError: The error that the iteration raised.
-        """
-        if self._error is not None:
-            raise self._error
-        if self._answer is None:
-            raise StreamUnfinishedError(
-                "the answer is not yet complete and checked; read the stream to its end first"
-            )
-        return self._answer
-
-    async def __aenter__(self) -> AnswerStream:
-        if self._tasks is not None:
-            raise ConfigurationError("a stream can be entered only once; start another one")
-        # Unbounded, so that a slow reader holds up neither the model nor the check.
-        send, self._parts = anyio.create_memory_object_stream[Part](math.inf)
-        self._tasks = anyio.create_task_group()
-        await self._tasks.__aenter__()
-        self._tasks.start_soon(self._run, send)
-        return self
-
-    async def _run(self, parts: MemoryObjectSendStream[Part]) -> None:
-        with parts:
-            try:
-                with self._relay.capture():
-                    self._answer = await self._work(parts)
-            except Exception as error:
-                self._error = error
-
-    def __aiter__(self) -> AnswerStream:
-        return self
-
-    async def __anext__(self) -> Part:
-        if self._parts is None:
-            raise ConfigurationError(
-                "enter the stream first: async with guard.astream(…) as stream"
-            )
-        try:
-            part = await self._parts.receive()
-            while not (part.text or self._every_chunk):
-                part = await self._parts.receive()
-            return part
-        except (anyio.EndOfStream, anyio.ClosedResourceError):
-            await self._relay.adeliver(last=True)
-            if self._error is not None:
-                raise self._error from None
-            raise StopAsyncIteration from None
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        assert self._tasks is not None  # noqa: S101 - entered before
-        assert self._parts is not None  # noqa: S101 - entered before
-        self._tasks.cancel_scope.cancel()
-        try:
-            # Without the reader's own error, which a task group would wrap.
-            await self._tasks.__aexit__(None, None, None)
-        finally:
-            # In `finally`, because a reader may be cancelled while waiting here.
-            self._parts.close()
-
-
-class SyncAnswerStream:
-    """The synchronous counterpart of `AnswerStream`: `with`, `for`."""
-
-    def __init__(self, stream: AnswerStream) -> None:
-        self._stream = stream
-        self._entered: EnteredInBackground[AnswerStream] | None = None
-
-    @property
-    def answer(self) -> Answer:
-        """The answer with its verdict, available after reading to the end; see `AnswerStream`."""
-        return self._stream.answer
-
-    def __enter__(self) -> SyncAnswerStream:
-        self._entered = EnteredInBackground(self._stream)
-        self._entered.__enter__()
-        # Dropped without being exited, it would go on in the background for ever.
-        weakref.finalize(self, self._entered.leave_soon).atexit = False
-        return self
-
-    def __iter__(self) -> Iterator[Part]:
-        return self
-
-    def __next__(self) -> Part:
-        try:
-            return run_sync(self._stream.__anext__)
-        except StopAsyncIteration:
-            raise StopIteration from None
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._entered is not None:
-            self._entered.__exit__(kind, error, traceback)

@@ -1,0 +1,50 @@
+"""The budgets of checks, by the size of the question and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from resay.core.query import Query
+from resay.policy import Allowance, Policy, allowance
+from resay.providers.limits import Budget
+
+
+def shared_budget(policy: Policy, query: Query) -> Budget:
+    """Return a budget for the checks of several answers to a query."""
+    tokens = question_tokens(query)
+    return budget_of(policy, allowance(0, samples=policy.sampling.max, question_tokens=tokens))
+
+
+def budget_of(policy: Policy, allowed: Allowance) -> Budget:
+    """Return a budget with a policy's limits.
+
+    Args:
+        policy: The policy.
+        allowed: What replaces those of its limits that are `auto`.
+    """
+    limits = policy.limits
+    return Budget(
+        calls=allowed.calls if limits.calls == "auto" else limits.calls,
+        tokens=allowed.tokens if limits.tokens == "auto" else limits.tokens,
+        cost_usd=limits.cost_usd,
+    )
+
+
+def question_tokens(query: Query | None) -> int:
+    """Estimate the number of tokens in a query's messages and tools; 0 if it is not known."""
+    return estimated_tokens([*query.messages, query.params.get("tools")]) if query else 0
+
+
+def estimated_tokens(value: object) -> int:
+    """Estimate the number of tokens in a value's texts; images and files count as none."""
+    if isinstance(value, str):
+        return 0 if value.startswith("data:") else len(value.encode("utf-8", "replace")) // 4
+    if isinstance(value, Mapping):
+        items = cast("Mapping[str, object]", value).items()
+        return sum(
+            estimated_tokens(part) for key, part in items if key not in ("data", "file_data")
+        )
+    if isinstance(value, (list, tuple)):
+        return sum(map(estimated_tokens, cast("Sequence[object]", value)))
+    return 0

@@ -1,0 +1,69 @@
+"""The main call of a request: its answer is the one that is checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from resay.core.query import Query
+from resay.core.verdict import Verdict
+from resay.engine.actions import Answer, act
+from resay.errors import DeadlineExceededError
+from resay.policy import Policy
+from resay.providers.base import Completion, Provider
+from resay.providers.prices import Metered
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class MainCall:
+    """The main call.
+
+    query: The query.
+    provider: The provider to call.
+    meter: Measures the usage.
+    """
+
+    query: Query
+    provider: Provider
+    meter: Metered
+
+    def apply(
+        self,
+        policy: Policy,
+        verdict: Verdict,
+        completion: Completion,
+        *,
+        text: str | None = None,
+        withheld: bool = False,
+    ) -> Answer:
+        """Act on a verdict, adding up the usage of the main call and the check.
+
+        Args:
+            policy: The policy.
+            verdict: The result of the check.
+            completion: The model's answer.
+            text: The text that the verdict is about, if that is not the model's answer.
+            withheld: Whether part of it was withheld already.
+
+        Raises:
+            HallucinationBlocked: The answer is withheld and the policy says `exit: raise`.
+        """
+        return act(
+            policy,
+            completion.text if text is None else text,
+            verdict,
+            usage=self.meter.usage + verdict.usage,
+            completion=completion,
+            withheld=withheld,
+        )
+
+
+def deadline_error(query: Query, policy: Policy) -> DeadlineExceededError:
+    """Return the error for a main call that took too long."""
+    return DeadlineExceededError(
+        f"{query.model or 'the model'} did not answer within"
+        f" {policy.limits.deadline_s:g} s; raise `limits.deadline_s`"
+    )

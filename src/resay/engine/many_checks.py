@@ -1,0 +1,109 @@
+"""Checks many responses concurrently."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    Awaitable,
+    Callable,
+    Iterable,
+    Mapping,
+)
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from resay.core.verdict import Verdict
+
+if TYPE_CHECKING:
+    pass
+
+
+CheckItem = str | Mapping[str, Any]
+"""An item to check: a response, or the arguments of `Guard.check` including the response."""
+# With ordered results, a slow check does not hold up later ones, up to this many per slot.
+_LOOKAHEAD = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The result of one of many checks.
+
+    Attributes:
+        index: The position of the item, from 0.
+        verdict: The verdict; None if the check failed.
+        error: The error of a failed check, or None.
+    """
+
+    index: int
+    verdict: Verdict | None = None
+    error: Exception | None = None
+
+
+async def acheck_each(
+    check: Callable[..., Awaitable[Verdict]],
+    items: Iterable[CheckItem] | AsyncIterable[CheckItem],
+    concurrency: int,
+    *,
+    ordered: bool,
+) -> AsyncGenerator[Checked, None]:
+    """Check items concurrently. A failed check does not affect the others.
+
+    Args:
+        check: Checks one item, given its arguments.
+        items: The items to check, consumed lazily.
+        concurrency: The maximum number of checks running at the same time.
+        ordered: Whether to yield results in order, or each as soon as it is finished.
+
+    Yields:
+        The result of each item.
+    """
+    slots = asyncio.Semaphore(concurrency)
+    waiting: deque[asyncio.Task[Checked]] = deque()
+
+    async def one(index: int, item: CheckItem) -> Checked:
+        async with slots:
+            arguments = {"response": item} if isinstance(item, str) else item
+            try:
+                return Checked(index, await check(**arguments))
+            # An error of a scorer or a policy's function concerns this item only.
+            except Exception as error:
+                return Checked(index, error=error)
+
+    source = _numbered(items)
+    most = concurrency * (_LOOKAHEAD if ordered else 1)
+    try:
+        more = True
+        while more or waiting:
+            while more and len(waiting) < most:
+                found = await anext(source, None)
+                more = found is not None
+                if found is not None:
+                    waiting.append(asyncio.ensure_future(one(*found)))
+            if ordered and waiting:
+                yield await waiting.popleft()
+            elif waiting:
+                done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                waiting = deque(task for task in waiting if task not in done)
+                for task in done:
+                    yield task.result()
+    finally:
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        await source.aclose()
+
+
+async def _numbered(
+    items: Iterable[CheckItem] | AsyncIterable[CheckItem],
+) -> AsyncGenerator[tuple[int, CheckItem], None]:
+    if isinstance(items, AsyncIterable):
+        index = 0
+        async for item in items:
+            yield index, item
+            index += 1
+        return
+    for found in enumerate(items):
+        yield found

@@ -1,0 +1,66 @@
+"""Streams that show text as it arrives, with the verdict at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio.streams.memory import MemoryObjectSendStream
+
+from resay.core.reasoning import notice_after
+from resay.engine.actions import Answer
+from resay.engine.check import Check
+from resay.policy import Policy
+from resay.providers.base import Gathered, open_stream
+
+if TYPE_CHECKING:
+    pass
+from resay.engine.answer_chunk import AnswerChunk
+from resay.engine.main_call import MainCall, deadline_error
+
+
+class PassThrough:
+    """Passes text on as it arrives, and checks it when it is complete.
+
+    Args:
+        policy: The policy.
+        check: The check of this request.
+        main_call: The main call.
+    """
+
+    def __init__(self, policy: Policy, check: Check, main_call: MainCall) -> None:
+        self._policy = policy
+        self._check = check
+        self._main_call = main_call
+
+    async def run(self, parts: MemoryObjectSendStream[AnswerChunk]) -> Answer:
+        """Stream the answer.
+
+        Args:
+            parts: Where to send its parts.
+
+        Returns:
+            The answer, checked.
+
+        Raises:
+            ProviderError: The model gave no complete answer.
+            DeadlineExceededError: It was not complete within `limits.deadline_s`.
+            HallucinationBlocked: It is flagged and the policy says `exit: raise`.
+        """
+        gathered = Gathered()
+        with anyio.CancelScope(deadline=self._check.deadline) as reading:
+            async with open_stream(self._main_call.provider, self._main_call.query) as chunks:
+                async for chunk in chunks:
+                    gathered.add(chunk)
+                    await parts.send(AnswerChunk(chunk.text, provider_chunk=chunk))
+        if reading.cancelled_caught:
+            raise deadline_error(self._main_call.query, self._policy)
+        completion = await gathered.whole()
+        verdict = await self._check.run(completion)
+        answer = self._main_call.apply(self._policy, verdict, completion)
+        if answer.blocked:
+            # Without waiting: calls in flight must not be answered after usage was counted.
+            parts.send_nowait(
+                AnswerChunk(notice_after(completion.text, answer.text), is_replacement=True)
+            )
+        return answer

@@ -1,0 +1,75 @@
+"""The steps of a policy, and the groups in which they run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import cast
+
+from resay.errors import ConfigurationError
+from resay.policy import Policy
+from resay.scorers import Scorer, Step
+from resay.scorers.common.judging import JudgedConfig
+from resay.scorers.cross_model import CrossModel
+from resay.scorers.references import References
+
+
+def steps_of(policy: Policy) -> tuple[Step, ...]:
+    """Return the steps of a policy, with its second model last."""
+    steps = tuple(Step.of(config) for config in policy.chain)
+    second = policy.second_opinion
+    if second is None:
+        return steps
+    compare = None
+    if second.ask == "samples":
+        compare = next((step for step in steps if "samples" in step.needs), None)
+        if compare is None:
+            raise ConfigurationError(
+                "`second_opinion.ask` is 'samples', but no method of the chain compares with"
+                " samples; add one, or use 'verification'"
+            )
+    config = CrossModel.Config(second_opinion=second)
+    return (*steps, Step(config, cast("Scorer", CrossModel(config, compare))))
+
+
+def reference_steps_of(policy: Policy, steps: Sequence[Step]) -> tuple[Step, Step] | None:
+    """Return the steps that compare claims with references, or None.
+
+    The first flags claims that no reference mentions, the second does not. They use the first judge
+    of the chain, or words if it has none. None if the policy does not compare with references, or
+    configures the comparison itself.
+    """
+    compare = [step for step in steps if "samples" in step.needs]
+    automatic = [s for s in compare if getattr(s.config, "evidence", "auto") == "auto"]
+    refer = any("references" in step.needs for step in steps)
+    if not automatic or refer or not policy.references.from_:
+        return None
+    judged = next((s.config for s in automatic if isinstance(s.config, JudgedConfig)), None)
+    config = References.Config(by="words")
+    if judged is not None and policy.references.by != "words":
+        config = References.Config(judge=judged.judge, restate=judged.restate)
+    elif policy.references.by == "judge":
+        config = References.Config()
+    lenient = config.model_copy(update={"unmentioned": None})
+    return Step.of(config), Step.of(lenient)
+
+
+def leading_steps(steps: Sequence[Step]) -> Sequence[Step]:
+    """Return the leading steps that need only a sentence and its evidence."""
+    return tuple(takewhile(lambda s: not (s.needs_whole_passage or "logprobs" in s.needs), steps))
+
+
+def concurrent_groups(steps: Sequence[Step]) -> Iterator[list[Step]]:
+    """Yield groups of steps that can run concurrently, in order.
+
+    A step that settles sentences limits the sentences of the next one, and a correction needs the
+    scores that it corrects.
+    """
+    group: list[Step] = []
+    for step in steps:
+        if group and (step.corrects or group[-1].corrects or group[-1].config.settle):
+            yield group
+            group = []
+        group.append(step)
+    if group:
+        yield group

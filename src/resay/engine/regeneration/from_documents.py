@@ -1,0 +1,385 @@
+"""Repairs a flagged answer from documents."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from resay._internal.telemetry import span
+from resay.core.documents import Document
+from resay.core.mentions import mentions_name
+from resay.core.non_claims import non_claim_kind
+from resay.core.passage import Passage, Sentence
+from resay.core.standalone import standalone_question
+from resay.core.verdict import (
+    SentenceVerdict,
+    Verdict,
+)
+from resay.engine.actions import Regenerated
+from resay.engine.check import Check
+from resay.engine.regeneration.candidate import Candidate, in_doubt, split_text, unchanged_verdicts
+from resay.engine.regeneration.prompts import abstention
+from resay.engine.regeneration.queries import search_queries
+from resay.engine.regeneration.rechecking import (
+    Rechecker,
+    claims_more,
+    combined,
+)
+from resay.engine.regeneration.record import attributes_of
+from resay.engine.regeneration.repair import Repair
+from resay.engine.regeneration.replacements import RepairedText, Replacement, without_repeats
+from resay.engine.regeneration.search import DocumentSearch, SearchResult, full_text
+from resay.engine.regeneration.topics import (
+    nearest_question,
+    questions_in,
+    subject_of,
+    topic_of,
+    without_values,
+)
+from resay.engine.regeneration.writer import DocumentWriter
+from resay.policy import Policy, Regenerate
+from resay.retrieval import AdaptedRetriever
+
+_MAX_SUBJECTS = 2
+_SHORT_QUESTION = 300
+
+
+class DocumentRegenerator:
+    """Repairs flagged answers from documents, without keeping state between them.
+
+    Args:
+        policy: The policy.
+        action: Its action.
+        retriever: The source of documents.
+        rechecker: Checks an answer against them.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        action: Regenerate,
+        retriever: AdaptedRetriever,
+        rechecker: Rechecker,
+    ) -> None:
+        self._policy = policy
+        self._action = action
+        self._retriever = retriever
+        self._rechecker = rechecker
+
+    async def prepare(self) -> None:
+        """Load everything the first regeneration would otherwise wait for.
+
+        Raises:
+            ConfigurationError: The retriever, or a model, is not available as configured.
+        """
+        await self._retriever.prepare()
+        await self._rechecker.prepare()
+
+    async def run(
+        self, text: str, verdict: Verdict, check: Check, *, shown: int = 0
+    ) -> Regenerated:
+        """Repair an answer.
+
+        Failures never lose the answer: the best one so far is returned.
+
+        Args:
+            text: The flagged answer.
+            verdict: The result of the check.
+            check: The check, whose limits, deadline and metering continue.
+            shown: The length of the text already shown, which cannot change, in code points.
+
+        Returns:
+            The best answer, with its verdict.
+        """
+        with span("resay.regenerate", {"resay.regenerate.mode": self._action.mode}) as around:
+            draft = Candidate(await split_text(text, self._policy), verdict)
+            document_search = DocumentSearch(
+                self._action, self._retriever, check.query and check.query.tenant
+            )
+            work = _DocumentRepair(
+                self._policy, self._action, check, draft, shown, self._rechecker, document_search
+            )
+            found = await work.run()
+            around.set(attributes_of(found.verdict))
+            return found
+
+
+class _DocumentRepair(Repair):
+    """Repairs an answer from documents."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        action: Regenerate,
+        check: Check,
+        draft: Candidate,
+        shown: int,
+        rechecker: Rechecker,
+        document_search: DocumentSearch,
+    ) -> None:
+        super().__init__(policy, action, check, draft, shown)
+        self._rechecker = rechecker
+        self._document_search = document_search
+        self._writer = DocumentWriter(action.writer, check, action.edition)
+        self._is_about_it = True
+        self._written: Mapping[int, Replacement] = {}
+
+    async def _try(self, number: int) -> bool:
+        doubtful = self._doubtful()
+        if not doubtful:
+            self._errors.append("what is in doubt was shown already")
+            return False
+        documents = await self._search(doubtful)
+        if not documents:
+            return False
+        if number == 0 and not await self._measure_draft(doubtful, documents):
+            return False
+        candidate = await self._write(number, documents)
+        if candidate is None:
+            return False
+        candidate = await self._checked(candidate, documents)
+        if not self._is_better(candidate):
+            candidate = await self._without_flagged(candidate, documents)
+        if self._is_better(candidate):
+            self._best = candidate
+        return self._best.verdict.flagged
+
+    async def _without_flagged(
+        self, candidate: Candidate, documents: Sequence[Document]
+    ) -> Candidate:
+        """Undo the repairs that are flagged in an answer, if others are not."""
+        places = RepairedText(candidate.passage.text, candidate.places)
+        flagged = [s for s in candidate.verdict.sentences if s.flagged]
+        back = {i for s in flagged for i in places.origin(s.start, s.end)}
+        good = {i: repair for i, repair in self._written.items() if i not in back}
+        if not good or len(good) == len(self._written):
+            return candidate
+        fewer = await self._with_repairs(candidate.attempt, good, documents)
+        return await self._checked(replace(fewer, verdict=candidate.verdict), documents)
+
+    def _doubtful(self) -> tuple[int, ...]:
+        """Return the sentences of the best answer to repair that were not shown yet."""
+        sentences = self._best.verdict.sentences
+        doubtful = in_doubt(self._best.verdict, self._policy.threshold)
+        return tuple(i for i in doubtful if sentences[i].start >= self._shown)
+
+    @property
+    def _question(self) -> str:
+        return standalone_question(self._check.query.messages) if self._check.query else ""
+
+    async def _search(self, doubtful: Sequence[int]) -> tuple[Document, ...]:
+        sentences = self._best.passage.sentences
+        texts = [sentences[i].text for i in doubtful]
+        bare = [
+            without_values(text, self._question, self._contradicted_words(i)) or self._question
+            for i, text in zip(doubtful, texts, strict=True)
+        ]
+        query = self._check.query
+        topic = topic_of(self._question, query.entity if query else None)
+        # Documents may use the words of a short question, with another answer.
+        asked = questions_in(self._question) if len(self._question) <= _SHORT_QUESTION else []
+        searches = [search_queries(topic, wanted) for wanted in (bare, asked, texts)]
+        queries = tuple(dict.fromkeys(chain.from_iterable(searches)))
+        begun = [subject for one in bare if (subject := subject_of(one))]
+        subjects = tuple(dict.fromkeys([*topic.names, *begun]))
+        found = await self._document_search.search(queries, subjects)
+        if subjects and not found.failures and not _names_any(found, subjects):
+            # Pages about the subject may contain none of the question's words.
+            queries = tuple(dict.fromkeys([*queries, *subjects[:_MAX_SUBJECTS]]))
+            found = await self._document_search.search(queries, subjects)
+        # A question that names nothing, such as "How do I get a refund?", is about the documents.
+        self._is_about_it = not topic.is_named or _names_any(found, subjects)
+        if found.error:
+            self._errors.append(found.error)
+        self._documents |= {document.id: document for document in found.documents}
+        self._record(queries=queries, documents=tuple(d.id for d in found.documents))
+        return found.documents
+
+    def _contradicted_words(self, place: int) -> list[str]:
+        """Return the words of a sentence of the best answer that evidence contradicts."""
+        text, claims = self._best.passage.text, self._best.verdict.claims
+        found = [c.contradicted_by for c in claims if c.sentence == place and c.contradicted_by]
+        return [text[slice(*one.claimed)] for one in found if one.claimed]
+
+    async def _measure_draft(self, doubtful: Sequence[int], documents: Sequence[Document]) -> bool:
+        """Check the draft against the documents; return whether it is still flagged.
+
+        Only scores measured in the same way are comparable, and the first flag may have been wrong.
+        """
+        passage = self._draft.passage
+        kept = unchanged_verdicts(passage, self._draft.verdict, doubtful)
+        verdict = await self._rechecker.measure(self._check, passage, kept, documents)
+        self._record(score_before=verdict.score)
+        if verdict.inconclusive:
+            self._errors.append(f"the draft could not be compared with documents: {verdict.reason}")
+            return False
+        self._best = replace(self._best, verdict=verdict)
+        if not verdict.flagged:
+            self._errors.append("the documents support what was flagged")
+        return verdict.flagged
+
+    async def _write(self, number: int, documents: Sequence[Document]) -> Candidate | None:
+        if self._action.mode == "rewrite":
+            candidate = await self._rewritten(number, documents)
+        else:
+            candidate = await self._repaired(number, documents)
+        why = candidate and self._unfit(candidate)
+        if why:
+            self._errors.append(why)
+            return None
+        return candidate
+
+    async def _rewritten(self, number: int, documents: Sequence[Document]) -> Candidate | None:
+        written = await self._writer.answer(documents, index=number)
+        passage = await split_text(written.text, self._policy)
+        named = {
+            i: tuple(documents[n - 1].id for n in written.named(s.start, s.end))
+            for i, s in enumerate(passage.sentences)
+        }
+        known = " ".join([self._question, *(document.text for document in documents)])
+        abstains = frozenset(
+            i
+            for i, s in enumerate(passage.sentences)
+            if (written.abstains(s.start, s.end) or self._is_refusal(s.text))
+            and not claims_more(s.text, known)
+        )
+        return replace(
+            Candidate(passage, self._best.verdict, named, abstains=abstains, attempt=number),
+            is_abstention=self._claims_nothing(passage, abstains),
+        )
+
+    async def _repaired(self, number: int, documents: Sequence[Document]) -> Candidate | None:
+        now = RepairedText.of(self._draft.passage, self._best.repairs, floor=self._shown)
+        spans = [self._best.passage.sentences[i] for i in self._doubtful()]
+        targets = sorted({i for s in spans for i in now.origin(s.start, s.end)})
+        flagged = self._best.verdict.flagged_claims
+        self._written, error = await self._writer.repairs(
+            self._best.passage,
+            {i: now.places[i] for i in targets},
+            [part for claim in flagged for part in claim.flagged_parts],
+            documents,
+        )
+        if error:
+            self._errors.append(error)
+        if not self._written:
+            return None
+        return await self._with_repairs(number, self._written, documents)
+
+    async def _with_repairs(
+        self,
+        number: int | None,
+        written: Mapping[int, Replacement],
+        documents: Sequence[Document],
+    ) -> Candidate:
+        """Return the best answer with further repairs, not yet checked."""
+        draft = self._draft.passage
+        repairs = without_repeats(draft, {**self._best.repairs, **written})
+        unsaid = self._best.unsaid.difference(written).union(
+            i for i, repair in written.items() if not repair.text
+        )
+        abstentions = self._abstentions(unsaid)
+        repairs |= {i: Replacement(says) for i, says in abstentions.items()}
+        repaired = RepairedText.of(draft, repairs, floor=self._shown)
+        passage = await split_text(repaired.text, self._policy)
+        named = _named(passage, repaired, {i: r.named for i, r in repairs.items()})
+        known = " ".join([self._question, *(document.text for document in documents)])
+        abstains = frozenset(
+            i
+            for i, s in enumerate(passage.sentences)
+            if (origin := repaired.origin(s.start, s.end))
+            and (
+                all(o in abstentions for o in origin)
+                or (
+                    any(o in repairs for o in origin)
+                    and self._is_refusal(s.text)
+                    and not claims_more(s.text, known)
+                )
+            )
+        )
+        return Candidate(
+            passage,
+            self._best.verdict,
+            named,
+            repairs,
+            repaired.places,
+            abstains,
+            number,
+            unsaid,
+            self._claims_nothing(passage, abstains),
+        )
+
+    def _abstentions(self, unsaid: frozenset[int]) -> dict[int, str]:
+        """Return abstentions in place of draft sentences that no document mentions.
+
+        Users are told if nothing is left, or if one of several questions is no longer answered. If
+        the documents are about something else, nothing is said, because they do not show that.
+        """
+        chosen, draft = self._action.abstention, self._draft.passage
+        if chosen is None or not unsaid or not self._is_about_it:
+            return {}
+        asked = questions_in(self._question)
+        if len(asked) < 2 and not self._claiming <= set(unsaid):
+            return {}
+        if len(asked) < 2 or chosen != "auto":
+            return {min(unsaid): abstention(self._question) if chosen == "auto" else chosen}
+        abstentions: dict[int, str] = {}
+        claiming = sorted(self._claiming)
+        for i in sorted(unsaid.intersection(claiming)):
+            if draft.sentences[i].unit in ("sentence", "item"):
+                place = claiming.index(i) if len(claiming) == len(asked) else None
+                part = nearest_question(draft.sentences[i].text, asked, place)
+                said = abstention(self._question, part)
+                abstentions |= {} if said in abstentions.values() else {i: said}
+        return abstentions
+
+    def _is_refusal(self, text: str) -> bool:
+        return non_claim_kind(text, is_open=True, asked=self._question) == "refusal"
+
+    def _claims_nothing(self, passage: Passage, abstains: Collection[int]) -> bool:
+        """Return whether an answer says that the documents have no answer, and nothing else."""
+        return bool(abstains) and all(
+            i in abstains or non_claim_kind(s.text, is_open=True, asked=self._question)
+            for i, s in enumerate(passage.sentences)
+        )
+
+    async def _checked(self, candidate: Candidate, documents: Sequence[Document]) -> Candidate:
+        """Check a new answer; undoubted sentences of the best one keep their verdicts."""
+        best, passage = self._best.verdict, candidate.passage
+        if candidate.is_abstention:
+            said = tuple(map(_abstention_verdict, passage.sentences))
+            reason = "the documents do not say what was asked"
+            self._record(decision="skipped")
+            return replace(candidate, verdict=Verdict("skipped", None, reason, sentences=said))
+        kept: dict[int, SentenceVerdict] = {}
+        for known in (best, candidate.verdict):
+            kept |= unchanged_verdicts(passage, known, in_doubt(known, self._policy.threshold))
+        kept |= {i: _abstention_verdict(passage.sentences[i]) for i in candidate.abstains}
+        measure, resample = self._rechecker.measure, self._rechecker.resample
+        verdict = await measure(self._check, passage, kept, documents)
+        if not verdict.flagged:
+            question = self._writer.question(documents)
+            verdict = combined(verdict, await resample(self._check, passage, kept, question))
+        self._record(score_after=verdict.score, decision=verdict.decision)
+        return replace(candidate, verdict=verdict)
+
+
+def _names_any(found: SearchResult, names: Sequence[str]) -> bool:
+    return any(mentions_name(name, full_text(one)) for one in found.documents for name in names)
+
+
+def _abstention_verdict(sentence: Sentence) -> SentenceVerdict:
+    why = "says what the documents do not tell"
+    return SentenceVerdict(sentence.text, sentence.start, sentence.end, reason=why)
+
+
+def _named(
+    passage: Passage, repaired: RepairedText, named: Mapping[int, tuple[str, ...]]
+) -> dict[int, tuple[str, ...]]:
+    """Return the sentences that were written from documents, with the documents cited for them."""
+    found: dict[int, tuple[str, ...]] = {}
+    for i, sentence in enumerate(passage.sentences):
+        origins = [o for o in repaired.origin(sentence.start, sentence.end) if o in named]
+        if origins:
+            found[i] = tuple(dict.fromkeys(name for o in origins for name in named[o]))
+    return found

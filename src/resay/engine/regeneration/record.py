@@ -1,0 +1,114 @@
+"""The record of a regeneration in the verdict: edits, citations and sources."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from resay._internal.telemetry import AttributeValue
+from resay.core.documents import Document
+from resay.core.passage import Passage
+from resay.core.usage import Usage
+from resay.core.verdict import (
+    Edit,
+    Regeneration,
+    Verdict,
+)
+from resay.engine.regeneration.candidate import Candidate
+from resay.engine.regeneration.rechecking import (
+    sources_of,
+)
+
+
+def final_verdict(
+    best: Candidate,
+    draft: Candidate,
+    first: Verdict,
+    documents: Mapping[str, Document],
+    regeneration: Regeneration,
+) -> Verdict:
+    """Return the verdict on the best answer.
+
+    Args:
+        best: The answer.
+        draft: The model's first answer.
+        first: The first check's verdict on it.
+        documents: All documents found, by id.
+        regeneration: The record of the attempts, without the edits and the sources.
+    """
+    verdict = _cited(best, list(documents.values()))
+    cited = dict.fromkeys(chain.from_iterable(s.citations for s in verdict.sentences))
+    steps = first.steps if best.verdict is first else (*first.steps, *verdict.steps)
+    return replace(
+        verdict,
+        samples=max(first.samples, verdict.samples),
+        steps=steps,
+        via=first.via,
+        regeneration=replace(
+            regeneration,
+            adopted=best.attempt,
+            edits=_edits(best, draft, verdict),
+            sources=tuple(_serializable(documents[name]) for name in cited),
+            removed=share_of(draft.passage, best.unsaid),
+            abstains=best.is_abstention,
+            conflicts=_conflicts(verdict),
+        ),
+    )
+
+
+def share_of(passage: Passage, places: Collection[int]) -> float:
+    """Return the share of a passage's sentences that the given ones make up, by characters."""
+    lengths = [len(sentence.text) for sentence in passage.sentences]
+    return sum(lengths[i] for i in places) / sum(lengths) if places else 0.0
+
+
+def _conflicts(verdict: Verdict) -> tuple[str, ...]:
+    """Return the ids of the documents that contradict each other about a claim."""
+    disputed = [c.grounds for c in verdict.claims if len({g.supports for g in c.grounds}) > 1]
+    places = dict.fromkeys(ground.reference for grounds in disputed for ground in grounds)
+    return tuple(verdict.references[place].source for place in places)
+
+
+def _serializable(document: Document) -> Document:
+    """Return a document with metadata that can be serialized in a verdict."""
+    # Retrievers may add anything: vectors, dates, objects of their own.
+    plain = {k: v for k, v in document.metadata.items() if isinstance(v, (str, int, float))}
+    return replace(document, metadata=plain)
+
+
+def _cited(best: Candidate, documents: Sequence[Document]) -> Verdict:
+    sentences = tuple(
+        replace(sentence, citations=sources_of(sentence.text, best.named[i], documents))
+        if i in best.named and not sentence.flagged and i not in best.abstains
+        else sentence
+        for i, sentence in enumerate(best.verdict.sentences)
+    )
+    return replace(best.verdict, sentences=sentences)
+
+
+def _edits(best: Candidate, draft: Candidate, verdict: Verdict) -> tuple[Edit, ...]:
+    return tuple(
+        Edit(old.text, new.text, old.start, old.end, _within(verdict, *best.places[i]))
+        for i, new in sorted(best.repairs.items())
+        if (old := draft.passage.sentences[i]).text != new.text
+    )
+
+
+def _within(verdict: Verdict, start: int, end: int) -> tuple[str, ...]:
+    inside = (s.citations for s in verdict.sentences if s.start < end and s.end > start)
+    return tuple(dict.fromkeys(chain.from_iterable(inside)))
+
+
+def attributes_of(verdict: Verdict) -> dict[str, AttributeValue]:
+    """Return a span's attributes for a regeneration."""
+    attempts = verdict.regeneration.attempts if verdict.regeneration else ()
+    usage = sum((attempt.usage for attempt in attempts), Usage())
+    return {
+        "resay.regenerate.attempts": len(attempts),
+        "resay.regenerate.adopted": verdict.regenerated,
+        "resay.decision": verdict.decision,
+        "resay.score": verdict.score,
+        "resay.calls": usage.calls,
+        "resay.cost_usd": usage.cost_usd,
+    }

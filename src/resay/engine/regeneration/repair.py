@@ -1,0 +1,140 @@
+"""The repair of one flagged answer: its attempts, and the best answer so far."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import anyio
+
+from resay.core.documents import Document
+from resay.core.verdict import (
+    Attempt,
+    Regeneration,
+    Verdict,
+)
+from resay.engine.actions import Regenerated
+from resay.engine.check import Check
+from resay.engine.regeneration.candidate import Candidate, in_doubt
+from resay.engine.regeneration.record import final_verdict, share_of
+from resay.errors import ConfigurationError, ScorerError
+from resay.policy import Policy, Regenerate
+
+
+class Repair:
+    """The repair of one flagged answer: its attempts, and the best answer so far.
+
+    Args:
+        policy: The policy.
+        action: Its action.
+        check: The check, whose limits, deadline and metering continue.
+        draft: The flagged answer.
+        shown: The length of the text already shown, which cannot change, in code points.
+    """
+
+    by: ClassVar[Literal["documents", "samples"]] = "documents"
+    unchanged: ClassVar[str] = "the model changed nothing"
+
+    def __init__(
+        self, policy: Policy, action: Regenerate, check: Check, draft: Candidate, shown: int
+    ) -> None:
+        self._policy = policy
+        self._action = action
+        self._check = check
+        self._draft = self._best = draft
+        self._shown = shown
+        self._attempts: list[Attempt] = []
+        self._errors: list[str] = []
+        self._documents: dict[str, Document] = {}
+
+    async def run(self) -> Regenerated:
+        """Make up to `attempts` attempts; return the best answer despite any failure."""
+        with anyio.CancelScope(deadline=self._check.deadline):
+            for number in range(self._action.attempts):
+                if not await self._attempt(number):
+                    break
+        first = self._draft.verdict
+        record = Regeneration(
+            self._action.mode,
+            tuple(self._attempts),
+            reason=first.reason,
+            score=first.score,
+            draft=self._draft.passage.text,
+            by=self.by,
+        )
+        verdict = final_verdict(self._best, self._draft, first, self._documents, record)
+        return Regenerated(self._best.passage.text, self._check.with_totals(verdict))
+
+    async def _attempt(self, number: int) -> bool:
+        started, spent = anyio.current_time(), self._check.usage
+        before = self._best.verdict
+        self._attempts.append(Attempt(before.reason, score_before=before.score))
+        self._errors.clear()
+        goes_on = over = False
+        try:
+            goes_on = await self._try(number)
+            over = True
+        # An answer exists already, so no failure in here may lose it.
+        except Exception as error:
+            # Only our own messages are sure not to contain words of the answer.
+            is_own = isinstance(error, (ConfigurationError, ScorerError))
+            why = f": {error}" if is_own else ""
+            self._errors.append(f"it failed with {type(error).__name__}{why}")
+            over = True
+        finally:
+            errors = self._errors if over else [*self._errors, "there was no time left"]
+            self._record(
+                error="; ".join(errors) or None,
+                usage=self._check.usage.since(spent),
+                elapsed_s=anyio.current_time() - started,
+            )
+        return goes_on
+
+    async def _try(self, number: int) -> bool:
+        """Try for a better answer; return whether to try again."""
+        raise NotImplementedError
+
+    def _record(self, **found: Any) -> None:
+        self._attempts[-1] = replace(self._attempts[-1], **found)
+
+    def _unfit(self, candidate: Candidate) -> str | None:
+        if not candidate.passage.sentences:
+            return "nothing was left of the answer"
+        removed, most = share_of(self._draft.passage, candidate.unsaid), self._action.max_removed
+        if removed > most and not candidate.is_abstention:
+            return f"{removed:.0%} of the answer would be removed, more than {most:.0%}"
+        if candidate.passage.text == self._best.passage.text:
+            return self.unchanged
+        return None
+
+    def _is_better(self, candidate: Candidate) -> bool:
+        """Return whether an answer is better than the best so far.
+
+        A still flagged answer is better only if a strict subset is flagged in it: adding sentences
+        lowers the passage score, whatever they say.
+        """
+        before, after = self._best.verdict, candidate.verdict
+        if candidate.rank >= self._best.rank or not after.flagged:
+            return candidate.rank < self._best.rank
+        if before.flagged_sentences:
+            return _flagged_in(after) < _flagged_in(before)
+        left, doubtful = (
+            {verdict.sentences[i].text for i in in_doubt(verdict, self._policy.threshold)}
+            for verdict in (after, before)
+        )
+        return left < doubtful
+
+    @property
+    def _claiming(self) -> frozenset[int]:
+        """The sentences of the draft that claim something."""
+        claims = self._draft.verdict.claims
+        found = frozenset(c.sentence for c in claims if c.kind in ("fact", "hedged"))
+        return found or frozenset(range(len(self._draft.passage.sentences)))
+
+
+def _flagged_in(verdict: Verdict) -> set[str]:
+    """Return the flagged claims, and the flagged sentences without a flagged claim."""
+    claims = [claim for claim in verdict.claims if claim.flagged]
+    covered = {claim.sentence for claim in claims}
+    others = {s.text for i, s in enumerate(verdict.sentences) if s.flagged and i not in covered}
+    return others.union(claim.text for claim in claims)

@@ -1,0 +1,154 @@
+"""Writes answers and sentences from documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import anyio
+
+from resay.core.documents import Document
+from resay.core.passage import Passage
+from resay.core.query import Query
+from resay.core.standalone import standalone_question
+from resay.core.verdict import (
+    Part,
+    tally,
+)
+from resay.engine.check import Check
+from resay.engine.regeneration.citations import CitedText, parse_citations
+from resay.engine.regeneration.plausibility import fits
+from resay.engine.regeneration.prompts import repair_prompt, rewrite_query, shortened_question
+from resay.engine.regeneration.rechecking import (
+    nearest,
+)
+from resay.engine.regeneration.replacements import Replacement, in_form_of, parse_replacement
+from resay.engine.regeneration.search import full_text, named_first
+from resay.engine.regeneration.topics import (
+    subject_of,
+    topic_of,
+    without_values,
+)
+from resay.errors import ProviderError
+from resay.scorers.common.judging import judge_for
+
+_TOKENS_AROUND_SENTENCE = 512
+_CONTEXT_CHARS = 300
+
+
+class DocumentWriter:
+    """Writes text on behalf of one answer.
+
+    Args:
+        model: The writing model, in litellm's notation; None for the one that wrote the answer.
+        check: The check of the request, with its limits, budget and metering.
+        edition: The metadata key of the documents' edition; None for the usual keys.
+    """
+
+    def __init__(self, model: str | None, check: Check, edition: str | None = None) -> None:
+        self._model = model
+        self._check = check
+        self._edition = edition
+
+    def question(self, documents: Sequence[Document], *, index: int = 0) -> Query:
+        """Return the main call's question, to be answered from documents.
+
+        Args:
+            documents: The documents to answer from.
+            index: The number of the answer, if several are wanted for the same query.
+        """
+        query = self._check.query or Query(())
+        model = self._model or query.model
+        rewritten = rewrite_query(query, documents, self._edition)
+        params: Mapping[str, Any] = rewritten.params if self._model is None else {}
+        return replace(rewritten, model=model, params=params, index=index)
+
+    async def answer(self, documents: Sequence[Document], *, index: int = 0) -> CitedText:
+        """Write a whole answer.
+
+        Args:
+            documents: The documents to answer from.
+            index: The number of the answer, if several are wanted for the same query.
+
+        Raises:
+            ProviderError: The model gave no answer.
+        """
+        query = self.question(documents, index=index)
+        judge = replace(judge_for(self._model, self._check.evidence), query=query)
+        return parse_citations((await judge.ask(query.messages)).strip(), len(documents))
+
+    async def repairs(
+        self,
+        passage: Passage,
+        places: Mapping[int, tuple[int, int]],
+        parts: Sequence[Part],
+        documents: Sequence[Document],
+    ) -> tuple[dict[int, Replacement], str | None]:
+        """Write replacements for sentences.
+
+        Args:
+            passage: The answer that contains them.
+            places: Their spans in it, by any key that identifies them.
+            parts: The parts of the answer that are in doubt.
+            documents: The documents to correct them by; each prompt shows the nearest ones.
+
+        Returns:
+            The replacements obtained, and one line about failures, without content, or None.
+        """
+        written: dict[int, Replacement] = {}
+        failures: list[str] = []
+
+        async def repair(key: int, start: int, end: int) -> None:
+            inside = [part for part in parts if start <= part.start and part.end <= end]
+            try:
+                found = await self._sentence(passage.text, start, end, inside, documents)
+            except ProviderError as error:
+                failures.append(type(error).__name__)
+            else:
+                if found is not None:
+                    written[key] = found
+
+        async with anyio.create_task_group() as tasks:
+            for key, (start, end) in places.items():
+                tasks.start_soon(repair, key, start, end)
+        left = len(places) - len(written)
+        why = tally(failures) or "no usable sentence came back"
+        error = f"{left} of {len(places)} sentences could not be rewritten: {why}" if left else None
+        return written, error
+
+    async def _sentence(
+        self,
+        text: str,
+        start: int,
+        end: int,
+        parts: Sequence[Part],
+        documents: Sequence[Document],
+    ) -> Replacement | None:
+        query, sentence = self._check.query or Query(()), text[start:end]
+        question = standalone_question(query.messages)
+        topic, bare = topic_of(question, query.entity), without_values(sentence, question)
+        subject = subject_of(bare)
+        about = [subject] if subject else topic.names
+        shown = nearest(f"{topic.full_text} {bare}", named_first(documents, about))
+        prompt = repair_prompt(
+            shortened_question(question),
+            text[max(start - _CONTEXT_CHARS, 0) : start],
+            sentence,
+            text[end : end + _CONTEXT_CHARS],
+            shown,
+            self._edition,
+            doubted=[text[part.start : part.end] for part in parts],
+        )
+        judge = judge_for(self._model, self._check.evidence)
+        most = _TOKENS_AROUND_SENTENCE + 2 * len(sentence)
+        found = parse_replacement(await judge.ask(prompt, max_tokens=most), shown)
+        if not found or not found.text:
+            return found
+        evidence = " ".join(map(full_text, shown))
+        if not fits(found.text, sentence, evidence, f"{text} {evidence}".casefold()):
+            return None
+        written = in_form_of(found.text, sentence)
+        # With another number of bars, a table's row would have other columns.
+        is_row = written.count("|") == sentence.count("|")
+        return replace(found, text=written) if is_row else None

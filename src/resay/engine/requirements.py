@@ -1,0 +1,165 @@
+"""What a chain requires of a request."""
+
+from __future__ import annotations
+
+from collections.abc import (
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from typing import Literal
+
+from resay.core.logprobs import TokenLogprob, tokens_of
+from resay.core.query import Query
+from resay.engine.chain import Chain
+from resay.errors import ConfigurationError
+from resay.providers.base import Provider, Sources
+from resay.providers.batching import (
+    BatchProvider,
+)
+from resay.providers.installed import default_provider
+
+Input = Literal["query", "references", "samples", "logprobs", "model"]
+"""Inputs that a chain may need; `model` is the model that wrote the response."""
+_NEEDS: Mapping[Input, str] = {
+    "query": "compares with the question",
+    "references": "compares with references",
+    "samples": "needs samples",
+    "logprobs": "needs the response's token probabilities",
+    "model": "asks the model that wrote the response",
+}
+
+
+class Requirements:
+    """Checks that a chain gets the inputs it needs. All methods raise ConfigurationError.
+
+    Args:
+        chain: The chain.
+        provider: The provider for all models; None for litellm.
+        batching: The provider that calls models through Batch APIs; None for live calls.
+    """
+
+    def __init__(
+        self, chain: Chain, provider: Provider | None, batching: BatchProvider | None = None
+    ) -> None:
+        self._chain = chain
+        self._provider = provider
+        self._batching = batching
+
+    def sources(self, query: Query | None, *, asks: bool = False) -> Sources:
+        """Return the providers of a query's calls; refuse a missing model if one is to be called.
+
+        Args:
+            query: The query.
+            asks: Whether the main call is made too.
+        """
+        if self._provider is not None:
+            return Sources.all(self._provider)
+        model = None if query is None else query.model
+        if model is None:
+            self._refuse_without_model(asks=asks)
+        if self._batching is not None:
+            return Sources.all(self._batching, via="batch")
+        return Sources.all(default_provider(model), via="litellm")
+
+    def _refuse_without_model(self, *, asks: bool) -> None:
+        if asks:
+            raise ConfigurationError("no model given; pass `model`, such as 'openai/gpt-4.1-mini'")
+        asking = self._chain.asking_response_model
+        if asking:
+            other = "`by: words`" if asking == "references" else "a method without one (`facts`)"
+            raise ConfigurationError(
+                f"method {asking!r} needs a judge; pass `model` to use the model that wrote the"
+                f" response, set `judge:` in the policy, or use {other}; with `chain: auto`,"
+                " `budget.free_only: true`"
+            )
+
+    def missing_inputs(self, unavailable: Mapping[Input, str]) -> str | None:
+        """Return an error message for the first missing input the chain needs, or None.
+
+        Args:
+            unavailable: The inputs, each with the end of its message: reason and remedy.
+        """
+        for input_name, rest in unavailable.items():
+            chain = self._chain
+            method = (
+                chain.asking_response_model
+                if input_name == "model"
+                else chain.required_by(input_name)
+            )
+            if method is not None:
+                return f"method {method!r} {_NEEDS[input_name]}{rest}"
+        return None
+
+    def require_inputs(self, unavailable: Mapping[Input, str]) -> None:
+        """Raise if the chain needs an input that is unavailable."""
+        if problem := self.missing_inputs(unavailable):
+            raise ConfigurationError(problem)
+
+    def check_request(self, query: Query, sources: Sources, references: Sequence[str]) -> None:
+        """Refuse a request that cannot be checked or that asks for more than one full answer."""
+        self.check_live()
+        if query.unchecked is None and query.uncheckable is None:
+            self.check_question(query)
+        if not sources.finds_references:
+            self.check_references(references)
+        _check_single(query)
+
+    def check_live(self) -> None:
+        """Refuse a live request if the policy uses Batch APIs."""
+        if self._batching is not None:
+            raise ConfigurationError(
+                "the policy uses Batch APIs (`calls.via` is 'batch'), which take up to a day;"
+                " check recorded answers with `check` or `acheck`, or omit `calls`"
+            )
+
+    def check_question(self, query: Query | None) -> None:
+        """Refuse a missing question."""
+        if query is None or not query.question:
+            self.require_inputs({"query": "; pass `question`"})
+
+    def check_references(self, references: Sequence[str]) -> None:
+        """Refuse references that are missing or used by no step of the chain."""
+        if not references:
+            self.require_inputs({"references": "; pass `references`"})
+        elif not (self._chain.required_by("references") or self._chain.grounds):
+            raise ConfigurationError(
+                "no step of the chain compares with references; set `evidence: references` on one,"
+                " or omit `evidence: samples`"
+            )
+
+    def can_draw(self, query: Query | None) -> bool:
+        """Whether there are messages to draw samples with, and a model or provider to ask."""
+        if query is None or not query.messages:
+            return False
+        return query.model is not None or self._provider is not None
+
+    def check_samples(self, query: Query | None, samples: Sequence[str] | None) -> None:
+        """Refuse missing samples that cannot be drawn."""
+        if samples is None and not self.can_draw(query):
+            rest = "; pass `samples`, or the question and the `model` to draw them from"
+            self.require_inputs({"samples": rest})
+
+    def tokens(self, logprobs: Iterable[object] | None) -> tuple[TokenLogprob, ...]:
+        """Return the parsed tokens; refuse them if missing or used by no step of the chain."""
+        logprobs = tuple(logprobs or ())
+        if not logprobs:
+            rest = "; pass them as `logprobs`, or call the model through the guard (`ask`), which"
+            self.require_inputs({"logprobs": f"{rest} returns them"})
+        elif not self._chain.required_by("logprobs"):
+            raise ConfigurationError(
+                "no step of the chain uses token probabilities; add `method: logprobs`"
+            )
+        return tokens_of(logprobs)
+
+
+def _check_single(query: Query) -> None:
+    """Refuse a query that asks for more than one complete answer.
+
+    Raises:
+        ConfigurationError: The query asks for several answers or for a stream.
+    """
+    if query.params.get("stream") or query.params.get("n", 1) != 1:
+        raise ConfigurationError(
+            "the guard returns one complete answer; omit `n`, and use `astream` instead of `stream`"
+        )

@@ -1,0 +1,105 @@
+"""One step of a chain, running on some of the claims."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from resay._internal.telemetry import AttributeValue
+from resay.core.usage import Usage
+from resay.core.verdict import Scores, StepRecord
+from resay.engine.decide import TIMED_OUT
+from resay.engine.state import RunState
+from resay.providers.prices import Metered
+from resay.scorers import Step
+from resay.scorers.evidence import Evidence
+
+
+class StepRun:
+    """One step of a chain, running on some of the claims.
+
+    Args:
+        step: The step.
+        state: The state of the chain's run.
+        indices: The indices of the claims to score.
+        evidence: The evidence of the check.
+        alone: Whether they are those of one sentence, scored before the response is complete.
+
+    Attributes:
+        meter: Measures the usage of its judge.
+        probe_meter: Measures the usage of its probes.
+        unfinished: The partial results that a stopped scorer leaves.
+        skipped: Why the step is skipped, or None.
+        completed: The scorer's result; None until it has returned.
+    """
+
+    def __init__(
+        self, step: Step, state: RunState, indices: Sequence[int], evidence: Evidence, alone: bool
+    ) -> None:
+        self.alone = alone
+        self.step = step
+        self.state = state
+        self.indices = indices
+        self.evidence = evidence
+        self.meter = Metered(evidence.judge_provider) if evidence.judge_provider else None
+        self.probe_meter = Metered(evidence.prober.provider) if evidence.prober else None
+        self.unfinished: list[Scores] = []
+        self.skip_reason: str | None = None
+        self.completed: Scores | None = None
+        self._started = time.perf_counter()
+
+    @property
+    def scores(self) -> Scores:
+        """The step's result; the partial result if it was stopped."""
+        if self.completed is not None:
+            return self.completed
+        left = self.unfinished[-1] if self.unfinished else Scores()
+        # A judge that gives no readable answer would give none in more time either.
+        unreadable = left.error if left.undetermined else None
+        return replace(left, error=unreadable or TIMED_OUT)
+
+    @property
+    def usage(self) -> Usage:
+        """The usage of its judge's answers and its probes."""
+        meters = (self.meter, self.probe_meter)
+        return sum((meter.usage for meter in meters if meter is not None), Usage())
+
+    @property
+    def attributes(self) -> Mapping[str, AttributeValue]:
+        """The attributes of its span."""
+        usage = self.usage
+        return {
+            "resay.score": self.scores.passage_score,
+            "resay.sentences": len(self.indices),
+            "resay.skipped": self.skip_reason is not None,
+            "resay.samples": len(self.evidence.samples),
+            "resay.calls": usage.calls,
+            "resay.cost_usd": usage.cost_usd,
+            "resay.failures": len(self.scores.failures),
+        }
+
+    def record(self) -> StepRecord:
+        """Return the record of the step in the verdict."""
+        scores = self.scores
+        return StepRecord(
+            method=self.step.name,
+            sentences=len(self.indices),
+            score=scores.passage_score,
+            usage=self.usage,
+            elapsed_s=time.perf_counter() - self._started,
+            failures=dict(Counter(scores.failures)),
+            undetermined=scores.undetermined,
+            error=scores.error,
+            reason=scores.passage_reason,
+            skip_reason=self.skip_reason,
+            verdict_reason=scores.verdict_reason,
+        )
+
+
+def write_results(runs: Sequence[StepRun]) -> None:
+    """Write the results of steps to the state of their run, in order."""
+    for run in runs:
+        run.state.write(run.step, run.indices, run.scores)
+        run.state.record(run.step, run.indices, run.scores, run.record())
