@@ -29,7 +29,7 @@ from resay.core.non_claims import NonClaim, non_claim_kind
 from resay.core.passage import Passage, Sentence
 from resay.core.questions import asking_part, invention_predicate, is_open_question
 from resay.lang.detection import detect
-from resay.lang.language import all_alternatives, all_words
+from resay.lang.language import all_alternatives, all_words, load
 
 ClaimKind = Literal["fact", "hedged", "label"] | NonClaim
 """The kind of a claim: a fact, a statement marked as uncertain, a label such as a table's header or
@@ -95,10 +95,11 @@ class Rules:
         self.question = question
         self._classify = classify
         self._strict = strict
-        self._known = words_in(asking_part(question))
-        self._asked = asking_part(question).casefold()
+        asking = asking_part(question)
+        self._question_words = words_in(asking)
+        self._folded_question = asking.casefold()
         self._is_open = is_open_question(question)
-        self._is_invention = invention_predicate(question)
+        self._invents = invention_predicate(question)
         self._splits = splits
         self._skips = skips
         self._heading: Sentence | None = None
@@ -134,7 +135,7 @@ class Rules:
             return cells or (_claim(sentence, sentence, kind, index),)
         fields = _fields(sentence)
         if fields:
-            above = above or self._short(self._heading)
+            above = above or _if_short(self._heading)
             return tuple(_claim(sentence, field, kind, index, above) for field in fields)
         return (_claim(sentence, sentence, kind, index, above),)
 
@@ -148,41 +149,43 @@ class Rules:
             return "fact"
         kind = non_claim_kind(text, is_open=self._is_open, asked=self.question)
         kind = kind or self._user_kind(text)
+        if kind is not None:
+            return kind
         # "Launch moved to May 3"
-        words = (word.lower() for word in text.split() if word != "May")
-        return kind or ("fact" if all_words("claims", "hedges").isdisjoint(words) else "hedged")
+        words = {word.lower() for word in text.split() if word != "May"}
+        return "fact" if words.isdisjoint(all_words("claims", "hedges")) else "hedged"
 
     def _kind(self, sentence: Sentence, *, alone: bool) -> ClaimKind:
         if not self._skips:
             return "fact"
         text = sentence.text
-        if self._is_invention is not None and self._is_invention(text):
+        if self._invents is not None and self._invents(text):
             return "creative"
-        is_answer = (
-            alone and sentence.unit == "sentence" and not text.rstrip("*_").endswith((":", "："))
-        )
-        if not is_answer and _is_label(sentence, self._asked) and not self._names_in(sentence):
-            return "label"
-        return self.kind_of(text)
+        leads_in = text.rstrip("*_").endswith((":", "："))
+        is_answer = alone and sentence.unit == "sentence" and not leads_in
+        if is_answer or not _is_label(sentence, self._folded_question):
+            return self.kind_of(text)
+        return self.kind_of(text) if self._names_in(sentence) else "label"
 
     def _names_in(self, sentence: Sentence) -> bool:
         """Return whether a label contains a name, a number or a date that was not asked about."""
         if sentence.unit == "head":
             parts = [cell.text for _, cell in _cells(sentence)]
         else:
-            parts = [_NUMBERING.sub("", sentence.text.strip("*_ "))]
+            parts = [_numbering().sub("", sentence.text.strip("*_ "))]
+        words = self._question_words
         for part in parts:
-            if has_new_number(part, self._known) or has_new_reason(part, self._known):
+            if has_new_number(part, words) or has_new_reason(part, words):
                 return True
-            if self._strict and has_new_predicate(part, self._known):
+            if self._strict and has_new_predicate(part, words):
                 return True
-        # In German every noun is capitalised.
-        if (detect(sentence.text) or detect(self.question)) == "de":
+        code = detect(sentence.text) or detect(self.question)
+        if code is not None and _capitalises_nouns(code):
             return False
         return any(self._names_something(part) for part in parts)
 
     def _names_something(self, label: str) -> bool:
-        names = list(new_names(label, self._known))
+        names = list(new_names(label, self._question_words))
         if not names or self._strict:
             return bool(names)
         # In a title every word is capitalised; in other labels names alone.
@@ -203,25 +206,14 @@ class Rules:
         above = self._heading if sentence.unit in {"item", "row"} else None
         if sentence.unit == "item" and self._lead is not None:
             above = self._lead
-        return self._short(above)
-
-    @staticmethod
-    def _short(above: Sentence | None) -> list[Sentence]:
-        return [] if above is None or len(above.text) > _MAX_LEAD else [above]
+        return _if_short(above)
 
     def _of_row(self, row: Sentence, index: int) -> Iterator[Claim]:
         cells = dict(_cells(row))
         first = cells.get(0) if len(cells) > 1 else None
         for column, cell in cells.items():
             head = self._columns.get(column)
-            # A cell that the user named, a mere number, or the name of a feature only says what the
-            # row is about.
-            is_known = (
-                cell.text.casefold() in self._asked
-                or not _LETTER.search(cell.text)
-                or (head is not None and _names_feature(head))
-            )
-            if cell is first and is_known:
+            if cell is first and self._only_names_row(cell, head):
                 continue
             above = self._context(row)
             if first is not None and cell is not first:
@@ -229,6 +221,15 @@ class Rules:
             if head is not None:
                 above.append(head)
             yield _claim(row, cell, "fact", index, above)
+
+    def _only_names_row(self, cell: Sentence, head: Sentence | None) -> bool:
+        """Whether a row's first cell only says what the row is about.
+
+        It does if the user named it, if it is a mere number, or if it names a feature.
+        """
+        if cell.text.casefold() in self._folded_question or not _LETTER.search(cell.text):
+            return True
+        return head is not None and _names_feature(head)
 
 
 def _claim(
@@ -249,7 +250,8 @@ def _claim(
     """
     completed_text = ""
     if above:
-        completed_text = ": ".join([*(_bare(context.text) for context in above), own.text])
+        contexts = [_bare(context.text) for context in above]
+        completed_text = ": ".join([*contexts, own.text])
     return Claim(
         text=own.text,
         start=own.start,
@@ -259,6 +261,11 @@ def _claim(
         completed_text=completed_text,
         sentence=index,
     )
+
+
+def _if_short(above: Sentence | None) -> list[Sentence]:
+    """Return what completes a claim, if it is short enough to be the beginning of it."""
+    return [] if above is None or len(above.text) > _MAX_LEAD else [above]
 
 
 def is_single_sentence(passage: Passage) -> bool:
@@ -281,19 +288,6 @@ _FIELD = re.compile(
     r"|[\u2190-\u2bff\U0001f300-\U0001faff]\ufe0f?[ \t]+\S"
 )
 _BOLD = re.compile(r"(\*\*|__)[^*_\n]{1,120}\1[:：]?|(\*\*|__)[^*_\n]{1,120}[:：]\2")
-# "Founder: Ada Moor", "Ada Moor, founder of Corvel"
-_ADDS = re.compile(
-    r"[:：]\s*\S|,\s+[^\W\dA-ZÀ-Þ]\w+\s(?:of|by|in|at|from|for|since|von|aus|bei|de|du|di|do|van|in)\b"
-)
-# The numbering of a heading, which says nothing.
-_NUMBERING = re.compile(
-    r"\A(?:(?i:chapter|section|part|step|day|week|phase|stage|question|option|kapitel|abschnitt|teil"
-    r"|schritt|tag|chapitre|partie|étape|jour|capítulo|sección|parte|paso|día|capitolo|sezione"
-    r"|passo|giorno|seção|dia|hoofdstuk|deel|stap|dag)\s+)?(?:\d{1,3}(?:\.\d{1,3}){0,3}|[ivxlcIVXLC]{1,6})"
-    r"(?:[.):–-]\s*|\s+(?=[A-ZÀ-Þ])|\Z)",
-)
-
-
 # "Yes, it swims." in bold type is a sentence, but not "Important!".
 _ENDS_SENTENCE = re.compile(r"(?:\S\s+\S+\s+\S+[.!]|[。！])\Z")
 # A head of a column with more words may be a sentence.
@@ -301,32 +295,54 @@ _MAX_HEAD_WORDS = 8
 
 
 @cache
-def _states() -> re.Pattern[str]:
+def _numbering() -> re.Pattern[str]:
+    """The numbering of a heading, which says nothing: "Chapter 3:"."""
+    numbered = all_alternatives("claims", "numbered")
+    return re.compile(
+        rf"\A(?:(?i:{numbered})\s+)?(?:\d{{1,3}}(?:\.\d{{1,3}}){{0,3}}|[ivxlcIVXLC]{{1,6}})"
+        r"(?:[.):–-]\s*|\s+(?=[A-ZÀ-Þ])|\Z)",
+    )
+
+
+@cache
+def _addition() -> re.Pattern[str]:
+    """What a heading adds to a name: "Founder: Ada Moor", "Ada Moor, founder of Corvel"."""
+    prepositions = all_alternatives("claims", "role_prepositions")
+    return re.compile(rf"[:：]\s*\S|,\s+[^\W\dA-ZÀ-Þ]\w+\s(?:{prepositions})\b")
+
+
+@cache
+def _statement() -> re.Pattern[str]:
     # "The bridge was never opened", but not "What is new", "Is it safe", "The war in Korea".
     asks, verbs = all_alternatives("claims", "asks"), all_alternatives("claims", "states")
     return re.compile(rf"(?!(?:{asks})\b)\S.*?\s(?:{verbs})\b", re.IGNORECASE)
 
 
-def _is_label(sentence: Sentence, asked: str) -> bool:
-    """Whether a heading, a table's header or a line that leads in a list says nothing by itself."""
+def _is_label(sentence: Sentence, question: str) -> bool:
+    """Whether a heading, a table's header or a line that leads in a list says nothing by itself.
+
+    Args:
+        sentence: The heading, header or line.
+        question: The question, case-folded.
+    """
     text = sentence.text.strip("*_ ")
     if sentence.unit == "head":
         # "Made in", "Opened" are heads of columns; a cell of many words may say more.
         return all(len(cell.text.split()) <= _MAX_HEAD_WORDS for _, cell in _cells(sentence))
     if sentence.unit in {"sentence", "item"} and text.endswith((":", "：")):
-        names_code = "`" in text and _states().match(text)
+        names_code = "`" in text and _statement().match(text)
         return not _DIGIT.search(text) and not names_code
     if sentence.unit == "heading" or _BOLD.fullmatch(sentence.text):
-        words = _NUMBERING.sub("", text).rstrip(":： ")
+        words = _numbering().sub("", text).rstrip(":： ")
         # "Profile: Venn windmill" only repeats what was asked about.
         name, _, about = words.replace("：", ":").partition(":")
-        if about.strip() and about.strip("*_ ").casefold() in asked:
+        if about.strip() and about.strip("*_ ").casefold() in question:
             words = name
         if words.endswith(("?", "？")):
             return True
-        return not _states().match(words) and not any(
-            pattern.search(words) for pattern in (_DIGIT, _ADDS, _ENDS_SENTENCE)
-        )
+        if _statement().match(words) or _addition().search(words):
+            return False
+        return not _DIGIT.search(words) and not _ENDS_SENTENCE.search(words)
     return False
 
 
@@ -334,17 +350,25 @@ def _fields(sentence: Sentence) -> list[Sentence]:
     """Return the lines of a sentence if there are several and each is a field: "Opened: 1932"."""
     if "\n" not in sentence.text:
         return []
-    found: list[Sentence] = []
-    at = sentence.start
+    fields: list[Sentence] = []
+    position = sentence.start
     for line in sentence.text.splitlines(keepends=True):
         bare = line.lstrip("> \t")
-        if bare.strip() and not _FIELD.match(bare):
+        text = bare.rstrip()
+        if text and not _FIELD.match(bare):
             return []
-        if bare.strip():
-            start = at + len(line) - len(bare)
-            found.append(Sentence(bare.rstrip(), start, start + len(bare.rstrip()), sentence.unit))
-        at += len(line)
-    return found if len(found) > 1 else []
+        if text:
+            start = position + len(line) - len(bare)
+            fields.append(Sentence(text, start, start + len(text), sentence.unit))
+        position += len(line)
+    return fields if len(fields) > 1 else []
+
+
+@cache
+def _capitalises_nouns(code: str) -> bool:
+    """Whether every noun has a capital in a language, as in German."""
+    phrases = load(code).phrases
+    return phrases is not None and phrases.has_capitals
 
 
 def _names_feature(head: Sentence) -> bool:
@@ -364,8 +388,9 @@ def _cells(row: Sentence) -> Iterator[tuple[int, Sentence]]:
             continue
         inner = row.text[start : match.start()]
         if _LETTER.search(inner) or _DIGIT.search(inner):
-            at = row.start + start + len(inner) - len(inner.lstrip())
-            yield column, Sentence(inner.strip(), at, at + len(inner.strip()), "row")
+            text = inner.strip()
+            cell_start = row.start + start + len(inner) - len(inner.lstrip())
+            yield column, Sentence(text, cell_start, cell_start + len(text), "row")
         start, column = match.end(), column + 1
 
 

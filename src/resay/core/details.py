@@ -31,9 +31,10 @@ def _reason() -> re.Pattern[str]:
 @cache
 def _predicate() -> re.Pattern[str]:
     """What makes a title say something: "Not for children", "Allergic to nuts"."""
-    denies, pronouns, prepositions, joins = (
-        all_alternatives("claims", name) for name in ("denies", "pronouns", "prepositions", "joins")
-    )
+    denies = all_alternatives("claims", "denies")
+    pronouns = all_alternatives("claims", "pronouns")
+    prepositions = all_alternatives("claims", "prepositions")
+    joins = all_alternatives("claims", "joins")
     return re.compile(
         rf"(?:\A(?:{denies})|\b(?:{pronouns})|\w (?:{prepositions})"
         # "Ada Moor, a felon", but not "bridges, tunnels and towers"
@@ -47,12 +48,12 @@ def words_in(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 
 
-def new_names(text: str, known: frozenset[str]) -> Iterator[str]:
+def new_names(text: str, question_words: frozenset[str]) -> Iterator[str]:
     """Yield the capitalised words that do not begin a sentence, case-folded.
 
     Args:
         text: The text.
-        known: The words of the question, case-folded. Names of known words are left out.
+        question_words: The words of the question, case-folded. Names of these words are left out.
     """
     for match in _CAPITALISED.finditer(text):
         if not match[0][0].isupper():
@@ -61,62 +62,67 @@ def new_names(text: str, known: frozenset[str]) -> Iterator[str]:
         if not before or before[-1] in ".!?:;…\n。！？¿¡":
             continue
         name = match[0].casefold().replace("’", "'").removesuffix("'s")
-        if not known.issuperset(_WORD.findall(name)):
+        if not question_words.issuperset(_WORD.findall(name)):
             yield name
 
 
-def has_new_number(text: str, known: frozenset[str]) -> bool:
+def has_new_number(text: str, question_words: frozenset[str]) -> bool:
     """Return whether a text contains a number, measure or date, in digits or words.
 
     Args:
         text: The text.
-        known: The words of the question, case-folded. Numbers of known words do not count.
+        question_words: The words of the question, case-folded. Numbers of these words do not count.
     """
     for quantity in quantities(text):
         is_plain = quantity.kind == "number" and quantity.unit in ("", "ordinal")
         if is_plain and quantity.high < _SMALL:
             continue
-        if not known.issuperset(_WORD.findall(text[quantity.start : quantity.end].casefold())):
+        words = _WORD.findall(text[quantity.start : quantity.end].casefold())
+        if not question_words.issuperset(words):
             return True
     return False
 
 
-def has_new_reason(text: str, known: frozenset[str]) -> bool:
+def has_new_reason(text: str, question_words: frozenset[str]) -> bool:
     """Return whether a text asks why something is so that was not said: "why it hid the defect".
 
     Args:
         text: The text.
-        known: The words of the question, case-folded, in any of their forms.
+        question_words: The words of the question, case-folded, in any of their forms.
     """
     reason = _reason().search(text.casefold())
     if reason is None:
         return False
-    new = sum(is_new_word(word, known) for word in words_in(reason[1]))
-    return new >= _MANY_NEW_WORDS
+    new_words = [word for word in words_in(reason[1]) if is_new_word(word, question_words)]
+    return len(new_words) >= _MANY_NEW_WORDS
 
 
-def is_new_word(word: str, known: frozenset[str]) -> bool:
+def is_new_word(word: str, question_words: frozenset[str]) -> bool:
     """Return whether a word has a meaning of its own and was not said in any of its forms.
 
     Args:
         word: The word, case-folded.
-        known: The words of the question, case-folded.
+        question_words: The words of the question, case-folded.
     """
     if word in all_stop_words() or len(word) < _MIN_LETTERS:
         return False
-    if word.removesuffix("s") in known or f"{word}s" in known:
+    if word.removesuffix("s") in question_words or f"{word}s" in question_words:
         return False
-    return not any(len(word) >= _STEM and other.startswith(word[:_STEM]) for other in known)
+    if len(word) < _STEM:
+        return True
+    return not any(other.startswith(word[:_STEM]) for other in question_words)
 
 
-def has_new_predicate(title: str, known: frozenset[str]) -> bool:
+def has_new_predicate(title: str, question_words: frozenset[str]) -> bool:
     """Return whether a title says something that was not said: "Allergic to penicillin".
 
     Titles of that form may also say nothing: "Settings for beginners".
 
     Args:
         title: The title.
-        known: The words of the question, case-folded.
+        question_words: The words of the question, case-folded.
     """
     predicate = _predicate().search(title.casefold())
-    return predicate is not None and any(is_new_word(w, known) for w in words_in(predicate[1]))
+    if predicate is None:
+        return False
+    return any(is_new_word(word, question_words) for word in words_in(predicate[1]))

@@ -109,12 +109,12 @@ class Question:
 
     Attributes:
         text: The asking part of the message; empty if unknown.
-        known: Its words, case-folded.
+        words: Its words, case-folded.
         is_open: Whether it asks who, what or how.
     """
 
     text: str
-    known: frozenset[str]
+    words: frozenset[str]
     is_open: bool
 
     @staticmethod
@@ -126,11 +126,11 @@ class Question:
             is_open: Whether it asks who, what or how.
         """
         text = asking_part(message)
-        return Question(text, words_in(text), is_open)
+        return Question(text=text, words=words_in(text), is_open=is_open)
 
     def without_numbers(self, text: str) -> str:
         """Return a text with "it" for words with digits from the question, such as "X100"."""
         if not _DIGIT.search(text):
             return text
-        known = frozenset(_WITH_DIGIT.findall(self.text))
-        return _WITH_DIGIT.sub(lambda word: "it" if word[0] in known else word[0], text)
+        words = frozenset(_WITH_DIGIT.findall(self.text))
+        return _WITH_DIGIT.sub(lambda word: "it" if word[0] in words else word[0], text)

@@ -9,16 +9,17 @@ each language.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import cache, cached_property
+from functools import cache
 from typing import Final, Literal
 
-from resay.core.details import is_new_word
 from resay.lang.phrases import Phrases
 
 Act = Literal["polite", "disclaimer", "refusal", "silence", "lacks", "referral"]
 """What one does with a clause that claims nothing."""
+WordClasses = frozenset[str]
+"""The classes that a word is in."""
 
 # Fields of `Phrases` that are no classes of words.
 _OTHERS: Final = frozenset(
@@ -27,14 +28,8 @@ _OTHERS: Final = frozenset(
         *("letters", "has_capitals", "definite_endings", "comma_before_question"),
     )
 )
-_CLASSES: Final = tuple(f.name for f in fields(Phrases) if f.name not in _OTHERS)
-_ACTS: Final[tuple[Act, ...]] = (
-    *("polite", "silence", "lacks", "refusal", "disclaimer", "referral"),
-)
-_WORD: Final = re.compile(r"\w+")
-# Between the lines of a pattern; see `Phrases`.
-_LINES: Final = re.compile(r"\s*\n\s*(\| )?")
-_OPTIONAL: Final = re.compile(r"\w\?")
+CLASSES: Final = tuple(field.name for field in fields(Phrases) if field.name not in _OTHERS)
+"""The classes of words."""
 _SOFT: Final = "small|here|pointer|me|you|definites|courtesy"
 _FILL: Final = f"{_SOFT}|able|be|do|have|condition|given"
 _TOPIC: Final = "small|given|theme|definites|known|new|pointer|attributes|information|document"
@@ -244,7 +239,7 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
     ),
 }
 # "I am afraid that", "Please note that" before a clause
-_PREFIX: Final = (
+_APOLOGY: Final = (
     f"({_FILL}|speaker){{0,4}} apology (small|pointer|claims)?|SOFT role SOFT machine{{1,3}}"
 )
 # A question to the user, and one that tells something
@@ -255,27 +250,48 @@ _SUBJECT: Final = re.compile(r"I\(([^()]*)\)")
 _CLASS: Final = re.compile(
     r"\((?P<any>[a-z]+(?:\|[a-z]+)+)\)|(?P<all>[a-z]+(?:\+[a-z]+)*)(?:-(?P<no>[a-z]+))?"
 )
-_MAX_QUESTION_WORDS: Final = 16
-_KNOWN: Final = frozenset({"known"})
-_NEW: Final = frozenset({"new"})
-_SMALL: Final = frozenset({"small"})
 # A word is written as the letters of its classes in order, in brackets: "<ac>".
 _LETTERS: Final[Mapping[str, str]] = {
-    name: chr(ord("À") + index) for index, name in enumerate((*_CLASSES, "known", "new"))
+    name: chr(ord("À") + index) for index, name in enumerate((*CLASSES, "known", "new"))
 }
 
-Classes = frozenset[str]
+
+def forms_at_start(classes: Sequence[WordClasses]) -> Iterator[tuple[Act, int]]:
+    """Yield the acts that a clause begins with, and the index of the first word after each.
+
+    Args:
+        classes: The classes of the clause's words.
+    """
+    encoded = _encoded(classes)
+    for act, form in _compiled_forms():
+        if match := form.match(encoded):
+            yield act, match[0].count("<")
+
+
+def apology_length(classes: Sequence[WordClasses]) -> int:
+    """Return how many words of an apology or a note a clause begins with."""
+    match = _apology().match(_encoded(classes))
+    return match[0].count("<") if match else 0
+
+
+def asks_user(classes: Sequence[WordClasses]) -> bool:
+    """Return whether a clause with a question mark asks the user something.
+
+    "Do you know that it is closed?" does not.
+    """
+    encoded = _encoded(classes)
+    return _asking().match(encoded) is not None and _telling().search(encoded) is None
 
 
 @cache
-def _forms() -> Sequence[tuple[Act, re.Pattern[str]]]:
+def _compiled_forms() -> Sequence[tuple[Act, re.Pattern[str]]]:
     """Return the compiled forms, in the order in which they apply."""
     return [(act, _compiled(form)) for act, forms in _FORMS.items() for form in forms]
 
 
 @cache
-def _prefix() -> re.Pattern[str]:
-    return _compiled(_PREFIX)
+def _apology() -> re.Pattern[str]:
+    return _compiled(_APOLOGY)
 
 
 @cache
@@ -289,19 +305,21 @@ def _telling() -> re.Pattern[str]:
 
 
 def _compiled(form: str) -> re.Pattern[str]:
-    form = _SUBJECT.sub(_as_subject, form)
+    """Return the pattern of a form, for words that `_encoded` encodes."""
+    form = _SUBJECT.sub(_subject_pattern, form)
     while _PART.search(form):
         form = _PART.sub(lambda part: _PARTS[part[0]], form)
-    form = _CLASS.sub(_as_word, form).replace("(<", "(?:<").replace("END", r"\Z")
+    form = _CLASS.sub(_word_pattern, form).replace("(<", "(?:<").replace("END", r"\Z")
     return re.compile(form.replace(" ", ""))
 
 
-def _as_subject(verb: re.Match[str]) -> str:
+def _subject_pattern(verb: re.Match[str]) -> str:
+    """Return the form of the speaker as the subject of a verb."""
     finite = "|".join(f"speaker+{name}" for name in verb[1].split("|"))
     return f"(?:speaker SOFT ({verb[1]})|({verb[1]}) SOFT speaker|{finite})"
 
 
-def _as_word(names: re.Match[str]) -> str:
+def _word_pattern(names: re.Match[str]) -> str:
     """Return the pattern for a word in any or all of some classes, and not in another."""
     if names["any"]:
         letters = "".join(_LETTERS[name] for name in names["any"].split("|"))
@@ -311,156 +329,10 @@ def _as_word(names: re.Match[str]) -> str:
     return f"(?:<{others}{others.join(letters)}{others}>)"
 
 
-def _written(classes: Sequence[Classes]) -> str:
-    return "".join(f"<{''.join(sorted(_LETTERS[name] for name in its))}>" for its in classes)
-
-
-class CompiledPhrases:
-    """The words and phrases of a language, compiled.
-
-    Attributes:
-        letters: A pattern for a letter of its script.
-        definite_endings: Endings of nouns that do what a definite article does.
-        comma_before_question: Whether a comma precedes indirect questions.
-        has_capitals: Whether common nouns are capitalised.
-        has_classes: Whether the classes of its words are known.
-    """
-
-    def __init__(self, phrases: Phrases) -> None:
-        self._phrases = phrases
-        self._exact, self._stems = _tables(phrases)
-        self._lengths = sorted({len(stem) for stem in self._stems}, reverse=True)
-        self._ends = {word.strip("*"): c for word, c in self._exact.items() if word[0] == "*"}
-        self._end_lengths = sorted({len(end) for end in self._ends}, reverse=True)
-        self.letters = re.compile(f"[{phrases.letters}]")
-        self.definite_endings = tuple(phrases.definite_endings.split())
-        self.comma_before_question = phrases.comma_before_question
-        self.has_capitals = phrases.has_capitals
-        self.has_classes = bool(phrases.speaker)
-        idioms = " ".join(getattr(phrases, act) for act in _ACTS)
-        self._idioms = frozenset(_WORD.findall(idioms) + _WORD.findall(_OPTIONAL.sub("", idioms)))
-
-    # Most texts are in one language: the patterns of the others are never compiled.
-    @cached_property
-    def acts(self) -> Mapping[Act, re.Pattern[str]]:
-        """The patterns of clauses that claim nothing, by what one does with them."""
-        return {act: _clause(getattr(self._phrases, act)) for act in _ACTS}
-
-    @cached_property
-    def question(self) -> re.Pattern[str]:
-        """The pattern of the beginning of a question to the user."""
-        return _clause(self._phrases.question)
-
-    def classes(self, word: str) -> Classes:
-        """Return the classes of a word; none for a word with a meaning of its own."""
-        classes = self._exact.get(word)
-        if classes is not None:
-            return classes
-        for length in self._lengths:
-            if length <= len(word) and (classes := self._stems.get(word[:length])):
-                return classes
-        for length in self._end_lengths:
-            if length < len(word) and (classes := self._ends.get(word[-length:])):
-                return classes
-        return frozenset()
-
-    def says(self, word: str) -> bool:
-        """Return whether a word is one of those that say nothing about the world."""
-        return bool(self.classes(word)) or word in self._idioms
-
-    def classes_in(self, words: Iterable[str], known: frozenset[str]) -> list[Classes]:
-        """Return the classes of words; those with a meaning of their own are `known` or `new`.
-
-        Args:
-            words: The words.
-            known: The words of the question.
-        """
-        results: list[Classes] = []
-        for word in words:
-            classes = self.classes(word)
-            if not classes and not is_new_word(word, known):
-                classes = (
-                    _SMALL if word not in known and not is_new_word(word, frozenset()) else _KNOWN
-                )
-            results.append(classes or _NEW)
-        return results
-
-    def forms_of(self, classes: Sequence[Classes]) -> Iterator[tuple[Act, int]]:
-        """Yield the acts that a clause begins with, and the index of the first word after it.
-
-        Args:
-            classes: The classes of the clause's words.
-        """
-        if not self.has_classes:
-            return
-        written = _written(classes)
-        for act, form in _forms():
-            if match := form.match(written):
-                yield act, match[0].count("<")
-
-    def prefix(self, classes: Sequence[Classes]) -> int:
-        """Return the length of an apology or a note that a clause begins with."""
-        match = _prefix().match(_written(classes))
-        return match[0].count("<") if match else 0
-
-    def assumes(self, classes: Sequence[Classes], *, begins: bool) -> bool:
-        """Return whether a clause of a question takes something for granted.
-
-        "That I explain it" does not.
-
-        Args:
-            classes: The classes of its words.
-            begins: Whether the question begins with it.
-        """
-        # "Who" and "was" ask at the beginning, but not "that" after "did you know".
-        start = int(begins or "interrogatives" in frozenset[str]().union(*classes[:1]))
-        following = [*classes[start + 1 :], frozenset[str]()]
-        pairs = zip(classes[start:], following, strict=False)
-        return any("assumes" in its and "speaker" not in after for its, after in pairs)
-
-    def is_small(self, clause: str) -> bool:
-        """Return whether a clause has only words without a meaning: "for now"."""
-        return all(self.classes(word) & {"small", "vocative"} for word in clause.split())
-
-    def asks_indirectly(self, clause: str) -> bool:
-        """Return whether a clause asks and claims nothing: "when it was launched"."""
-        classes = [self.classes(word) for word in clause.split()]
-        is_question = "interrogatives" in classes[0] and len(classes) <= _MAX_QUESTION_WORDS
-        return is_question and not any("turns" in its for its in classes)
-
-    def without_link(self, clause: str) -> str:
-        """Return a clause without a conjunction that it begins with: "that"."""
-        first, _, rest = clause.partition(" ")
-        return rest if "claims" in self.classes(first) else clause
-
-    def asks(self, classes: Sequence[Classes]) -> bool:
-        """Return whether a clause with a question mark asks the user something.
-
-        "Do you know that it is closed?" does not.
-        """
-        written = _written(classes)
-        return _asking().match(written) is not None and _telling().search(written) is None
-
-
-def _tables(phrases: Phrases) -> tuple[dict[str, Classes], dict[str, Classes]]:
-    """Return the classes of whole words, and of the beginnings of words."""
-    exact: dict[str, Classes] = {}
-    stems: dict[str, Classes] = {}
-    for field in _CLASSES:
-        for word in getattr(phrases, field).split():
-            table = stems if word.endswith("*") else exact
-            word = word.rstrip("*")
-            table[word] = table.get(word, frozenset()) | {field}
-    lengths = sorted({len(stem) for stem in stems})
-    for table in (stems, exact):
-        for word in sorted(table, key=len):
-            for length in lengths:
-                if classes := stems.get(word[:length]):
-                    table[word] |= classes
-    return exact, stems
-
-
-def _clause(pattern: str) -> re.Pattern[str]:
-    # Clauses are case-folded.
-    pattern = pattern.strip().replace("{rest}", r"(\S.*)").replace("ß", "ss")
-    return re.compile(_LINES.sub(lambda line: "|" if line[1] else "", pattern))
+def _encoded(classes: Sequence[WordClasses]) -> str:
+    """Return a clause as the letters of the classes of each word."""
+    words: list[str] = []
+    for word_classes in classes:
+        letters = sorted(_LETTERS[name] for name in word_classes)
+        words.append(f"<{''.join(letters)}>")
+    return "".join(words)

@@ -5,8 +5,8 @@ from typing import get_args
 import pytest
 
 from resay.core.claims import Rules, is_single_sentence
-from resay.core.forms import Act, CompiledPhrases
-from resay.core.non_claims import languages
+from resay.core.non_claims.forms import Act
+from resay.core.non_claims.phrases import CompiledPhrases, compiled_languages
 from resay.core.passage import Passage
 from resay.lang.phrases import Phrases
 
@@ -1184,4 +1184,4 @@ def test_a_word_may_be_in_several_classes_by_its_beginning_and_its_end() -> None
 
 
 def test_every_language_has_every_act() -> None:
-    assert all(set(each.acts) == set(get_args(Act)) for each in languages())
+    assert all(set(each.acts) == set(get_args(Act)) for each in compiled_languages())
