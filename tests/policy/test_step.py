@@ -1,0 +1,90 @@
+"""Scorers of other packages as steps."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import textwrap
+
+import pytest
+
+from resay.policy import Policy, policy_schema
+from resay.scorers import registry
+from support.policies import problems_of_text, steps
+
+METHODS = ", ".join(repr(name) for name in registry())
+
+
+PLUGIN = """\
+from typing import Literal
+from pydantic import Field, field_validator
+from resay.scorers import ScorerConfig
+
+class Acme:
+    name = "acme"
+    needs = frozenset()
+
+    class Config(ScorerConfig):
+        method: Literal["acme"] = "acme"
+        weights: tuple[float, ...] = Field((), max_length=2)
+        url: str | int = ""
+        mode: str = "a"
+
+        @field_validator("mode")
+        @classmethod
+        def _check(cls, value):
+            if value != "a":
+                raise ValueError(f"mode is\\nnot {value}")
+            return value
+"""
+
+
+@pytest.fixture
+def acme(tmp_path, monkeypatch):
+    (tmp_path / "acme_scorer.py").write_text(textwrap.dedent(PLUGIN))
+    info = tmp_path / "acme-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(
+        "[resay.scorers]\nacme = acme_scorer:Acme\nbroken = no_such_module:Nothing\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+    registry.cache_clear()
+    yield
+    registry.cache_clear()
+    sys.modules.pop("acme_scorer", None)
+
+
+@pytest.mark.usefixtures("acme")
+def test_a_scorer_of_another_package_can_be_a_step():
+    policy = Policy.parse("chain: [{method: acme, weights: [1, 0.5], settle: {below: 0.1}}]")
+    step = policy.chain[0]
+    assert step.model_dump()["weights"] == (1.0, 0.5)
+    assert Policy.of(policy.model_dump(mode="json")) == policy
+    assert isinstance(hash(policy), int)
+    *methods, imported = [b["properties"]["method"] for b in steps(policy_schema())]
+    methods = [method["const"] for method in methods]
+    assert methods == [*registry()]
+    assert re.search(imported["pattern"], "acme_scorer:Acme")
+    assert methods[-1] == "acme"
+
+
+@pytest.mark.usefixtures("acme")
+def test_problems_with_settings_of_another_packages_scorer_are_readable():
+    assert problems_of_text(
+        "chain:\n - {method: acme, weights: [1, 2, 3]}\n - {method: acme, url: 1.5}"
+    ) == [
+        "p.yaml:2: chain[0].weights: must have at most 2, not 3",
+        "p.yaml:3: chain[1].url: must be text or a whole number, not 1.5",
+    ]
+    (line,) = problems_of_text("chain:\n - method: acme\n   mode: ${KEY}", KEY="sk-secret")
+    assert line == "p.yaml:3: chain[0].mode: mode is not ***"
+
+
+@pytest.mark.usefixtures("acme")
+def test_a_scorer_that_cannot_be_imported_is_an_unknown_method():
+    assert problems_of_text("chain: [{method: broken}]") == [
+        f"p.yaml:1: chain[0].method: unknown method 'broken'; there are {METHODS}, 'acme'"
+    ]
