@@ -34,7 +34,8 @@ from resay.guard import Guard
 from resay.providers import Completion, Completions
 from resay.providers.caching import close_caches
 from resay.reporting.dashboard import routes
-from resay.reporting.dashboard.query import SPANS, DashboardQuery, FiguresCache
+from resay.reporting.dashboard.figures import FiguresCache
+from resay.reporting.dashboard.query import SPANS, DashboardQuery
 from resay.reporting.journal import Entry, Journal, JournalConfig, open_journal
 from resay.reporting.journal.entry import new_id
 from resay.reporting.journal.postgres import PostgresDatabase

@@ -50,7 +50,7 @@ def routes(
         from starlette.routing import Route
     except ImportError as error:
         raise MissingDependencyError("starlette", "server", "the dashboard") from error
-    from resay.reporting.dashboard.serving import Dashboard
+    from resay.reporting.dashboard.handlers import Dashboard
 
     pages = Dashboard(journal, prefix, hosts)
     rest = [Route(f"{prefix}/{{rest:path}}", pages.missing)] if prefix else []

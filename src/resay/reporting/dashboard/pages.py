@@ -9,17 +9,10 @@ from importlib import resources
 from urllib.parse import quote
 
 from resay._internal._version import __version__
+from resay.reporting.dashboard.figures import Figures, checked, flag_rate
+from resay.reporting.dashboard.frequent_findings import FrequentFindings
 from resay.reporting.dashboard.plots import checks_share, cost_of, plots, trend
-from resay.reporting.dashboard.query import (
-    BYS,
-    DECISIONS,
-    SPANS,
-    DashboardQuery,
-    Figures,
-    Frequent,
-    checked,
-    flag_rate,
-)
+from resay.reporting.dashboard.query import BYS, DECISIONS, SPANS, DashboardQuery
 from resay.reporting.dashboard.texts import (
     counted,
     day,
@@ -208,15 +201,15 @@ class Listing:
 
     Attributes:
         entries: The entries on it, in the list's order.
-        more: Whether further pages follow.
+        has_next: Whether further pages follow.
         limit: The maximum number of entries on a page.
-        words: Whether to show a column for the text of questions and answers.
+        has_text: Whether to show a column for the text of questions and answers.
     """
 
     entries: tuple[Entry, ...]
-    more: bool
+    has_next: bool
     limit: int
-    words: bool = False
+    has_text: bool = False
 
 
 def row_name(entry_id: str) -> str:
@@ -251,17 +244,17 @@ def filter_form(site: Site, query: DashboardQuery, seen: Sequence[Entry]) -> Htm
         query: The reader's query.
         seen: Entries whose names are suggested.
     """
-    kept = [
+    hidden_inputs = [
         tag("input", type="hidden", name_=name, value=value)
-        for name, value, usual in (
+        for name, value, default in (
             ("span", query.span.name, DashboardQuery().span.name),
             ("by", query.by, DashboardQuery().by),
         )
-        if value != usual
+        if value != default
     ]
-    decisions = {"": "any"} | {one: one for one in DECISIONS}
+    decisions = {"": "any"} | {decision: decision for decision in DECISIONS}
     clear = tag("a", "Show all", href=site.home(query.unfiltered)) if query.filtered else None
-    rest = (
+    more_fields = (
         _field("request", "Request ID", _input("request", query.request)),
         _names("policy", "Policy", query.policy, (entry.policy for entry in seen)),
         _names("tenant", "Tenant", query.tenant, (entry.tenant for entry in seen)),
@@ -272,14 +265,14 @@ def filter_form(site: Site, query: DashboardQuery, seen: Sequence[Entry]) -> Htm
     chosen = (query.request, query.policy, query.tenant, query.since, query.until)
     return tag(
         "form",
-        *kept,
+        *hidden_inputs,
         _field("words", "Words", _input("words", query.words, type="search")),
         _field("decision", "Decision", _select("decision", decisions, query.decision or "")),
         _names("model", "Model", query.model, (entry.model for entry in seen)),
         tag(
             "details",
             tag("summary", "More filters and order"),
-            tag("div", *rest),
+            tag("div", *more_fields),
             open=any(chosen) or query.sort != "newest",
         ),
         tag("p", tag("button", "Filter", type="submit"), clear, class_="send"),
@@ -327,17 +320,18 @@ def _exports(site: Site, query: DashboardQuery) -> Html:
 
 
 def _select(name: str, options: Mapping[str, str], chosen: str) -> Html:
-    usual = next(iter(options))
+    default = next(iter(options))
     shown = [
-        tag("option", text, value=value, selected=value == chosen != usual)
+        tag("option", text, value=value, selected=value == chosen != default)
         for value, text in options.items()
     ]
     return tag("select", *shown, name_=name, id=name)
 
 
-def _input(name: str, value: str | None, **more: str) -> Html:
-    given = {"type": "text", "placeholder": "any", "autocomplete": "off", "spellcheck": "false"}
-    return tag("input", name_=name, id=name, value=value, maxlength=256, **{**given, **more})
+def _input(name: str, value: str | None, **attributes: str) -> Html:
+    defaults = {"type": "text", "placeholder": "any", "autocomplete": "off", "spellcheck": "false"}
+    all_attributes = {**defaults, **attributes}
+    return tag("input", name_=name, id=name, value=value, maxlength=256, **all_attributes)
 
 
 def _field(name: str, label: str, *parts: Html | None) -> Html:
@@ -345,19 +339,19 @@ def _field(name: str, label: str, *parts: Html | None) -> Html:
 
 
 def _names(name: str, label: str, value: str | None, seen: Iterable[str | None]) -> Html:
-    known = sorted({one for one in seen if one})
-    choices = tag("datalist", *(tag("option", value=one) for one in known), id=f"{name}-names")
+    names = sorted({value for value in seen if value})
+    choices = tag("datalist", *(tag("option", value=each) for each in names), id=f"{name}-names")
     return _field(name, label, _input(name, value, list_=f"{name}-names"), choices)
 
 
 def _table(site: Site, query: DashboardQuery, listing: Listing) -> Html:
-    columns = (*_COLUMNS, _TEXT) if listing.words else _COLUMNS
+    columns = (*_COLUMNS, _TEXT) if listing.has_text else _COLUMNS
     # Small windows hide some columns, so each cell carries its column index.
     heads = [
         tag("th", name, scope="col", class_=kind or None, role="columnheader", aria_colindex=i)
         for i, (name, kind) in enumerate(columns, 1)
     ]
-    rows = [_row(site, query, entry, listing.words) for entry in listing.entries]
+    rows = [_row(site, query, entry, listing.has_text) for entry in listing.entries]
     # Small windows show the rows as cards; the roles keep it a table for screen readers.
     return tag(
         "table",
@@ -369,7 +363,7 @@ def _table(site: Site, query: DashboardQuery, listing: Listing) -> Html:
     )
 
 
-def _row(site: Site, query: DashboardQuery, entry: Entry, words: bool) -> Html:
+def _row(site: Site, query: DashboardQuery, entry: Entry, has_text: bool) -> Html:
     link = tag("a", _when(entry), href=site.verdict(entry.id, query))
     cost = (entry.usage + entry.check_usage).cost_usd
     cells: tuple[str | None, ...] = (
@@ -387,10 +381,10 @@ def _row(site: Site, query: DashboardQuery, entry: Entry, words: bool) -> Html:
         tag("td", cell, class_=kind or None, role="cell", data_label=name, aria_colindex=i)
         for i, (cell, (name, kind)) in enumerate(zip(cells, _COLUMNS[1:], strict=True), 2)
     ]
-    if words:
+    if has_text:
         name, kind = _TEXT
-        given = {"role": "cell", "data_label": name, "aria_colindex": len(_COLUMNS) + 1}
-        shown.append(tag("td", *_text(entry), class_=kind, **given))
+        attributes = {"role": "cell", "data_label": name, "aria_colindex": len(_COLUMNS) + 1}
+        shown.append(tag("td", *_text(entry), class_=kind, **attributes))
     first = tag("th", link, scope="row", role="rowheader", class_="when", aria_colindex=1)
     flagged = "flagged-row" if entry.decision == "flagged" else None
     return tag("tr", first, *shown, id=row_name(entry.id), role="row", class_=flagged)
@@ -421,7 +415,7 @@ def _paging(site: Site, query: DashboardQuery, listing: Listing) -> Html | None:
     if query.before:
         first = "← Newest" if query.sort == "newest" else "← First"
         links.append(tag("a", first, href=site.home(query, before=None)))
-    if listing.more:
+    if listing.has_next:
         older = site.home(query, before=listing.entries[-1].id)
         more = "Older →" if query.sort == "newest" else "More →"
         links.append(tag("a", more, href=f"{older}#verdicts", rel="next"))
@@ -490,7 +484,7 @@ def figures_parts(site: Site, query: DashboardQuery, figures: Figures, lost: int
     else:
         parts = [
             _tiles(figures.whole),
-            tag("p", _NOT_KNOWN, class_="note"),
+            tag("p", _SAVINGS_UNKNOWN, class_="note"),
             plots(figures),
             _parts(site, query, figures),
             _frequent(figures.frequent),
@@ -583,15 +577,15 @@ def _longer_span_hint(query: DashboardQuery) -> str:
 
 
 def _tiles(whole: Slice) -> Html:
-    looked_at = checked(whole)
-    skipped, unsure = whole.decisions["skipped"], whole.decisions["inconclusive"]
+    checked_count = checked(whole)
+    skipped, inconclusive = whole.decisions["skipped"], whole.decisions["inconclusive"]
     tiles = [
-        _tile("Answers", f"{whole.entries:,}", f"{looked_at:,} checked, {skipped:,} skipped"),
-        _rate("Flagged", whole.decisions["flagged"], looked_at, "checked"),
+        _tile("Answers", f"{whole.entries:,}", f"{checked_count:,} checked, {skipped:,} skipped"),
+        _rate("Flagged", whole.decisions["flagged"], checked_count, "checked"),
         _tile(
             "No decision",
-            percent(share(skipped + unsure, whole.entries)),
-            f"{unsure:,} inconclusive, {skipped:,} skipped",
+            percent(share(skipped + inconclusive, whole.entries)),
+            f"{inconclusive:,} inconclusive, {skipped:,} skipped",
         ),
         _rate("Blocked", whole.blocked, whole.entries, "answers"),
         _rate("Regenerated", whole.regenerated, whole.entries, "answers"),
@@ -602,7 +596,7 @@ def _tiles(whole: Slice) -> Html:
     return tag("dl", *tiles, class_="tiles")
 
 
-_NOT_KNOWN = (
+_SAVINGS_UNKNOWN = (
     "Check time and the checks' part of the cost are what checking added. Calls that were saved (by"
     " the cache, by stopping early, samples that were not drawn) are not recorded, so savings are"
     " unknown."
@@ -617,8 +611,8 @@ def _rate(name: str, count: int, of: int, noun: str) -> Html:
     return _tile(name, percent(share(count, of)), f"{count:,} of {of:,} {noun}")
 
 
-def _times(name: str, half: float, most: float) -> Html:
-    return _tile(name, duration(half), f"median; p95 {duration(most)}")
+def _times(name: str, median: float, p95: float) -> Html:
+    return _tile(name, duration(median), f"median; p95 {duration(p95)}")
 
 
 def _cost_note(whole: Slice) -> str:
@@ -669,7 +663,7 @@ def _part(site: Site, query: DashboardQuery, figures: Figures, part: Slice) -> H
     return tag("tr", tag("th", name, scope="row"), drawn, *shown)
 
 
-def _frequent(frequent: Frequent) -> Html | None:
+def _frequent(frequent: FrequentFindings) -> Html | None:
     if not frequent.entries:
         return None
     lists = [
@@ -678,13 +672,13 @@ def _frequent(frequent: Frequent) -> Html | None:
         _counts("Claims", frequent.claims),
         _counts("Reasons", frequent.reasons),
     ]
-    looked_at = counted(frequent.entries, "newest entry that was", "newest entries that were")
-    text = f"In the {looked_at} flagged or inconclusive."
-    unkept = " Claims and differences are only known where text was stored."
+    examined = counted(frequent.entries, "newest entry that was", "newest entries that were")
+    text = f"In the {examined} flagged or inconclusive."
+    without_text = " Claims and differences are only known where text was stored."
     return tag(
         "section",
         tag("h3", "Most frequent"),
-        tag("p", text, None if frequent.claims else unkept, class_="note"),
+        tag("p", text, None if frequent.claims else without_text, class_="note"),
         tag("div", *lists, class_="counts"),
         class_="frequent",
     )

@@ -1,4 +1,4 @@
-"""The three charts, each with its numbers as a table."""
+"""The charts of the figures, each with its numbers as a table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from resay.reporting.dashboard.query import Figures, Span, checked, flag_rate
+from resay.reporting.dashboard.figures import Figures, checked, flag_rate
+from resay.reporting.dashboard.query import FigureSpan
 from resay.reporting.dashboard.texts import (
     UNKNOWN,
     clock,
@@ -27,7 +28,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 54, 16, 14, 28
 _INNER = _WIDTH - _LEFT - _RIGHT
 _TALL = _HEIGHT - _TOP - _BOTTOM
 _STEPS = (1.0, 2.0, 5.0, 10.0)
-_MOST_TICKS = 4
+_MAX_TICKS = 4
 _DAY_S = 86_400
 
 
@@ -59,7 +60,7 @@ class Time:
         since: The start of the first step, in seconds since the epoch.
     """
 
-    span: Span
+    span: FigureSpan
     since: float
 
     @property
@@ -111,17 +112,17 @@ class Bar:
     unsure: bool
 
 
-def axis_of(largest: float, least: float, label: Callable[[float], str]) -> Axis:
+def axis_of(largest: float, minimum: float, label: Callable[[float], str]) -> Axis:
     """Return an axis with a few round ticks.
 
     Args:
         largest: The largest value to show.
-        least: The least value that the axis must reach.
+        minimum: The lowest value that the axis must reach.
         label: Formats a value with its unit.
     """
-    reach = max(largest, least) if math.isfinite(largest) else least
-    power = 10.0 ** math.floor(math.log10(reach / _MOST_TICKS))
-    step = next(power * step for step in _STEPS if power * step * _MOST_TICKS >= reach * 0.999)
+    reach = max(largest, minimum) if math.isfinite(largest) else minimum
+    power = 10.0 ** math.floor(math.log10(reach / _MAX_TICKS))
+    step = next(power * step for step in _STEPS if power * step * _MAX_TICKS >= reach * 0.999)
     count = math.ceil(reach / step - 0.001)
     return Axis(step * count, tuple(step * i for i in range(count + 1)), label)
 
@@ -153,7 +154,7 @@ def chart(
 
 def lines(series: Sequence[Line], time: Time, axis: Axis) -> Html:
     """Render lines, with gaps for missing values."""
-    return joined([_line(one, time, axis) for one in series])
+    return joined([_line(line, time, axis) for line in series])
 
 
 def bars(values: Sequence[Bar], time: Time, axis: Axis) -> Html:
@@ -202,11 +203,11 @@ def _line(line: Line, time: Time, axis: Axis) -> Html:
         (time.x(i), axis.y(value)) for i, value in enumerate(line.values) if value is not None
     ]
     runs = _runs(line.values)
-    drawn = [_run(run, line, time, axis) for run in runs if len(run) > 1]
+    paths = [_run(run, line, time, axis) for run in runs if len(run) > 1]
     # A point without neighbours would be invisible, and readers look for the last one.
     alone = [(time.x(run[0]), axis.y(line.values[run[0]] or 0)) for run in runs if len(run) == 1]
     marks = [_mark(line.kind, x, y) for x, y in [*alone, *points[-1:]]]
-    return joined([*drawn, *marks])
+    return joined([*paths, *marks])
 
 
 def _runs(values: Sequence[float | None]) -> list[list[int]]:
@@ -289,9 +290,9 @@ def trend(figures: Figures, name: str | None) -> Html | None:
         figures: The figures.
         name: The part's name.
     """
-    rates = [(one.start, flag_rate(one)) for one in figures.trends.get(name, ())]
-    known = [(start, rate) for start, rate in rates if rate is not None]
-    if not known:
+    rates = [(part.start, flag_rate(part)) for part in figures.trends.get(name, ())]
+    measured = [(start, rate) for start, rate in rates if rate is not None]
+    if not measured:
         return None
     scale = _SPARK_WIDTH / figures.span.length_s
 
@@ -299,13 +300,13 @@ def trend(figures: Figures, name: str | None) -> Html | None:
         x = (start - figures.since + figures.span.step_s / 2) * scale
         return x, 3 + (_SPARK_HEIGHT - 6) * (1 - rate)
 
-    points = [point(start, rate) for start, rate in known]
+    points = [point(start, rate) for start, rate in measured]
     course = " ".join(f"{x:.1f} {y:.1f}" for x, y in points)
     last = points[-1]
-    lowest, highest = min(rate for _, rate in known), max(rate for _, rate in known)
+    lowest, highest = min(rate for _, rate in measured), max(rate for _, rate in measured)
     label = (
         f"Flag rate of {name or 'none'}: from {percent(lowest)} to {percent(highest)},"
-        f" at last {percent(known[-1][1])}"
+        f" at last {percent(measured[-1][1])}"
     )
     return tag(
         "svg",
@@ -344,21 +345,21 @@ def _sum(cost_usd: float, part: Slice) -> str:
 def _flags(figures: Figures) -> Html:
     time = Time(figures.span, figures.since)
     rates = _values(figures, time, _flag_percent)
-    known = [rate for rate in rates if rate is not None]
-    axis = axis_of(max(known, default=0.0), 5.0, lambda value: f"{value:g}%")
+    measured = [rate for rate in rates if rate is not None]
+    axis = axis_of(max(measured, default=0.0), 5.0, lambda value: f"{value:g}%")
     tooltips = [
-        (step, f"{when}: {_of(one.decisions['flagged'], checked(one))} flagged")
-        for step, when, one in _tooltip_rows(figures, time)
+        (step, f"{when}: {_of(part.decisions['flagged'], checked(part))} flagged")
+        for step, when, part in _tooltip_rows(figures, time)
     ]
-    label = f"Flag rate{_course(known, lambda v: percent(v / 100), figures)}"
+    label = f"Flag rate{_course(measured, lambda v: percent(v / 100), figures)}"
     rows = [
         (
-            f"{checked(one):,}",
-            f"{one.decisions['flagged']:,}",
-            f"{one.decisions['inconclusive']:,}",
-            percent(flag_rate(one)),
+            f"{checked(part):,}",
+            f"{part.decisions['flagged']:,}",
+            f"{part.decisions['inconclusive']:,}",
+            percent(flag_rate(part)),
         )
-        for one in figures.slices
+        for part in figures.slices
     ]
     heads = ("Checked", "Flagged", "Inconclusive", "Flag rate")
     return _figure(
@@ -373,27 +374,27 @@ def _flags(figures: Figures) -> Html:
 
 def _latency(figures: Figures) -> Html:
     time = Time(figures.span, figures.since)
-    half = _values(figures, time, lambda one: one.latency_p50_s)
-    most = _values(figures, time, lambda one: one.latency_p95_s)
-    known = [value for value in most if value is not None]
-    axis = axis_of(max(known, default=0.0), 0.1, lambda value: f"{value:g} s")
+    medians = _values(figures, time, lambda part: part.latency_p50_s)
+    p95s = _values(figures, time, lambda part: part.latency_p95_s)
+    measured = [value for value in p95s if value is not None]
+    axis = axis_of(max(measured, default=0.0), 0.1, lambda value: f"{value:g} s")
     tooltips = [
-        (step, f"{when}: median {duration(one.latency_p50_s)}, p95 {duration(one.latency_p95_s)}")
-        for step, when, one in _tooltip_rows(figures, time)
+        (step, f"{when}: median {duration(part.latency_p50_s)}, p95 {duration(part.latency_p95_s)}")
+        for step, when, part in _tooltip_rows(figures, time)
     ]
-    label = f"95th percentile of the latency{_course(known, duration, figures)}"
+    label = f"95th percentile of the latency{_course(measured, duration, figures)}"
     rows = [
         (
-            f"{one.entries:,}",
-            duration(one.latency_p50_s),
-            duration(one.latency_p95_s),
-            duration(one.check_p50_s),
-            duration(one.check_p95_s),
+            f"{part.entries:,}",
+            duration(part.latency_p50_s),
+            duration(part.latency_p95_s),
+            duration(part.check_p50_s),
+            duration(part.check_p95_s),
         )
-        for one in figures.slices
+        for part in figures.slices
     ]
     heads = ("Answers", "Median", "p95", "Check, median", "Check, p95")
-    series = [Line("high", most), Line("middle", half)]
+    series = [Line("high", p95s), Line("middle", medians)]
     return _figure(
         "latency",
         "Latency",
@@ -406,27 +407,27 @@ def _latency(figures: Figures) -> Html:
 
 def _costs(figures: Figures) -> Html:
     time = Time(figures.span, figures.since)
-    drawn = [
+    cost_bars = [
         Bar(
-            time.step_at(one.start),
-            one.cost_usd - one.check_cost_usd,
-            one.check_cost_usd,
-            one.unpriced > 0,
+            step=time.step_at(part.start),
+            first=part.cost_usd - part.check_cost_usd,
+            second=part.check_cost_usd,
+            unsure=part.unpriced > 0,
         )
-        for one in figures.slices
+        for part in figures.slices
     ]
-    known = [one.cost_usd for one in figures.slices]
-    axis = _dollar_axis(max(known, default=0.0))
+    measured = [part.cost_usd for part in figures.slices]
+    axis = _dollar_axis(max(measured, default=0.0))
     tooltips = [
-        (step, f"{when}: {cost_of(one)}, for checks {_sum(one.check_cost_usd, one)}")
-        for step, when, one in _tooltip_rows(figures, time)
+        (step, f"{when}: {cost_of(part)}, for checks {_sum(part.check_cost_usd, part)}")
+        for step, when, part in _tooltip_rows(figures, time)
     ]
-    unsure = any(one.unpriced for one in figures.slices)
-    course = _course(known, dollars, figures)
+    unsure = any(part.unpriced for part in figures.slices)
+    course = _course(measured, dollars, figures)
     label = f"Cost{course}{'; some prices are not known' if unsure else ''}"
     rows = [
-        (f"{one.entries:,}", cost_of(one), _sum(one.check_cost_usd, one), f"{one.unpriced:,}")
-        for one in figures.slices
+        (f"{part.entries:,}", cost_of(part), _sum(part.check_cost_usd, part), f"{part.unpriced:,}")
+        for part in figures.slices
     ]
     heads = ("Answers", "Cost", "For checks", "Price not known")
     mark = [("unsure", "and more: some prices are not known")] if unsure else []
@@ -434,7 +435,7 @@ def _costs(figures: Figures) -> Html:
         "cost",
         "Cost",
         f"per {figures.span.step}",
-        chart(label, time, axis, bars(drawn, time, axis), tooltips),
+        chart(label, time, axis, bars(cost_bars, time, axis), tooltips),
         [("main", "main calls"), ("check", "checks"), *mark],
         _table(figures, "Cost", heads, rows),
     )
@@ -452,12 +453,12 @@ def _dollar_axis(largest: float) -> Axis:
 def _values(
     figures: Figures, time: Time, value: Callable[[Slice], float | None]
 ) -> tuple[float | None, ...]:
-    known = {time.step_at(one.start): value(one) for one in figures.slices}
-    return tuple(known.get(i) for i in range(time.count))
+    by_step = {time.step_at(part.start): value(part) for part in figures.slices}
+    return tuple(by_step.get(i) for i in range(time.count))
 
 
 def _tooltip_rows(figures: Figures, time: Time) -> list[tuple[int, str, Slice]]:
-    return [(time.step_at(one.start), _when(figures, one.start), one) for one in figures.slices]
+    return [(time.step_at(part.start), _when(figures, part.start), part) for part in figures.slices]
 
 
 def _when(figures: Figures, start: float) -> str:
@@ -467,10 +468,16 @@ def _when(figures: Figures, start: float) -> str:
     return f"{day(when)}, {clock(when)}" if figures.span.length_s > _DAY_S else clock(when)
 
 
-def _course(known: Sequence[float], written: Callable[[float], str], figures: Figures) -> str:
-    if not known:
+def _course(
+    measured: Sequence[float], format_value: Callable[[float], str], figures: Figures
+) -> str:
+    if not measured:
         return f" over {figures.span.title}: no answers"
-    lowest, highest, last = written(min(known)), written(max(known)), written(known[-1])
+    lowest, highest, last = (
+        format_value(min(measured)),
+        format_value(max(measured)),
+        format_value(measured[-1]),
+    )
     return (
         f" over {figures.span.title}, per {figures.span.step}: from {lowest} to {highest},"
         f" at last {last}"
@@ -489,10 +496,10 @@ def _table(
     body = [
         tag(
             "tr",
-            tag("th", time_tag(one.start, _when(figures, one.start)), scope="row"),
+            tag("th", time_tag(part.start, _when(figures, part.start)), scope="row"),
             *(tag("td", cell, class_="number") for cell in row),
         )
-        for one, row in zip(figures.slices, rows, strict=True)
+        for part, row in zip(figures.slices, rows, strict=True)
     ]
     table = tag("table", tag("thead", tag("tr", *columns)), tag("tbody", *body))
     return scrolling(table, f"{name}, numbers")

@@ -16,7 +16,7 @@ from resay.reporting.render.html import Html, Reported, has_text, joined, tag, v
 from resay.reporting.render.html.markup import badge, chip, definition, hidden, score_text
 from resay.reporting.render.texts import cost
 
-_KEEPS = {
+_STORED = {
     "none": "The journal does not store the text of answers (content: none)",
     "flagged": "The journal stores only the text of answers that were flagged, blocked or"
     " regenerated (content: flagged)",
@@ -24,7 +24,7 @@ _KEEPS = {
         "The journal stores all text now (content: all), but did not when this entry was written"
     ),
 }
-_CHANGE = {
+_REMEDY = {
     "none": ". To see those of new answers, set content to flagged or to all in the settings of"
     " the journal.",
     "flagged": ". To see those of all new answers, set content to all in the settings of the"
@@ -40,7 +40,7 @@ class Review:
     Attributes:
         feedback: The feedback, oldest first.
         rater: The reader's name; empty if unknown.
-        waiting: The ids of the drawn entries that the reader has yet to label.
+        waiting: The ids of the sampled entries that the reader has yet to label.
     """
 
     feedback: Sequence[Feedback]
@@ -72,7 +72,7 @@ def verdict_page(
         body = verdict_section(shown, key="verdict", title=title)
     words = verdict is not None and has_text(verdict)
     without = verdict is not None and bool(verdict.sentences or verdict.unscored) and not words
-    note = tag("p", _KEEPS[content] + _CHANGE[content], class_="notice") if without else None
+    note = tag("p", _STORED[content] + _REMEDY[content], class_="notice") if without else None
     parts = (
         None if verdict is None else _claims(verdict),
         _feedback(site, query, entry, review),
@@ -121,14 +121,14 @@ def _claims(verdict: Verdict) -> Html | None:
 
 
 def _claim(verdict: Verdict, i: int, claim: ClaimVerdict) -> Html:
-    supports = [_ground(verdict, one) for one in claim.grounds if one.supports]
-    opposes = [_ground(verdict, one) for one in claim.grounds if not one.supports]
+    supports = [_ground(verdict, ground) for ground in claim.grounds if ground.supports]
+    opposes = [_ground(verdict, ground) for ground in claim.grounds if not ground.supports]
     if 0 <= claim.sentence < len(verdict.sentences) and verdict.regeneration:
         cited = verdict.sentences[claim.sentence].citations
         supports += [
-            tag("li", tag("bdi", one.title), ": ", tag("q", one.text, dir="auto"))
-            for one in verdict.regeneration.sources
-            if one.id in cited and one.text
+            tag("li", tag("bdi", source.title), ": ", tag("q", source.text, dir="auto"))
+            for source in verdict.regeneration.sources
+            if source.id in cited and source.text
         ]
     if against := claim.contradicted_by:
         source = f"{against.source.capitalize()} {against.index + 1}: "
@@ -155,24 +155,24 @@ def _claim(verdict: Verdict, i: int, claim: ClaimVerdict) -> Html:
     return tag("li", summary, sides, class_="flagged-claim" if claim.flagged else None)
 
 
-def _side(name: str, found: Sequence[Html]) -> Html:
+def _side(name: str, items: Sequence[Html]) -> Html:
     return definition(
-        name, tag("ul", *found) if found else tag("span", "nothing", class_="nothing")
+        name, tag("ul", *items) if items else tag("span", "nothing", class_="nothing")
     )
 
 
-def _ground(verdict: Verdict, one: Grounds) -> Html:
-    place = None if one.start is None else f", characters {one.start}–{one.end}"
-    if not 0 <= one.reference < len(verdict.references):
-        return tag("li", f"reference {one.reference + 1}", place)
-    known = verdict.references[one.reference]
-    name = known.id or known.label
+def _ground(verdict: Verdict, ground: Grounds) -> Html:
+    span = None if ground.start is None else f", characters {ground.start}–{ground.end}"
+    if not 0 <= ground.reference < len(verdict.references):
+        return tag("li", f"reference {ground.reference + 1}", span)
+    reference = verdict.references[ground.reference]
+    name = reference.id or reference.label
     return tag(
         "li",
         tag("bdi", name) if name else None,
         " " if name else None,
-        tag("code", known.source),
-        place,
+        tag("code", reference.source),
+        span,
     )
 
 
@@ -233,8 +233,8 @@ def _feedback(site: Site, query: DashboardQuery, entry: Entry, review: Review) -
         method="post",
         class_="filters",
     )
-    items = [_rating_line(one) for one in review.feedback]
-    others = [one for one in review.waiting if one != entry.id]
+    items = [_rating_line(feedback) for feedback in review.feedback]
+    others = [entry_id for entry_id in review.waiting if entry_id != entry.id]
     queue = None
     if others:
         left = f" ({counted(len(others), 'other', 'others')} drawn for you to label)"
@@ -252,23 +252,23 @@ def _feedback(site: Site, query: DashboardQuery, entry: Entry, review: Review) -
     )
 
 
-def _rating_line(one: Feedback) -> Html:
-    where = "" if one.claim is None else f", claim {one.claim + 1}"
-    what = "unsure" if one.rating == "unsure" else f"the {one.about} is {one.rating}"
+def _rating_line(feedback: Feedback) -> Html:
+    where = "" if feedback.claim is None else f", claim {feedback.claim + 1}"
+    what = "unsure" if feedback.rating == "unsure" else f"the {feedback.about} is {feedback.rating}"
     return tag(
         "li",
-        tag("b", tag("bdi", one.rater or "somebody")),
+        tag("b", tag("bdi", feedback.rater or "somebody")),
         f": {what}{where} ",
-        tag("q", one.note, dir="auto") if one.note else None,
-        tag("span", " ", time_tag(one.time), f", by {_SOURCES[one.source]}", class_="by"),
+        tag("q", feedback.note, dir="auto") if feedback.note else None,
+        tag("span", " ", time_tag(feedback.time), f", by {_SOURCES[feedback.source]}", class_="by"),
     )
 
 
 def _request(site: Site, entry: Entry) -> Html:
     question = None
     if entry.question:
-        asked = tag("div", entry.question, class_="quote", dir="auto")
-        question = tag("section", tag("h3", "Query"), asked)
+        text = tag("div", entry.question, class_="quote", dir="auto")
+        question = tag("section", tag("h3", "Query"), text)
     rows = [
         definition("Time", time_tag(entry.time), " UTC"),
         definition("Request", _request_link(site, entry.request_id)),

@@ -64,7 +64,7 @@ def entry_dict(entry: Entry, feedback: Sequence[Feedback] = ()) -> dict[str, Any
         **asdict(entry),
         "verdict": dict(entry.verdict),
         "time": timestamp(entry.time),
-        "feedback": [{**asdict(one), "time": timestamp(one.time)} for one in feedback],
+        "feedback": [{**asdict(rating), "time": timestamp(rating.time)} for rating in feedback],
     }
 
 
@@ -75,21 +75,18 @@ def entry_cells(entry: Entry, feedback: Sequence[Feedback] = ()) -> dict[str, An
         entry: The entry.
         feedback: The feedback on it, oldest first.
     """
-    whole = [one for one in feedback if one.claim is None]
-    costs = {
-        f"{name}_{key}": value
-        for name, usage in (("main", entry.usage), ("check", entry.check_usage))
-        for key, value in asdict(usage).items()
-    }
-    found = {
-        **{name: getattr(entry, name, None) for name in COLUMNS},
-        **costs,
-        "time": timestamp(entry.time),
-        "rating": whole[-1].rating if whole else None,
-        "rater": whole[-1].rater if whole else None,
-        "answer": answer_of(entry),
-    }
-    return {name: found[name] for name in COLUMNS}
+    cells = {name: getattr(entry, name, None) for name in COLUMNS}
+    for call, usage in (("main", entry.usage), ("check", entry.check_usage)):
+        cells[f"{call}_calls"] = usage.calls
+        cells[f"{call}_prompt_tokens"] = usage.prompt_tokens
+        cells[f"{call}_completion_tokens"] = usage.completion_tokens
+        cells[f"{call}_cost_usd"] = usage.cost_usd
+    cells["time"] = timestamp(entry.time)
+    cells["answer"] = answer_of(entry)
+    for rating in feedback:
+        if rating.claim is None:
+            cells["rating"], cells["rater"] = rating.rating, rating.rater
+    return cells
 
 
 def answer_of(entry: Entry) -> str | None:
@@ -98,12 +95,10 @@ def answer_of(entry: Entry) -> str | None:
     The text between sentences is not stored; a space or a line break replaces it.
     """
     verdict = entry.verdict
-    parts = [
-        cast("Mapping[str, Any]", part)
-        for name in ("sentences", "unscored")
-        for part in cast("Sequence[object]", verdict.get(name) or ())
-        if isinstance(part, Mapping)
-    ]
+    parts: list[Mapping[str, Any]] = []
+    for name in ("sentences", "unscored"):
+        units = cast("Sequence[object]", verdict.get(name) or ())
+        parts += [cast("Mapping[str, Any]", unit) for unit in units if isinstance(unit, Mapping)]
     texts: list[str] = []
     end = 0
     for part in sorted(parts, key=lambda part: part.get("start") or 0):
@@ -160,7 +155,7 @@ def write_entries(
     """
     try:
         if kind == "parquet":
-            write_parquet([entry_cells(*one) for one in entries], str(path))
+            write_parquet([entry_cells(entry, feedback) for entry, feedback in entries], str(path))
             return
         path.write_text(exported(kind, entries), encoding="utf-8", newline="")
     except OSError as error:
@@ -177,8 +172,11 @@ def exported(
         entries: The entries, each with the feedback on it.
     """
     if kind == "csv":
-        return csv_text((entry_cells(*one) for one in entries), COLUMNS)
-    return "".join(f"{json.dumps(entry_dict(*one), ensure_ascii=False)}\n" for one in entries)
+        return csv_text([entry_cells(entry, feedback) for entry, feedback in entries], COLUMNS)
+    lines: list[str] = []
+    for entry, feedback in entries:
+        lines.append(json.dumps(entry_dict(entry, feedback), ensure_ascii=False) + "\n")
+    return "".join(lines)
 
 
 def write_parquet(rows: Sequence[Mapping[str, Any]], out: str | BytesIO) -> None:

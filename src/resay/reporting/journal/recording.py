@@ -25,6 +25,8 @@ from resay.reporting.journal.journal import Journal, open_journal
 from resay.reporting.observers import Delivery
 
 T = TypeVar("T", Answer, Verdict)
+Result = Answer | Verdict | HallucinationBlocked
+"""What a call of the guard returns or raises."""
 
 _log = logging.getLogger(__name__)
 _UNKNOWN = "unknown"
@@ -60,21 +62,21 @@ class Recorder:
 
     def record(
         self,
-        found: Answer | Verdict | HallucinationBlocked,
+        result: Result,
         query: Query | None,
-        began: float,
+        started: float,
         api: Api,
     ) -> None:
         """Queue an entry. Failures are logged and do not affect the answer.
 
         Args:
-            found: The result of a call of the guard.
+            result: The result of a call of the guard.
             query: The query, if known.
-            began: The start of the call, by `time.perf_counter`.
+            started: The start of the call, by `time.perf_counter`.
             api: The API that was called.
         """
         try:
-            entry = self._entry(found, query, time.perf_counter() - began, api)
+            entry = self._entry(result, query, time.perf_counter() - started, api)
             in_background(self._append, entry)
         # The answer exists already. The error may quote it, so only its type is logged.
         except Exception as error:
@@ -96,33 +98,33 @@ class Recorder:
 
     def _entry(
         self,
-        found: Answer | Verdict | HallucinationBlocked,
+        result: Result,
         query: Query | None,
         elapsed_s: float,
         api: Api,
     ) -> Entry:
-        verdict = found if isinstance(found, Verdict) else found.verdict
+        verdict = result if isinstance(result, Verdict) else result.verdict
         return Entry.of(
             verdict,
             model=(query and query.model) or _UNKNOWN,
             policy=self._name,
-            action=_action_of(found),
+            action=_action_of(result),
             api=api,
             request_id=request_id.get(),
             tenant=query.tenant if query else None,
-            usage=Usage() if isinstance(found, Verdict) else found.usage.since(verdict.usage),
+            usage=Usage() if isinstance(result, Verdict) else result.usage.since(verdict.usage),
             latency_s=elapsed_s,
             question=query.question if query else None,
         )
 
 
-def _action_of(found: Answer | Verdict | HallucinationBlocked) -> Action:
-    if isinstance(found, Answer):
-        return found.action
-    if isinstance(found, HallucinationBlocked):
+def _action_of(result: Result) -> Action:
+    if isinstance(result, Answer):
+        return result.action
+    if isinstance(result, HallucinationBlocked):
         return "block"
     # A mere check leaves the response as it is, and only reports the verdict.
-    return "annotate" if found.decision in ("flagged", "inconclusive") else "allow"
+    return "annotate" if result.decision in ("flagged", "inconclusive") else "allow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,31 +170,31 @@ class Listeners:
         Raises:
             BaseException: Any error of the call.
         """
-        began = time.perf_counter()
+        started = time.perf_counter()
         if query is not None and query.model is None and sources is not None:
             query = replace(query, model=sources.model)
         try:
             result = await work
         except HallucinationBlocked as error:
-            self._record(error, query, began, "chat")
+            self._record(error, query, started, "chat")
             await anotify(error.verdict, self.functions)
             raise
         answered = isinstance(result, Answer)
-        self._record(result, query, began, "chat" if answered else "check")
+        self._record(result, query, started, "chat" if answered else "check")
         verdict = result.verdict if isinstance(result, Answer) else result
         await anotify(verdict, self.functions)
         return result
 
     def _record(
         self,
-        found: Answer | Verdict | HallucinationBlocked,
+        result: Result,
         query: Query | None,
-        began: float,
+        started: float,
         api: Api,
     ) -> None:
         if self.recorder is not None:
-            self.recorder.record(found, query, began, api)
-        verdict = found if isinstance(found, Verdict) else found.verdict
+            self.recorder.record(result, query, started, api)
+        verdict = result if isinstance(result, Verdict) else result.verdict
         model = query.model if query else None
         for observer in self.observers:
-            observer.observe(verdict, _action_of(found), model=model, policy=self.policy)
+            observer.observe(verdict, _action_of(result), model=model, policy=self.policy)

@@ -1,4 +1,4 @@
-"""The dashboard's request handlers: pages, a JSON API, exports and feedback."""
+"""The dashboard's request handlers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import binascii
 import hashlib
 import json
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from io import BytesIO
 from typing import Any, Literal, cast
@@ -18,6 +18,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from resay.errors import ConfigurationError
+from resay.reporting.dashboard.figures import Figures, FiguresCache
+from resay.reporting.dashboard.hosts import is_trusted_host
 from resay.reporting.dashboard.pages import (
     Assets,
     Listing,
@@ -31,9 +33,6 @@ from resay.reporting.dashboard.query import (
     PARAMETERS,
     BadQueryError,
     DashboardQuery,
-    Figures,
-    FiguresCache,
-    is_trusted_host,
     parse_query,
 )
 from resay.reporting.dashboard.verdict import Review, verdict_page
@@ -58,7 +57,7 @@ from resay.reporting.journal.export import (
     write_parquet,
 )
 
-_PAGE = 50
+_PAGE_ENTRIES = 50
 _RatedEntry = tuple[Entry, list[Feedback]]
 # The maximum number of ratings to show for an entry, the newest.
 _MAX_FEEDBACK = 200
@@ -68,20 +67,20 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-_ALWAYS = {
+_COMMON_HEADERS = {
     "content-security-policy": _POLICY,
     "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
 _PAGE_HEADERS = {
-    **_ALWAYS,
+    **_COMMON_HEADERS,
     "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
 }
 # For pages with a form: `no-referrer` makes browsers send `Origin: null` with it.
 _FORM_HEADERS = {**_PAGE_HEADERS, "referrer-policy": "same-origin"}
-_FILE_HEADERS = {**_ALWAYS, "cache-control": "max-age=31536000, immutable"}
+_FILE_HEADERS = {**_COMMON_HEADERS, "cache-control": "max-age=31536000, immutable"}
 
 
 class Dashboard:
@@ -102,39 +101,39 @@ class Dashboard:
 
     async def home(self, request: Request) -> Response:
         """Respond with the home page."""
-        return await self._page_guarded(request, self._home)
+        return await self._respond_with_page(request, self._home)
 
     async def live(self, request: Request) -> Response:
         """Respond with the list alone, or 304 if the reader has it already."""
-        return await self._page_guarded(request, self._live)
+        return await self._respond_with_page(request, self._live)
 
     async def figures(self, request: Request) -> Response:
         """Respond with the figures alone."""
-        return await self._page_guarded(request, self._figures)
+        return await self._respond_with_page(request, self._figures)
 
     async def verdict(self, request: Request) -> Response:
         """Respond with the page of one verdict."""
-        return await self._page_guarded(request, self._verdict)
+        return await self._respond_with_page(request, self._verdict)
 
     async def feedback(self, request: Request) -> Response:
         """Record feedback from the dashboard's form."""
-        return await self._page_guarded(request, self._feedback)
+        return await self._respond_with_page(request, self._feedback)
 
     async def entries(self, request: Request) -> Response:
         """Respond with a page of entries as JSON."""
-        return await self._json_guarded(request, self._entries, limited=True)
+        return await self._respond_with_json(request, self._entries, has_limit=True)
 
     async def entry(self, request: Request) -> Response:
         """Respond with one entry as JSON."""
-        return await self._json_guarded(request, self._entry)
+        return await self._respond_with_json(request, self._entry)
 
     async def summary(self, request: Request) -> Response:
         """Respond with the figures as JSON."""
-        return await self._json_guarded(request, self._summary)
+        return await self._respond_with_json(request, self._summary)
 
     async def export(self, request: Request) -> Response:
         """Respond with entries as a file."""
-        return await self._json_guarded(request, self._export, limited=True)
+        return await self._respond_with_json(request, self._export, has_limit=True)
 
     async def static(self, request: Request) -> Response:
         """Respond with a static file."""
@@ -148,7 +147,7 @@ class Dashboard:
         site = self._site(request)
         return _html(notice_page(site, "Not found", "This page does not exist."), 404)
 
-    async def _page_guarded(
+    async def _respond_with_page(
         self,
         request: Request,
         answer: Callable[[Request, Site, DashboardQuery], Awaitable[Response]],
@@ -161,7 +160,7 @@ class Dashboard:
         except BadQueryError as error:
             return _html(notice_page(site, "Cannot show this page", f"{error}."), 400)
         except UnknownEntryError:
-            return _html(notice_page(site, "Not found", _NO_PLACE), 404)
+            return _html(notice_page(site, "Not found", _UNKNOWN_BEFORE), 404)
         except JournalError as error:
             note = "New verdicts are queued until the journal works again. Try again in a moment."
             page = notice_page(site, "Cannot read the journal", f"{error}.", note)
@@ -177,10 +176,10 @@ class Dashboard:
     async def _live(self, request: Request, site: Site, query: DashboardQuery) -> Response:
         listing = await self._listing(query)
         part = await _rendered(lambda: list_part(site, query, listing))
-        known = f'"{hashlib.sha256(part.encode()).hexdigest()[:32]}"'
-        if request.headers.get("if-none-match") == known:
-            return Response(status_code=304, headers={**_PAGE_HEADERS, "etag": known})
-        return _html(part, headers={"etag": known})
+        etag = f'"{hashlib.sha256(part.encode()).hexdigest()[:32]}"'
+        if request.headers.get("if-none-match") == etag:
+            return Response(status_code=304, headers={**_PAGE_HEADERS, "etag": etag})
+        return _html(part, headers={"etag": etag})
 
     async def _figures(self, request: Request, site: Site, query: DashboardQuery) -> Response:
         del request
@@ -201,7 +200,7 @@ class Dashboard:
         return _html(html, headers=_FORM_HEADERS)
 
     async def _feedback(self, request: Request, site: Site, query: DashboardQuery) -> Response:
-        if not _from_here(request):
+        if not _is_same_origin(request):
             note = "Feedback is only taken from the dashboard's own pages. Open the verdict again."
             return _html(notice_page(site, "Not accepted", note), 403)
         body = (await _body(request)).decode("utf-8", "replace")
@@ -209,16 +208,16 @@ class Dashboard:
             form = parse_qs(body, max_num_fields=20)
         except ValueError:
             raise BadQueryError("feedback has at most 20 fields") from None
-        given = {name: values[0].strip() for name, values in form.items()}
-        rating, _, claim = given.get("rating", "").partition(":")
+        fields = {name: values[0].strip() for name, values in form.items()}
+        rating, _, claim = fields.get("rating", "").partition(":")
         try:
             feedback = Feedback(
-                entry_id=given.get("entry", ""),
+                entry_id=fields.get("entry", ""),
                 rating=cast("Rating", rating),
-                about="verdict" if claim else cast("About", given.get("about", "verdict")),
+                about="verdict" if claim else cast("About", fields.get("about", "verdict")),
                 claim=int(claim) if claim else None,
-                note=given.get("note") or None,
-                rater=given.get("rater", ""),
+                note=fields.get("note") or None,
+                rater=fields.get("rater", ""),
                 source="dashboard",
             )
             await self._journal.rate(feedback)
@@ -238,47 +237,46 @@ class Dashboard:
         return response
 
     async def _listing(self, query: DashboardQuery) -> Listing:
-        found, more = await self._page(query, _PAGE)
-        words = self._journal.content != "none"
-        words = words or await anyio.to_thread.run_sync(_has_words, found)
-        return Listing(tuple(found), more=more, limit=_PAGE, words=words)
+        entries, has_next = await self._page(query, _PAGE_ENTRIES)
+        has_text = self._journal.content != "none"
+        has_text = has_text or await anyio.to_thread.run_sync(_have_text, entries)
+        return Listing(tuple(entries), has_next=has_next, limit=_PAGE_ENTRIES, has_text=has_text)
 
     async def _page(self, query: DashboardQuery, limit: int) -> tuple[list[Entry], bool]:
         """Return a page of entries, and whether there are more."""
         recent, list_arguments = self._journal.recent, query.list_arguments(time.time())
-        found = await recent(limit, query.before, max_bytes=_MAX_READ_BYTES, **list_arguments)
-        return found, bool(found) and bool(await recent(1, found[-1], **list_arguments))
+        entries = await recent(limit, query.before, max_bytes=_MAX_READ_BYTES, **list_arguments)
+        if not entries:
+            return [], False
+        return entries, bool(await recent(1, entries[-1], **list_arguments))
 
-    async def _json_guarded(
+    async def _respond_with_json(
         self,
         request: Request,
         answer: Callable[[Request, DashboardQuery], Awaitable[Response]],
         *,
-        limited: bool = False,
+        has_limit: bool = False,
     ) -> Response:
         if refused := self._unknown_host(request):
             return _json({"error": {"message": refused}}, 403)
         try:
-            known = [*PARAMETERS, *(["limit"] if limited else [])]
-            unknown = next((name for name in request.query_params if name not in known), None)
-            if unknown is not None:
-                raise BadQueryError(
-                    f"there is no parameter {unknown[:80]!r}; there are {', '.join(known)}"
-                )
+            _check_parameters(request, (*PARAMETERS, "limit") if has_limit else PARAMETERS)
             return await answer(request, parse_query(request.query_params))
         except (BadQueryError, ConfigurationError) as error:
             return _json({"error": {"message": f"{error}."}}, 400)
         except UnknownEntryError:
-            return _json({"error": {"message": _NO_PLACE}}, 404)
+            return _json({"error": {"message": _UNKNOWN_BEFORE}}, 404)
         except JournalError as error:
             return _json({"error": {"message": f"{error}."}}, 503, {"retry-after": "5"})
 
     async def _entries(self, request: Request, query: DashboardQuery) -> Response:
-        limit = _limit(request, usual=_PAGE, most=500)
-        found, more = await self._page(query, limit)
-        shown = [await self._with_feedback(entry) for entry in found]
-        after = found[-1].id if more else None
-        return await anyio.to_thread.run_sync(_json, {"entries": shown, "before": after})
+        limit = _limit(request, default=_PAGE_ENTRIES, maximum=500)
+        entries, has_next = await self._page(query, limit)
+        content = {
+            "entries": [await self._with_feedback(entry) for entry in entries],
+            "before": entries[-1].id if has_next else None,
+        }
+        return await anyio.to_thread.run_sync(_json, content)
 
     async def _entry(self, request: Request, query: DashboardQuery) -> Response:
         del query
@@ -298,7 +296,7 @@ class Dashboard:
         kind = request.path_params["kind"]
         if kind not in ("jsonl", "csv", "parquet"):
             return _json({"error": {"message": "Export to jsonl, csv or parquet."}}, 404)
-        limit = _limit(request, usual=_EXPORTED, most=_MOST_EXPORTED)
+        limit = _limit(request, default=_EXPORTED, maximum=_MAX_EXPORTED)
         pages = self._exported(query, limit)
         headers = {
             **_PAGE_HEADERS,
@@ -310,13 +308,13 @@ class Dashboard:
             await anyio.to_thread.run_sync(write_parquet, rows, out)
             return Response(out.getvalue(), media_type=_KINDS[kind], headers=headers)
         # Read before the response starts, so that an error can still set its status.
-        nothing: list[_RatedEntry] = []
-        first = await anext(pages, nothing)
+        no_entries: list[_RatedEntry] = []
+        first = await anext(pages, no_entries)
 
         async def texts() -> AsyncGenerator[str]:
-            yield await _rendered(lambda: _text(kind, first, head=True))
+            yield await _rendered(lambda: _text(kind, first, with_header=True))
             async for page in pages:
-                yield await _rendered(partial(_text, kind, page, head=False))
+                yield await _rendered(partial(_text, kind, page, with_header=False))
 
         return StreamingResponse(texts(), media_type=_KINDS[kind], headers=headers)
 
@@ -324,26 +322,25 @@ class Dashboard:
         self, query: DashboardQuery, limit: int
     ) -> AsyncGenerator[list[_RatedEntry]]:
         before: Entry | str | None
-        list_arguments, before, left = query.list_arguments(time.time()), query.before, limit
-        while left > 0:
+        list_arguments, before, remaining = query.list_arguments(time.time()), query.before, limit
+        while remaining > 0:
             page = await self._journal.recent(
-                min(left, 500), before, max_bytes=_MAX_READ_BYTES, **list_arguments
+                min(remaining, 500), before, max_bytes=_MAX_READ_BYTES, **list_arguments
             )
             if not page:
                 return
-            feedback: dict[str, list[Feedback]] = {one.id: [] for one in page}
-            for one in await self._journal.feedback(list(feedback), limit=_MAX_FEEDBACK):
-                feedback[one.entry_id].append(one)
-            yield [(one, feedback[one.id]) for one in page]
-            before, left = page[-1], left - len(page)
+            by_entry: dict[str, list[Feedback]] = {entry.id: [] for entry in page}
+            for feedback in await self._journal.feedback(list(by_entry), limit=_MAX_FEEDBACK):
+                by_entry[feedback.entry_id].append(feedback)
+            yield [(entry, by_entry[entry.id]) for entry in page]
+            before, remaining = page[-1], remaining - len(page)
 
     def _unknown_host(self, request: Request) -> str | None:
         """Return why the request's host is not accepted, or None if it is."""
-        given = request.headers.get("host", "")
-        host = _name_in(given)
-        if self._hosts is None or is_trusted_host(host, self._hosts):
+        header = request.headers.get("host", "")
+        if self._hosts is None or is_trusted_host(_host_name(header), self._hosts):
             return None
-        return f"The dashboard does not accept the host {given[:80]!r}. Add it: routes(hosts=[…])."
+        return f"The dashboard does not accept the host {header[:80]!r}. Add it: routes(hosts=[…])."
 
     def _site(self, request: Request) -> Site:
         # `root_path` is set if the application is mounted in another or a proxy strips a prefix.
@@ -376,10 +373,10 @@ def _json(content: object, status: int = 200, headers: Mapping[str, str] | None 
 _UNKNOWN = (
     "The journal does not contain this verdict. It may have been deleted with other old ones."
 )
-_NO_PLACE = (
+_UNKNOWN_BEFORE = (
     "The verdict after which this page begins has been deleted. Begin with the newest again."
 )
-_EXPORTED, _MOST_EXPORTED = 10_000, 100_000
+_EXPORTED, _MAX_EXPORTED = 10_000, 100_000
 _KINDS = {
     "jsonl": "application/jsonl; charset=utf-8",
     "csv": "text/csv; charset=utf-8",
@@ -394,65 +391,77 @@ def summary_dict(figures: Figures) -> dict[str, Any]:
         "until": timestamp(figures.until),
         "step_s": figures.span.step_s,
         "whole": None if figures.whole is None else slice_dict(figures.whole),
-        "slices": [{"start": timestamp(one.start), **slice_dict(one)} for one in figures.slices],
+        "slices": [{"start": timestamp(part.start), **slice_dict(part)} for part in figures.slices],
         "by": figures.by,
-        "parts": [{"name": one.name, **slice_dict(one)} for one in figures.parts],
+        "parts": [{"name": part.name, **slice_dict(part)} for part in figures.parts],
         "left_out": figures.left_out,
         "frequent": {
-            name: [
-                {"text": text, "count": count} for text, count in getattr(figures.frequent, name)
-            ]
-            for name in ("methods", "contradictions", "claims", "reasons")
+            "methods": _counts(figures.frequent.methods),
+            "contradictions": _counts(figures.frequent.contradictions),
+            "claims": _counts(figures.frequent.claims),
+            "reasons": _counts(figures.frequent.reasons),
         },
     }
+
+
+def _counts(findings: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:
+    return [{"text": text, "count": count} for text, count in findings]
 
 
 def _text(
     kind: Literal["jsonl", "csv"],
     pairs: list[_RatedEntry],
     *,
-    head: bool,
+    with_header: bool,
 ) -> str:
     if kind == "jsonl":
         return exported("jsonl", pairs)
     text = csv_text((entry_cells(*pair) for pair in pairs), COLUMNS)
-    return text if head else text.partition("\r\n")[2]
+    return text if with_header else text.partition("\r\n")[2]
 
 
-def _name_in(host: str) -> str:
+def _host_name(header: str) -> str:
     """Return the name or address in a `Host` header."""
     try:
-        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
+        return (urlsplit(f"//{header}").hostname or "").rstrip(".")
     except ValueError:
         return ""
 
 
-def _limit(request: Request, *, usual: int, most: int) -> int:
-    given = request.query_params.get("limit") or str(usual)
-    if not (given.isascii() and given.isdigit() and len(given) < 9 and 1 <= int(given) <= most):
-        raise BadQueryError(f"limit must be a number from 1 to {most}, not {given[:80]!r}")
-    return int(given)
+def _check_parameters(request: Request, allowed: Sequence[str]) -> None:
+    for name in request.query_params:
+        if name not in allowed:
+            raise BadQueryError(
+                f"there is no parameter {name[:80]!r}; there are {', '.join(allowed)}"
+            )
 
 
-def _has_words(entries: list[Entry]) -> bool:
+def _limit(request: Request, *, default: int, maximum: int) -> int:
+    text = request.query_params.get("limit") or str(default)
+    if not (text.isascii() and text.isdigit() and len(text) < 9 and 1 <= int(text) <= maximum):
+        raise BadQueryError(f"limit must be a number from 1 to {maximum}, not {text[:80]!r}")
+    return int(text)
+
+
+def _have_text(entries: list[Entry]) -> bool:
     return any(entry.question or answer_of(entry) is not None for entry in entries)
 
 
 _COOKIE = "resay_rater"
 _COOKIE_S = 90 * 86_400
-_MOST_BYTES = 50_000
+_MAX_BODY_BYTES = 50_000
 
 
 async def _body(request: Request) -> bytes:
     body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > _MOST_BYTES:
-            raise BadQueryError(f"feedback has at most {_MOST_BYTES} bytes")
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MAX_BODY_BYTES:
+            raise BadQueryError(f"feedback has at most {_MAX_BODY_BYTES} bytes")
     return body
 
 
-def _from_here(request: Request) -> bool:
+def _is_same_origin(request: Request) -> bool:
     """Return whether a form was sent from the dashboard itself (CSRF protection)."""
     fetch_site = request.headers.get("sec-fetch-site")
     if fetch_site is not None:
@@ -464,12 +473,12 @@ def _from_here(request: Request) -> bool:
 
 def _rater(request: Request) -> str:
     """Return the reader's name: the last one they entered, or that of their login."""
-    if known := request.cookies.get(_COOKIE):
-        return unquote(known)
-    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    if name := request.cookies.get(_COOKIE):
+        return unquote(name)
+    scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "basic":
         return ""
     try:
-        return base64.b64decode(given, validate=True).decode().partition(":")[0]
+        return base64.b64decode(credentials, validate=True).decode().partition(":")[0]
     except (binascii.Error, UnicodeDecodeError):
         return ""
