@@ -147,7 +147,7 @@ HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ("Settle.settles", "score < self.below", "score <= self.below"),
         ("Settle.settles", "score > self.above", "score >= self.above"),
     ),
-    "resay.scorers.bertscore": (("_SHORTEST", "4", "3"), ("_SHORTEST", "4", "5")),
+    "resay.scorers.bertscore": (("_MIN_TOKENS", "4", "3"), ("_MIN_TOKENS", "4", "5")),
     "resay.scorers.nli": (
         (
             "_contradicted",

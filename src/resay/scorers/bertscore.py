@@ -46,7 +46,7 @@ from resay.scorers.samples import Sample
 if TYPE_CHECKING:
     from resay.models.base import Floats
 
-_SHORTEST = 4
+_MIN_TOKENS = 4
 
 # The layer whose embeddings correlate best with human judgement, as published with BERTScore.
 _LAYERS: Mapping[str, int] = {
@@ -107,9 +107,9 @@ class Bertscore(SampleScorer):
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
-        known = (config_of(self.config.model).name or "").removeprefix("FacebookAI/")
-        layer = self.config.layer or _LAYERS.get(known)
-        self._baseline = self._chosen_baseline(known)
+        model = (config_of(self.config.model).name or "").removeprefix("FacebookAI/")
+        layer = self.config.layer or _LAYERS.get(model)
+        self._baseline = self._chosen_baseline(model)
         self._model = token_embedder(self.config.model, layer)
 
     def _chosen_baseline(self, model: str) -> float:
@@ -171,15 +171,13 @@ class Bertscore(SampleScorer):
         if not others:
             return Column((None,) * len(texts))
         embedded = await self._model.embed_tokens([*texts, *others])
-        found = await compute(
-            partial(_best_matches, embedded[: len(texts)], embedded[len(texts) :])
-        )
-        raw = [1.0 - (value - self._baseline) / (1.0 - self._baseline) for value in found]
+        best = await compute(partial(_best_matches, embedded[: len(texts)], embedded[len(texts) :]))
+        raw = [1.0 - (f1 - self._baseline) / (1.0 - self._baseline) for f1 in best]
         return Column(tuple(min(max(value, 0.0), 1.0) for value in raw), raw=tuple(raw))
 
 
 def _long_sentences(sample: Sample) -> list[str]:
-    return [s.text for s in sample.passage.sentences if len(tokenize(s.text)) >= _SHORTEST]
+    return [s.text for s in sample.passage.sentences if len(tokenize(s.text)) >= _MIN_TOKENS]
 
 
 def _best_matches(sentences: Sequence[Floats], others: Sequence[Floats]) -> list[float]:

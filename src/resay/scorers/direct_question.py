@@ -113,12 +113,12 @@ class DirectQuestion:
 
 
 def _parse(answer: Completion, own: Mapping[str, bool] | None) -> list[float | None]:
-    (known,) = read_items(answer.text, 1, TRUTH.extended(own) if own else TRUTH)
-    if known is None:
+    (is_true,) = read_items(answer.text, 1, TRUTH.extended(own) if own else TRUTH)
+    if is_true is None:
         return [None]
     logprob = answer.logprobs[0].logprob if answer.logprobs else None
     sure = 1.0 if logprob is None else min(exp(logprob), 1.0)
-    return [1.0 - sure if known else sure]
+    return [1.0 - sure if is_true else sure]
 
 
 def _scores(parsed_answers: list[ParsedAnswer[float]]) -> Scores:

@@ -146,10 +146,10 @@ class When(Strict):
     @model_validator(mode="after")
     def _must_leave_something(self) -> When:
         for what in ("chars", "sentences"):
-            least, most = getattr(self, f"min_{what}"), getattr(self, f"max_{what}")
-            if least is not None and most is not None and least > most:
+            minimum, maximum = getattr(self, f"min_{what}"), getattr(self, f"max_{what}")
+            if minimum is not None and maximum is not None and minimum > maximum:
                 raise ValueError(
-                    f"min_{what} ({least!r}) must not be greater than max_{what} ({most!r})"
+                    f"min_{what} ({minimum!r}) must not be greater than max_{what} ({maximum!r})"
                 )
         return self
 
@@ -229,16 +229,16 @@ class When(Strict):
         return None if is_wanted else f"`when.call` ({name}) says not to check the response"
 
 
-def _too_few(count: int, what: str, rule: str, least: int | None) -> str | None:
-    if least is None or count >= least:
+def _too_few(count: int, what: str, rule: str, minimum: int | None) -> str | None:
+    if minimum is None or count >= minimum:
         return None
-    return f"the response has {_counted(count, what)}, fewer than `when.{rule}` ({least})"
+    return f"the response has {_counted(count, what)}, fewer than `when.{rule}` ({minimum})"
 
 
-def _too_many(count: int, what: str, rule: str, most: int | None) -> str | None:
-    if most is None or count <= most:
+def _too_many(count: int, what: str, rule: str, maximum: int | None) -> str | None:
+    if maximum is None or count <= maximum:
         return None
-    return f"the response has {_counted(count, what)}, more than `when.{rule}` ({most})"
+    return f"the response has {_counted(count, what)}, more than `when.{rule}` ({maximum})"
 
 
 def _counted(count: int, what: str) -> str:

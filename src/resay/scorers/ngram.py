@@ -64,13 +64,11 @@ class _Counting:
             # Only the padding of longer n-grams depends on where sentences begin.
             counts = self.runs.count(_read(texts))
         else:
-            passages = (text if isinstance(text, Passage) else text.passage for text in texts)
-            counts = Counter(
-                gram
-                for p in passages
-                for piece in p.pieces
-                for gram in _grams(_tokens(piece.text, self.runs), self.n)
-            )
+            counts: Counter[str] = Counter()
+            for text in texts:
+                passage = text if isinstance(text, Passage) else text.passage
+                for piece in passage.pieces:
+                    counts.update(_grams(_tokens(piece.text, self.runs), self.n))
         return _Model(self.n, counts, sum(counts.values()))
 
 
@@ -83,11 +81,10 @@ class _CountingEach:
     runs: CachedTokenizer
 
     def __call__(self, texts: Sequence[Sample]) -> list[_Model]:
-        count, beside = (
-            _Counting(self.n, self.runs),
-            () if self.response is None else (self.response,),
-        )
-        return [count((*beside, text)) for text in texts]
+        count = _Counting(self.n, self.runs)
+        if self.response is None:
+            return [count([text]) for text in texts]
+        return [count([self.response, text]) for text in texts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +95,7 @@ class _Model:
     counts: Counter[str]
     total: int
 
-    def look_up(self, tokens: Sequence[str], *, adds: bool) -> _Found:
+    def look_up(self, tokens: Sequence[str], *, adds: bool) -> _Counted:
         """Look up the counts of a sentence's n-grams.
 
         Args:
@@ -107,14 +104,14 @@ class _Model:
         """
         grams = _grams(tokens, self.n)
         if adds:
-            counted = [self.counts.get(gram, 0) + 1 for gram in grams]
-            return _Found(grams, counted, self.total + len(set(grams)))
+            counts = [self.counts.get(gram, 0) + 1 for gram in grams]
+            return _Counted(grams, counts, self.total + len(set(grams)))
         # A sentence split differently can begin with an n-gram that was never counted.
-        return _Found(grams, [self.counts.get(gram, 0) or 1 for gram in grams], self.total)
+        return _Counted(grams, [self.counts.get(gram, 0) or 1 for gram in grams], self.total)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Counted:
     """A sentence's n-grams, the count of each, and the total number of n-grams counted."""
 
     grams: Sequence[str]
@@ -207,7 +204,7 @@ class Ngram:
     def _score(
         self, passage: Passage, model: _Model, samples: int, runs: CachedTokenizer
     ) -> Scores:
-        averages, alone = self.config.pool == "average", self.traits.by_sentence
+        is_average, alone = self.config.pool == "average", self.traits.by_sentence
         texts = [sentence.text for sentence in passage.sentences]
         if alone:
             # Samples cite otherwise, or not at all.
@@ -215,42 +212,55 @@ class Ngram:
         tokens = [_tokens(text, runs) for text in texts]
         if not any(tokens):
             return Scores(sentences=(None,) * len(tokens))
-        found = [model.look_up(t, adds=alone) for t in tokens]
-        surprises = [f.surprises for f in found]
-        pooled = fmean if averages else max
-        raw = [pooled(s) if s else 0.0 for s in surprises]
-        counted = [self._place(r, f.total, samples) for r, f in zip(raw, found, strict=True)]
-        raw_passage, passage_score = fmean(raw), fmean(counted)
-        if averages and not alone:
-            raw_passage = fmean(value for s in surprises for value in s)
-            passage_score = self._place(raw_passage, model.total, samples)
+        pooled = fmean if is_average else max
+        raw: list[float] = []
+        scores: list[float] = []
+        reasons: list[str | None] = []
+        surprises: list[float] = []
+        for of_sentence in tokens:
+            counted = model.look_up(of_sentence, adds=alone)
+            of_grams = counted.surprises
+            value = pooled(of_grams) if of_grams else 0.0
+            raw.append(value)
+            scores.append(self._scaled(value, counted.total, samples))
+            reasons.append(_why(counted, samples, alone=alone))
+            if is_average:
+                surprises += of_grams
+        raw_passage, passage_score = fmean(raw), fmean(scores)
+        if is_average and not alone:
+            raw_passage = fmean(surprises)
+            passage_score = self._scaled(raw_passage, model.total, samples)
         return Scores(
-            sentences=tuple(counted),
+            sentences=tuple(scores),
             passage=passage_score,
             raw=tuple(raw),
             raw_passage=raw_passage,
-            reasons=tuple(_why(f, samples, alone=alone) for f in found),
+            reasons=tuple(reasons),
         )
 
     def _best(self, passage: Passage, models: Sequence[_Model], runs: CachedTokenizer) -> Scores:
         """Score each sentence by the document nearest to it: one is enough."""
-        found = [self._score(passage, model, 1, runs) for model in models]
-        rows = zip(*(scores.sentences for scores in found), strict=True)
-        best = [min(range(len(row)), key=lambda k: _or_one(row[k])) for row in rows]
-        scores = tuple(found[k].sentences[i] for i, k in enumerate(best))
-        known = [score for score in scores if score is not None]
-        if not known:
-            return Scores(sentences=scores)
-        raw = tuple(found[k].raw[i] for i, k in enumerate(best))
+        by_document = [self._score(passage, model, 1, runs) for model in models]
+        scores: list[float | None] = []
+        raw: list[float] = []
+        reasons: list[str | None] = []
+        for sentence in range(len(passage.sentences)):
+            best = min(by_document, key=lambda document: _or_one(document.sentences[sentence]))
+            scores.append(best.sentences[sentence])
+            if best.raw:
+                raw.append(best.raw[sentence])
+                reasons.append(best.reasons[sentence])
+        if not raw:
+            return Scores(sentences=tuple(scores))
         return Scores(
-            sentences=scores,
-            passage=fmean(known),
-            raw=raw,
+            sentences=tuple(scores),
+            passage=fmean(score for score in scores if score is not None),
+            raw=tuple(raw),
             raw_passage=fmean(raw),
-            reasons=tuple(found[k].reasons[i] for i, k in enumerate(best)),
+            reasons=tuple(reasons),
         )
 
-    def _place(self, raw: float, total: int, samples: int) -> float:
+    def _scaled(self, raw: float, total: int, samples: int) -> float:
         """Scale a raw value to a score in [0, 1]."""
         highest = log(total)
         lowest = highest - log(samples + 1) if self.config.pool == "maximum" else 0.0
@@ -263,11 +273,11 @@ def _or_one(score: float | None) -> float:
     return 1.0 if score is None else score
 
 
-def _why(found: _Found, samples: int, *, alone: bool) -> str | None:
-    if not found.grams:
+def _why(counted: _Counted, samples: int, *, alone: bool) -> str | None:
+    if not counted.grams:
         return None
-    count = min(found.counts)
-    words = found.grams[found.counts.index(count)].replace(_START, "").strip()
+    count = min(counted.counts)
+    words = counted.grams[counted.counts.index(count)].replace(_START, "").strip()
     elsewhere = count - 1
     if elsewhere >= samples > 0:
         # No word is rare, so there is nothing to doubt.

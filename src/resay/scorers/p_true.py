@@ -116,10 +116,10 @@ class PTrue:
         self.traits = ScorerTraits(
             by_text=self._asks_about_response, by_sentence=not self._asks_about_response
         )
-        wanted: set[Need] = {"judge", "query"}
+        needs: set[Need] = {"judge", "query"}
         if self.config.ideas:
-            wanted.add("samples")
-        self.needs = frozenset(wanted)
+            needs.add("samples")
+        self.needs = frozenset(needs)
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Ask about each claim, or the response.
@@ -136,8 +136,10 @@ class PTrue:
         """
         config, judge = self.config, judge_for(self.config.judge, evidence)
         question = evidence.quoted_question
-        wanted = evidence.samples.first(config.ideas)
-        ideas = [sample.derived(quotable) async for sample in wanted] if config.ideas else []
+        ideas: list[str] = []
+        if config.ideas:
+            samples = evidence.samples.first(config.ideas)
+            ideas = [sample.derived(quotable) async for sample in samples]
         about = (
             [passage.text]
             if self._asks_about_response
@@ -154,11 +156,15 @@ class PTrue:
                 votes=config.votes,
             )
 
-        found = await ask_each(about, ask_about)
-        known = [parsed.slots[0] for parsed in found]
-        scores = [None if p is None else 1.0 - p for p in known]
-        reasons = [None if p is None else f"the judge finds it true with {p:.2f}" for p in known]
-        failures = tuple(failure for parsed in found for failure in parsed.failures)
+        answers = await ask_each(about, ask_about)
+        scores: list[float | None] = []
+        reasons: list[str | None] = []
+        for parsed in answers:
+            (p_true,) = parsed.slots
+            scores.append(None if p_true is None else 1.0 - p_true)
+            reason = None if p_true is None else f"the judge finds it true with {p_true:.2f}"
+            reasons.append(reason)
+        failures = tuple(failure for parsed in answers for failure in parsed.failures)
         return Scores(
             sentences=() if self._asks_about_response else tuple(scores),
             passage=scores[0] if self._asks_about_response else None,
@@ -168,16 +174,18 @@ class PTrue:
             lost=tuple(i for i, s in enumerate(scores) if s is None)
             if not self._asks_about_response
             else None,
-            undetermined=sum(parsed.undetermined for parsed in found),
-            error=_why_inconclusive(found, failures),
+            undetermined=sum(parsed.undetermined for parsed in answers),
+            error=_why_inconclusive(answers, failures),
         )
 
 
-def _why_inconclusive(found: Sequence[ParsedAnswer[float]], failures: Sequence[str]) -> str | None:
-    lost = sum(not parsed.answered for parsed in found)
-    if lost * 2 > len(found):
-        return f"{lost} of {len(found)} questions failed ({tally(failures)})"
-    unread = sum(parsed.undetermined for parsed in found)
-    if (lost + unread) * 2 > len(found):
-        return f"{unread} of {len(found)} judge answers were neither (A) nor (B)"
+def _why_inconclusive(
+    answers: Sequence[ParsedAnswer[float]], failures: Sequence[str]
+) -> str | None:
+    lost = sum(not parsed.answered for parsed in answers)
+    if lost * 2 > len(answers):
+        return f"{lost} of {len(answers)} questions failed ({tally(failures)})"
+    unread = sum(parsed.undetermined for parsed in answers)
+    if (lost + unread) * 2 > len(answers):
+        return f"{unread} of {len(answers)} judge answers were neither (A) nor (B)"
     return None

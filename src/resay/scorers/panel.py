@@ -93,7 +93,7 @@ _CHOICES: Choices[float] = Choices(
     order=("correct", "incorrect", "not sure"),
 )
 _TOKENS_OF_EXPLANATION = 1_024
-_SAID = {0.0: "correct", 0.5: "not sure", 1.0: "incorrect"}
+_WORDS = {0.0: "correct", 0.5: "not sure", 1.0: "incorrect"}
 
 
 def render_published(question: str, answer: str) -> str:
@@ -183,7 +183,7 @@ class Panel:
             evidence: The judges' providers, and the query.
 
         Returns:
-            Sentence scores, and in `remark` which judges disagree.
+            Sentence scores, and in `verdict_reason` which judges disagree.
 
         Raises:
             ScorerError: No judge is available.
@@ -191,10 +191,12 @@ class Panel:
         claims = [sentence.standalone for sentence in passage.sentences]
         names = [_name(judge) for judge in self.config.judges]
         judges = [judge_for(config, evidence) for config in self.config.judges]
-        answers = await ask_each(judges, lambda judge: self._ask(judge, claims, evidence))
-        columns = [tuple(slot for parsed in own for slot in parsed.slots) for own in answers]
-        parsed_answers = [parsed for own in answers for parsed in own]
-        rows = [[column[i] for column in columns] for i in range(len(claims))]
+        columns: list[tuple[float | None, ...]] = []
+        parsed_answers: list[ParsedAnswer[float]] = []
+        for answers in await ask_each(judges, lambda judge: self._ask(judge, claims, evidence)):
+            columns.append(tuple(slot for parsed in answers for slot in parsed.slots))
+            parsed_answers += answers
+        rows = [[column[claim] for column in columns] for claim in range(len(claims))]
         failures = tuple(kind for parsed in parsed_answers for kind in parsed.failures)
         scores = [pooled(row, self.config.pool) for row in rows]
         return Scores(
@@ -246,15 +248,15 @@ def pooled(
         row: The score of each judge.
         pool: How to pool.
     """
-    known = [score for score in row if score is not None]
-    if len(known) * 2 < len(row):
+    scores = [score for score in row if score is not None]
+    if len(scores) * 2 < len(row):
         return None
     if pool == "mean":
-        return mean_score(known)
+        return mean_score(scores)
     if pool == "majority":
-        balance = fmean(known) - 0.5
+        balance = fmean(scores) - 0.5
         return 0.5 if balance == 0 else float(balance > 0)
-    return max(known) if pool == "any" else min(known)
+    return max(scores) if pool == "any" else min(scores)
 
 
 def _name(judge: str | JudgeConfig) -> str:
@@ -271,26 +273,32 @@ def _sides(row: Sequence[float | None], names: Sequence[str]) -> dict[str, list[
     sides: dict[str, list[str]] = {}
     for score, name in zip(row, names, strict=True):
         if score is not None:
-            sides.setdefault(_SAID[score], []).append(name)
+            sides.setdefault(_WORDS[score], []).append(name)
     return sides
 
 
 def _why(row: Sequence[float | None], names: Sequence[str]) -> str | None:
     sides = _sides(row, names)
-    parts = (f"{side}: {', '.join(sides[side])}" for side in _SAID.values() if side in sides)
+    parts = (f"{side}: {', '.join(sides[side])}" for side in _WORDS.values() if side in sides)
     return "; ".join(parts) or None
 
 
 def _disagreement(rows: Sequence[Sequence[float | None]], names: Sequence[str]) -> str | None:
     """Return which judges call a claim correct that others call incorrect, and how often."""
-    split = [
-        sides for row in rows if {"correct", "incorrect"} <= (sides := _sides(row, names)).keys()
-    ]
-    if not split:
+    disputed = 0
+    affirming: set[str] = set()
+    denying: set[str] = set()
+    for row in rows:
+        sides = _sides(row, names)
+        if "correct" in sides and "incorrect" in sides:
+            disputed += 1
+            affirming.update(sides["correct"])
+            denying.update(sides["incorrect"])
+    if not disputed:
         return None
-    for_it = ", ".join(n for n in names if any(n in sides["correct"] for sides in split))
-    against = ", ".join(n for n in names if any(n in sides["incorrect"] for sides in split))
+    for_it = ", ".join(name for name in names if name in affirming)
+    against = ", ".join(name for name in names if name in denying)
     return (
-        f"the judges disagree about {len(split)} of {len(rows)} claims (correct: {for_it};"
+        f"the judges disagree about {disputed} of {len(rows)} claims (correct: {for_it};"
         f" incorrect: {against})"
     )

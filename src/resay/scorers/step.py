@@ -459,8 +459,8 @@ class Step:
             return None
         try:
             scorer = cast("Contradicts", self.scorer)
-            found = await scorer.contradiction(sentence, self.view(evidence, None), scores)
-            return found and replace(found, source=self.source)
+            contradiction = await scorer.contradiction(sentence, self.view(evidence, None), scores)
+            return contradiction and replace(contradiction, source=self.source)
         # The verdict does not depend on it; without it, words are compared instead.
         except Exception:
             return None
