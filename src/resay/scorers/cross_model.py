@@ -264,15 +264,15 @@ class CrossModel:
         """
         second = self.config.second_opinion
         chosen = self._chosen(evidence.scores)
-        asked = passage.only(chosen)
+        claims = passage.only(chosen)
         if second.is_model(evidence.writer):
-            nobody = (None,) * len(chosen)
-            found = _Opinions(nobody, problem="wrote the response itself")
+            nothing = (None,) * len(chosen)
+            opinions = _Opinions(nothing, problem="wrote the response itself")
         elif self._compare is not None and _repeatable(evidence):
-            found = await self._by_samples(self._compare, asked, evidence)
+            opinions = await self._by_samples(self._compare, claims, evidence)
         else:
-            found = await self._by_verification(asked, evidence)
-        return self._scores(len(passage.sentences), chosen, found, evidence.scores)
+            opinions = await self._by_verification(claims, evidence)
+        return self._scores(len(passage.sentences), chosen, opinions, evidence.scores)
 
     async def _by_verification(self, passage: Passage, evidence: Evidence) -> _Opinions:
         second, count = self.config.second_opinion, len(passage.sentences)
@@ -302,35 +302,35 @@ class CrossModel:
         if query is None or provider is None:
             return _Opinions((None,) * count, problem="could not be asked")
         # Without the model, so that its keys are dropped even if both models have one name.
-        asked = replace(query, model=None).for_sampling(model=second.model, params=second.params)
-        found, compared = Scores(), False
+        sampling = replace(query, model=None).for_sampling(model=second.model, params=second.params)
+        scores, compared = Scores(), False
         async with anyio.create_task_group() as tasks:
             if not len(pool):
-                pool.draw_from(tasks, provider, asked, max_requests=second.samples)
+                pool.draw_from(tasks, provider, sampling, max_requests=second.samples)
             view = replace(evidence, samples=pool, stopping=None, scores=())
             passages = [await sample.split() for sample in await pool.all()]
             if not all(_says_nothing(sample, query.question) for sample in passages):
-                found = await step.run(passage, view)
+                scores = await step.run(passage, view)
                 compared = True
-        failures = (*(type(error).__name__ for error in pool.failures), *found.failures)
+        failures = (*(type(error).__name__ for error in pool.failures), *scores.failures)
         if not len(pool):
             why = tally(failures) or "its answers are empty"
             return _Opinions((None,) * count, failures, problem=f"gave no sample ({why})")
         if not compared:
             return _Opinions((None,) * count, failures, problem="declined to answer")
-        if found.error:
-            problem = f"gave samples that could not be compared: {found.error}"
-            return _Opinions((None,) * count, failures, found.undetermined, problem)
-        lost = set(found.undecided)
-        opinions = tuple(None if i in lost else _Opinion(_cross(found, i)) for i in range(count))
+        if scores.error:
+            problem = f"gave samples that could not be compared: {scores.error}"
+            return _Opinions((None,) * count, failures, scores.undetermined, problem)
+        lost = set(scores.undecided)
+        opinions = tuple(None if i in lost else _Opinion(_cross(scores, i)) for i in range(count))
         problem = "could not be compared with all claims" if lost else None
-        return _Opinions(opinions, failures, found.undetermined, problem)
+        return _Opinions(opinions, failures, scores.undetermined, problem)
 
     def _scores(
         self,
         count: int,
         chosen: Sequence[int],
-        found: _Opinions,
+        opinions: _Opinions,
         before: Sequence[float | None],
     ) -> Scores:
         second = self.config.second_opinion
@@ -338,7 +338,7 @@ class CrossModel:
         why: list[str | None] = [None] * count
         instead: list[Contradiction | None] = [None] * count
         lost: list[int] = []
-        for i, opinion in zip(chosen, found.by_claim, strict=True):
+        for i, opinion in zip(chosen, opinions.by_claim, strict=True):
             if opinion is None:
                 lost.append(i)
                 continue
@@ -357,26 +357,27 @@ class CrossModel:
             sentences=tuple(scores),
             reasons=tuple(why),
             contradictions=tuple(instead),
-            failures=found.failures,
+            failures=opinions.failures,
             lost=tuple(lost),
-            undetermined=found.undetermined,
-            verdict_reason=self._remark(found),
+            undetermined=opinions.undetermined,
+            verdict_reason=self._reason(opinions),
         )
 
-    def _remark(self, found: _Opinions) -> str:
+    def _reason(self, opinions: _Opinions) -> str:
         """Return a remark for the verdict's reason, without any content."""
         who = f"another model, {self.config.second_opinion.model},"
-        known = [opinion for opinion in found.by_claim if opinion is not None]
-        if not known:
-            return f"no second opinion: {self.config.second_opinion.model} {found.problem}"
+        received = [opinion for opinion in opinions.by_claim if opinion is not None]
+        if not received:
+            return f"no second opinion: {self.config.second_opinion.model} {opinions.problem}"
         counts = Counter(
-            "unknown" if o.score is None else "wrong" if o.score > 0.5 else "right" for o in known
+            "unknown" if o.score is None else "wrong" if o.score > 0.5 else "right"
+            for o in received
         )
-        parts = [f"{who} contradicts {counts['wrong'] or 'none'} of {_claims(len(known))}"]
+        parts = [f"{who} contradicts {counts['wrong'] or 'none'} of {_claims(len(received))}"]
         if counts["unknown"]:
             parts.append(f"says nothing about {counts['unknown']}")
-        if found.problem:
-            parts.append(found.problem)
+        if opinions.problem:
+            parts.append(opinions.problem)
         return " and ".join(parts)
 
 
@@ -407,8 +408,8 @@ def is_in_share(share: float, passage: Passage, evidence: Evidence) -> bool:
         evidence: The evidence, with the query.
     """
     query = evidence.user_query or evidence.query
-    known: object = list(query.messages) if query and query.messages else passage.text
-    text = json.dumps(known, sort_keys=True, default=str).encode("utf-8", "replace")
+    hashed: object = list(query.messages) if query and query.messages else passage.text
+    text = json.dumps(hashed, sort_keys=True, default=str).encode("utf-8", "replace")
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") < share * 2**64
 
 
@@ -457,12 +458,13 @@ def _says_nothing(sample: Passage, question: str) -> bool:
     return all(non_claim_kind(s.text, is_open=True, asked=question) for s in sentences)
 
 
-def _cross(found: Scores, i: int) -> float | None:
+def _cross(scores: Scores, claim: int) -> float | None:
     """Return the mean score of a claim over the samples that mention it; None if none does."""
-    if not found.silent:
-        return found.sentences[i] if found.sentences else None
-    quiet = frozenset(found.silent[i])
-    return mean_score([column[i] for n, column in enumerate(found.columns) if n not in quiet])
+    if not scores.silent:
+        return scores.sentences[claim] if scores.sentences else None
+    silent = frozenset(scores.silent[claim])
+    entries = [column[claim] for n, column in enumerate(scores.columns) if n not in silent]
+    return mean_score(entries)
 
 
 def _claims(count: int) -> str:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 Format: TypeAlias = Literal["minicheck", "hhem", "lettucedetect"]
 
 # Lower-case prefixes of their names on the hub.
-_KNOWN: Mapping[str, Format] = {
+_FORMATS: Mapping[str, Format] = {
     "lytang/minicheck-": "minicheck",
     "vectara/hallucination_evaluation_model": "hhem",
     "krlabsorg/lettucedect-": "lettucedetect",
@@ -260,33 +260,32 @@ class _ByClaim:
 
     async def prepare(self) -> None:
         await self._model.prepare()
-        await self._place()
+        await self._label_index()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         claims = [self._form.clean(sentence.standalone) for sentence in passage.sentences]
         room = await self._room()
         chunks = await self._chunks(evidence, room)
         parts = await self._parts(claims, room)
-        asked = [
-            (i, part, chunk)
-            for i, of_claim in enumerate(parts)
-            for part, tokens in of_claim
-            for chunk in await self._fitting(chunks, room, tokens)
-        ]
-        place = await self._place()
-        texts = [self._form.joined(chunk.text, part) for _, part, chunk in asked]
-        supports = (await self._model.classify(texts))[:, place]
+        inputs: list[tuple[int, str, _Chunk]] = []
+        for claim, of_claim in enumerate(parts):
+            for part, tokens in of_claim:
+                fitting = await self._fitting(chunks, room, tokens)
+                inputs += [(claim, part, chunk) for chunk in fitting]
+        supported = await self._label_index()
+        texts = [self._form.joined(chunk.text, part) for _, part, chunk in inputs]
+        supports = (await self._model.classify(texts))[:, supported]
         # For each claim, the greatest support of each of its parts, and the reference giving it.
         best: list[dict[str, tuple[float, int]]] = [{} for _ in claims]
-        for (i, part, chunk), support in zip(asked, supports, strict=True):
-            found = (float(support), -chunk.reference)
-            best[i][part] = max(best[i].get(part, found), found)
-        least = [min(of_claim.values()) for of_claim in best]
+        for (claim, part, chunk), support in zip(inputs, supports, strict=True):
+            by_chunk = (float(support), -chunk.reference)
+            best[claim][part] = max(best[claim].get(part, by_chunk), by_chunk)
+        least_supported = [min(of_claim.values()) for of_claim in best]
         return Scores(
-            tuple(min(max(1.0 - support, 0.0), 1.0) for support, _ in least),
+            tuple(min(max(1.0 - support, 0.0), 1.0) for support, _ in least_supported),
             reasons=tuple(
                 f"best supported by reference {-reference}: {support:.2f}"
-                for support, reference in least
+                for support, reference in least_supported
             ),
         )
 
@@ -307,14 +306,17 @@ class _ByClaim:
         for reference in await evidence.references.all():
             document = await reference.split()
             if self._chunk is not None:
-                found = await windows(document, self._chunk, self._measure)
+                pieces = await windows(document, self._chunk, self._measure)
             elif room is not None:
-                found = await windows(document, room - room // 4, self._model)
+                pieces = await windows(document, room - room // 4, self._model)
             else:
-                found = [document.text.strip()]
-            texts += [(self._form.clean(text), reference.index + 1) for text in found]
+                pieces = [document.text.strip()]
+            texts += [(self._form.clean(text), reference.index + 1) for text in pieces]
         lengths = await self._model.lengths([text for text, _ in texts])
-        return [_Chunk(t, n, i) for (t, i), n in zip(texts, lengths, strict=True)]
+        chunks: list[_Chunk] = []
+        for (text, reference_number), tokens in zip(texts, lengths, strict=True):
+            chunks.append(_Chunk(text=text, tokens=tokens, reference=reference_number))
+        return chunks
 
     async def _parts(self, claims: Sequence[str], room: int | None) -> list[list[tuple[str, int]]]:
         """Return the parts of each claim that are classified separately, with their tokens."""
@@ -343,8 +345,8 @@ class _ByClaim:
             fitting += [_Chunk(piece, 0, chunk.reference) for piece in pieces]
         return fitting
 
-    async def _place(self) -> int:
-        return _place(await self._model.labels(), _SUPPORTED)
+    async def _label_index(self) -> int:
+        return _label_index(await self._model.labels(), _SUPPORTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,28 +361,33 @@ class _ByToken:
 
     Args:
         model: The classifier.
-        most: Maximum number of tokens per input, if the model allows as many.
+        max_tokens: Maximum number of tokens per input, if the model allows as many.
     """
 
-    def __init__(self, model: TokenClassifier, most: int) -> None:
+    def __init__(self, model: TokenClassifier, max_tokens: int) -> None:
         self._model = model
-        self._most = most
+        self._max_tokens = max_tokens
 
     async def prepare(self) -> None:
         await self._model.prepare()
-        await self._place()
+        await self._label_index()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         tokens = await self._tokens(passage, evidence)
-        found = [_of_claim(tokens, s.start, s.end, passage.text) for s in passage.sentences]
+        scores: list[float | None] = []
+        spans: list[tuple[UnsupportedSpan, ...]] = []
+        for claim in passage.sentences:
+            score, of_claim = _of_claim(tokens, claim.start, claim.end, passage.text)
+            scores.append(score)
+            spans.append(of_claim)
         return Scores(
-            tuple(score for score, _ in found),
-            spans=tuple(spans for _, spans in found),
-            reasons=tuple(_why(spans, passage.text) for _, spans in found),
+            sentences=tuple(scores),
+            spans=tuple(spans),
+            reasons=tuple(_why(of_claim, passage.text) for of_claim in spans),
         )
 
     async def _tokens(self, passage: Passage, evidence: Evidence) -> list[_Token]:
-        room = self._most - 3
+        room = self._max_tokens - 3
         reads = await self._model.max_input_tokens()
         room = room if reads is None else min(room, reads)
         stretches = await self._stretches(passage, room // 2)
@@ -392,39 +399,41 @@ class _ByToken:
             pairs += [(prompt, text) for prompt in prompts]
             counts.append(len(prompts))
         labelled = await self._model.classify_tokens(pairs)
-        place = _place(await self._model.labels(), _UNSUPPORTED)
+        unsupported = await self._label_index()
+        import numpy as np
+
         tokens: list[_Token] = []
-        at = 0
-        for (start, _), count in zip(stretches, counts, strict=True):
-            groups = labelled[at : at + count]
-            columns = (group.probabilities[:, place].tolist() for group in groups)
-            tokens += [
-                _Token(start + a, start + b, min(unsupported))
-                for (a, b), *unsupported in zip(groups[0].spans, *columns, strict=True)
-            ]
-            at += count
+        done = 0
+        for (offset, _), count in zip(stretches, counts, strict=True):
+            # The same part of the answer with each group of references: one must support a token.
+            with_groups = labelled[done : done + count]
+            probabilities = [labels.probabilities[:, unsupported] for labels in with_groups]
+            least = np.min(probabilities, axis=0).tolist()
+            for (start, end), probability in zip(with_groups[0].spans, least, strict=True):
+                tokens.append(_Token(offset + start, offset + end, probability))
+            done += count
         return tokens
 
-    async def _stretches(self, passage: Passage, most: int) -> list[tuple[int, str]]:
+    async def _stretches(self, passage: Passage, max_tokens: int) -> list[tuple[int, str]]:
         """Divide the answer into parts that fit into one input, with the start of each."""
         whole = passage.text
-        if (await self._model.lengths([whole]))[0] <= most:
+        if (await self._model.lengths([whole]))[0] <= max_tokens:
             return [(0, whole)]
         pieces = [piece.text for piece in passage.pieces]
         lengths = await self._model.lengths(pieces)
         # A single character that is too long is kept, for the model to report the error.
-        while any(n > most and len(p) > 1 for p, n in zip(pieces, lengths, strict=True)):
-            pieces = [
-                half
-                for piece, length in zip(pieces, lengths, strict=True)
-                for half in (_halves(piece) if length > most and len(piece) > 1 else (piece,))
-            ]
+        while any(n > max_tokens and len(p) > 1 for p, n in zip(pieces, lengths, strict=True)):
+            divided: list[str] = []
+            for piece, length in zip(pieces, lengths, strict=True):
+                is_too_long = length > max_tokens and len(piece) > 1
+                divided += _halves(piece) if is_too_long else [piece]
+            pieces = divided
             lengths = await self._model.lengths(pieces)
         stretches: list[tuple[int, str]] = [(0, "")]
         used = 0
         for piece, length in zip(pieces, lengths, strict=True):
             start, text = stretches[-1]
-            if text and used + length > most:
+            if text and used + length > max_tokens:
                 stretches.append((start + len(text), piece))
                 used = length
             else:
@@ -461,8 +470,8 @@ class _ByToken:
             used += length
         return [_prompt(question, group) for group in groups]
 
-    async def _place(self) -> int:
-        return _place(await self._model.labels(), _UNSUPPORTED)
+    async def _label_index(self) -> int:
+        return _label_index(await self._model.labels(), _UNSUPPORTED)
 
 
 def _prompt(question: str, passages: Sequence[str]) -> str:
@@ -489,14 +498,14 @@ def _of_claim(
         return None, ()
     spans: list[UnsupportedSpan] = []
     for unsupported, group in groupby(own, key=lambda token: token.unsupported > _OVER):
-        found = list(group)
-        a, b = max(found[0].start, start), min(found[-1].end, end)
-        inside = text[a:b]
-        if unsupported and inside.strip():
+        adjacent = list(group)
+        first_start = max(adjacent[0].start, start)
+        words = text[first_start : min(adjacent[-1].end, end)]
+        if unsupported and words.strip():
             # Some tokenizers count the space before a word as part of it.
-            a += len(inside) - len(inside.lstrip())
-            score = max(token.unsupported for token in found)
-            spans.append(UnsupportedSpan(a, a + len(inside.strip()), score))
+            first_start += len(words) - len(words.lstrip())
+            score = max(token.unsupported for token in adjacent)
+            spans.append(UnsupportedSpan(first_start, first_start + len(words.strip()), score))
     return max(token.unsupported for token in own), tuple(spans)
 
 
@@ -507,7 +516,7 @@ def _why(spans: Sequence[UnsupportedSpan], text: str) -> str:
     return f"no reference supports {listed}"
 
 
-def _place(labels: Sequence[str], names: frozenset[str]) -> int:
+def _label_index(labels: Sequence[str], names: frozenset[str]) -> int:
     """Return the index of the named one of two labels."""
     if len(labels) != 2:
         raise ConfigurationError(
@@ -522,9 +531,9 @@ def _known_format(given: str, model: ModelConfig) -> Format | None:
     if given != "auto":
         return cast("Format", given)
     name = (model.name or "").lower()
-    for start, known in _KNOWN.items():
-        if name.startswith(start):
-            return known
+    for prefix, format_ in _FORMATS.items():
+        if name.startswith(prefix):
+            return format_
     return "minicheck" if model.remote else None
 
 

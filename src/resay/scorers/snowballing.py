@@ -83,9 +83,9 @@ class Snowballing:
     def corrected(self, scores: Sequence[float | None]) -> list[float | None]:
         """Return the corrected scores; None if there is none to correct."""
         theta, normalise = self.config.theta, self.config.normalise
-        known = [score for score in scores if score is not None]
-        values = iter(correct(known, theta=theta, normalise=normalise))
-        return [None if score is None else next(values) for score in scores]
+        available = [score for score in scores if score is not None]
+        corrected = iter(correct(available, theta=theta, normalise=normalise))
+        return [None if score is None else next(corrected) for score in scores]
 
 
 def correct(scores: Sequence[float], *, theta: float = 0.1, normalise: bool = False) -> list[float]:
@@ -102,9 +102,9 @@ def correct(scores: Sequence[float], *, theta: float = 0.1, normalise: bool = Fa
     corrected: list[float] = []
     for i, score in enumerate(scores):
         before = max(0.0, sum(scores[:i]) - theta)
-        most = max(0.0, i - theta) if normalise else 0.0
+        greatest = max(0.0, i - theta) if normalise else 0.0
         # Equal to the quotient in the module docstring, but exact if nothing needs correction.
-        value = score + (before - most * score) / (len(scores) + most)
+        value = score + (before - greatest * score) / (len(scores) + greatest)
         corrected.append(min(max(value, 0.0), 1.0))
     return corrected
 

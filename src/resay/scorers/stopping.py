@@ -108,27 +108,28 @@ class _Item:
         return max(self._more(threshold, of, confidence) for threshold in self.thresholds)
 
     def above(self, of: int, confidence: float) -> bool:
-        """Whether the value is known to lie above the last of its thresholds."""
+        """Return whether the value is known to lie above the last of its thresholds."""
         return bool(self.thresholds and self.values) and (
             over(fmean(self.values), self.thresholds[-1]) and self.settled(of, confidence)
         )
 
     def _more(self, threshold: float, of: int, confidence: float) -> int:
-        known = len(self.values)
-        enough = (n for n in range(known, of) if self._settles(threshold, n, of, confidence))
-        return next(enough, of) - known
+        for n in range(len(self.values), of):
+            if self._settles(threshold, n, of, confidence):
+                return n - len(self.values)
+        return of - len(self.values)
 
     def _settles(self, threshold: float, n: int, of: int, confidence: float) -> bool:
-        """Whether n values like those known settle one threshold."""
-        known = len(self.values)
-        if known == 0 or self._certain(threshold, of):
+        """Return whether n values like those at hand settle one threshold."""
+        count = len(self.values)
+        if count == 0 or self._certain(threshold, of):
             return True
         if confidence >= 1:
             return False
         mean = fmean(self.values)
         squares = sum((x - mean) ** 2 for x in self.values)
         degrees = PRIOR_DEGREES + n - 1
-        spread = squares * max(n - 1, 1) / max(known - 1, 1)
+        spread = squares * max(n - 1, 1) / max(count - 1, 1)
         variance = (PRIOR_DEGREES * self.scale**2 + spread) / degrees
         error = sqrt(variance / n * (1 - n / of))
         return student_cdf(abs(mean - threshold) / error, degrees) >= confidence
@@ -137,8 +138,8 @@ class _Item:
         if not self.bounded:
             return False
         total = sum(self.values)
-        most = (total + of - len(self.values)) / of
-        return over(total / of, threshold) or not over(most, threshold)
+        lowest, highest = total / of, (total + of - len(self.values)) / of
+        return over(lowest, threshold) or not over(highest, threshold)
 
 
 class Stopping:
@@ -205,9 +206,10 @@ class Stopping:
         if not self._passage_settled:
             open_items.append(whole)
         more = max((item.more(self.total, self.confidence) for item in open_items), default=0)
-        known = len(whole.values) or 1
+        compared = len(whole.values) or 1
+        left_to_draw = self.total - compared
         # Keep waves few: include a remainder of one or two samples, and at most double each time.
-        more = self.total - known if self.total - known <= _FEW else min(ceil(more / 2), known)
+        more = left_to_draw if left_to_draw <= _FEW else min(ceil(more / 2), compared)
         return RemainingWork(left, more)
 
     def _sentences(self, columns: Sequence[Row], bounded: bool) -> list[_Item]:
@@ -217,7 +219,7 @@ class Stopping:
         else:
             values = [[row[i] for row in columns] for i in range(len(self.decisions.thresholds))]
         return [
-            _Item(_known(of_sentence), thresholds, PRIOR_SCALE, bounded)
+            _Item(_available(of_sentence), thresholds, PRIOR_SCALE, bounded)
             for of_sentence, thresholds in zip(values, self.decisions.thresholds, strict=False)
         ]
 
@@ -225,14 +227,14 @@ class Stopping:
         settled, here = self.decisions.settled_scores, len(self.decisions.thresholds)
         thresholds = () if self.decisions.passage is None else (self.decisions.passage,)
         scale = PASSAGE_SCALE * sqrt(here) / (here + len(settled)) if here else PASSAGE_SCALE
-        if _known(passage) and not settled:
-            return _Item(_known(passage), thresholds, scale, bounded)
+        if _available(passage) and not settled:
+            return _Item(_available(passage), thresholds, scale, bounded)
         correction = self.decisions.correction
         if correction is not None:
             means = _pseudo_values(columns, lambda row: [_mean(correction(row))])
-            return _Item(_known(means[0]), thresholds, scale, bounded=False)
+            return _Item(_available(means[0]), thresholds, scale, bounded=False)
         means = [_mean((*settled, *row)) for row in columns]
-        return _Item(_known(means), thresholds, scale, bounded)
+        return _Item(_available(means), thresholds, scale, bounded)
 
 
 def _pseudo_values(columns: Sequence[Row], of: Correction) -> list[Row]:
@@ -258,11 +260,11 @@ def _means(columns: Sequence[Row]) -> list[float | None]:
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    known = _known(values)
-    return fmean(known) if known else None
+    available = _available(values)
+    return fmean(available) if available else None
 
 
-def _known(values: Iterable[float | None]) -> list[float]:
+def _available(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 

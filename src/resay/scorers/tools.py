@@ -62,19 +62,19 @@ def rendered_calls(calls: Sequence[ToolCall]) -> str:
         calls: The calls, in order; without any, the line shows an empty list of tools.
     """
     lines = [rendered({"tools": [call.name for call in calls]})]
-    known: set[str] = set()
+    keys: set[str] = set()
     for call in calls:
         key, count = call.name, 1
-        while key in known:
+        while key in keys:
             count += 1
             key = f"{call.name} {count}"
-        known.add(key)
+        keys.add(key)
         # Arguments that are not JSON are passed to the tool verbatim.
-        given = parse_object(call.arguments)
-        if given is None:
-            given = call.arguments.strip()
-        if given:
-            lines.append(rendered({key: given}))
+        arguments = parse_object(call.arguments)
+        if arguments is None:
+            arguments = call.arguments.strip()
+        if arguments:
+            lines.append(rendered({key: arguments}))
     return "\n".join(lines)
 
 
@@ -95,19 +95,18 @@ class Arguments(Fields):
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Compare with the samples, and note the values that were never given."""
         scores = await super().score(passage, evidence)
-        known = [*_texts_known(evidence)]
+        texts = list(_texts_given(evidence))
         lines = [sentence.text for sentence in passage.sentences]
-        find = partial(_made_up, lines, known)
-        made_up = await compute(find, chars=_READING * sum(map(len, [*lines, *known])))
-        why = scores.reasons or (None,) * len(passage.sentences)
-        noted = (
-            "; ".join(filter(None, (reason, NOT_GIVEN if i in made_up else None))) or None
-            for i, reason in enumerate(why)
-        )
-        return replace(scores, reasons=tuple(noted))
+        find = partial(_made_up, lines, texts)
+        made_up = await compute(find, chars=_READING * sum(map(len, [*lines, *texts])))
+        reasons: list[str | None] = list(scores.reasons or (None,) * len(lines))
+        for index in made_up:
+            reason = reasons[index]
+            reasons[index] = f"{reason}; {NOT_GIVEN}" if reason else NOT_GIVEN
+        return replace(scores, reasons=tuple(reasons))
 
 
-def _texts_known(evidence: Evidence) -> Iterator[str]:
+def _texts_given(evidence: Evidence) -> Iterator[str]:
     """Yield all texts given to the model: conversation, tool results, definitions, references."""
     query = evidence.query or Query(())
     yield from _texts_in(query.messages)
@@ -135,43 +134,43 @@ def _texts_in(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def _made_up(lines: Sequence[str], known: Sequence[str]) -> frozenset[int]:
-    """Return the indexes of the lines whose values appear nowhere in the known texts."""
-    known_texts = _KnownTexts("\n".join(known))
-    found: set[int] = set()
-    for i, line in enumerate(lines):
+def _made_up(lines: Sequence[str], texts: Sequence[str]) -> list[int]:
+    """Return the indexes of the lines whose values appear nowhere in the given texts."""
+    given = _GivenTexts("\n".join(texts))
+    made_up: list[int] = []
+    for index, line in enumerate(lines):
         stop_if_abandoned()
         ((path, value),) = fields_in(line).items()
-        if not (_NAMES.match(path) or known_texts.has(value)):
-            found.add(i)
-    return frozenset(found)
+        if not (_NAMES.match(path) or given.have(value)):
+            made_up.append(index)
+    return made_up
 
 
-class _KnownTexts:
+class _GivenTexts:
     """The texts given to the model, indexed to search for values."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def has(self, value: Any) -> bool:
-        """Whether a value appears in them, or is of a kind that need not."""
+    def have(self, value: Any) -> bool:
+        """Return whether a value appears in them, or is of a kind that need not."""
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
             return True
         if isinstance(value, (int, float)):
             # 0 and 1 are counts, switches and starting points.
-            return value in (0, 1) or self._has_number(value)
-        if not value.strip() or self._has_words(value):
+            return value in (0, 1) or self._have_number(value)
+        if not value.strip() or self._have_words(value):
             return True
         if len(value.split()) >= _LONG_WORDS:
-            return self._has_most(value)
+            return self._have_most(value)
         if _DIGIT.search(value):
-            return self._has_quantities(value)
+            return self._have_quantities(value)
         # A lower-case word is a choice, such as "celsius".
-        named = [word for word in value.split() if _looks_named(word)]
-        return all(set(tokenize(word)) <= self._words for word in named)
+        names = [word for word in value.split() if _looks_named(word)]
+        return all(set(tokenize(name)) <= self._words for name in names)
 
-    def _has_words(self, value: str) -> bool:
-        """Whether the words of a value appear in order: "ord-4711" appears in "ORD 4711"."""
+    def _have_words(self, value: str) -> bool:
+        """Return whether the words of a value appear in order: "ord-4711" appears in "ORD 4711"."""
         if len(value) > _MAX_PATTERN_CHARS:
             return value.casefold() in self._folded
         run = r"[\W_]*".join(_RUN.findall(value.casefold()))
@@ -180,37 +179,39 @@ class _KnownTexts:
             run = rf"(?<![^\W_])(?<!\d[.,]){run}(?![^\W_]|[.,]\d)"
         return bool(re.search(run, self._folded))
 
-    def _has_number(self, value: float) -> bool:
-        wanted = next(iter(quantities(str(value))), None)
-        return any(
-            value in (known.low, known.plain) or (wanted is not None and wanted.agrees(known))
-            for known in self._quantities
-        )
+    def _have_number(self, value: float) -> bool:
+        number = next(iter(quantities(str(value))), None)
+        for quantity in self._quantities:
+            if value in (quantity.low, quantity.plain):
+                return True
+            if number is not None and number.agrees(quantity):
+                return True
+        return False
 
-    def _has_quantities(self, value: str) -> bool:
-        """Whether all quantities of a text are known; an identifier has none and must match."""
-        found = quantities(value)
+    def _have_quantities(self, value: str) -> bool:
+        """Return whether they have all quantities of a text; an identifier has none."""
+        numbers = quantities(value)
         end = 0
-        for quantity in found:
+        for quantity in numbers:
             if any(map(str.isalnum, value[end : quantity.start])):
                 return False
             end = max(end, quantity.end)
-        if not found or any(map(str.isalnum, value[end:])):
+        if not numbers or any(map(str.isalnum, value[end:])):
             return False
-        return all(map(self._supports, found))
+        return all(map(self._support, numbers))
 
-    def _has_most(self, value: str) -> bool:
-        """Whether half of a text's longer words are known, and all of its numbers."""
+    def _have_most(self, value: str) -> bool:
+        """Return whether they have half of a text's longer words, and all of its numbers."""
         words = {word for word in tokenize(value) if len(word) >= _CONTENT_CHARS}
         if len(words & self._words) * 2 < len(words):
             return False
-        return all(map(self._supports, quantities(value)))
+        return all(map(self._support, quantities(value)))
 
-    def _supports(self, quantity: Quantity) -> bool:
-        """Whether the known texts mention a quantity."""
+    def _support(self, quantity: Quantity) -> bool:
+        """Return whether they mention a quantity."""
         # First the same, so that a long table is not compared with each number of another.
         return quantity.meaning in self._meanings or any(
-            quantity.supported_by(known) >= _MIN_SUPPORT for known in self._quantities
+            quantity.supported_by(other) >= _MIN_SUPPORT for other in self._quantities
         )
 
     @cached_property
@@ -231,7 +232,7 @@ class _KnownTexts:
 
 
 def _looks_named(word: str) -> bool:
-    """Whether a word is a name or an address: it has a capital, or its script has none."""
+    """Return whether a word is a name or an address: it has a capital, or its script has none."""
     bare = word.strip(".,;:!?()'\"")
     if _CODE.match(bare):
         return False
