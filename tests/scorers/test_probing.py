@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from resay import Guard, Policy, PolicyError, ProviderTimeoutError, Query
 from resay.core.verdict import ClaimVerdict, Verdict
 from resay.providers.base import Completion, Completions
-from resay.scorers.common.probing import (
-    Question,
+from resay.scorers.common.probe_questions import (
+    ProbeQuestion,
     independent_groups,
     read_questions,
     render_questions,
-    render_short_questions,
     usable,
 )
+from resay.scorers.common.probing import render_short_questions
 from resay.scorers.common.short_answers import (
     agrees,
     gives_away,
@@ -478,10 +478,10 @@ def test_a_gap_takes_whole_words_in_any_script() -> None:
         ("橋は1932年に開通した。", "1932", "橋は[…]年に開通した。"),
         ("Finch lived in Finchley.", "Finch", "[…] lived in Finchley."),
     ):
-        question = usable(claim, Question(f"Is it {value}?", value))
+        question = usable(claim, ProbeQuestion(f"Is it {value}?", value))
         assert question is not None
         assert question.text == f"What belongs in the gap? {gapped}"
-    assert usable("Finchley is a town.", Question("Who?", "Finch")) is None
+    assert usable("Finchley is a town.", ProbeQuestion("Who?", "Finch")) is None
 
 
 @given(st.text(), st.text(min_size=1))
@@ -604,10 +604,10 @@ async def test_questions_apart_are_left_unasked_where_calls_are_few() -> None:
 
 def test_groups_hold_no_question_that_tells_on_another() -> None:
     questions = {
-        4: Question("Who built the bridge of 1932?", "Ada Moor"),
-        5: Question("When was the bridge opened?", "1932"),
-        7: Question("What did Ada Moor build?", "a bridge of stone"),
-        9: Question("How long is it?", "5 km"),
+        4: ProbeQuestion("Who built the bridge of 1932?", "Ada Moor"),
+        5: ProbeQuestion("When was the bridge opened?", "1932"),
+        7: ProbeQuestion("What did Ada Moor build?", "a bridge of stone"),
+        9: ProbeQuestion("How long is it?", "5 km"),
     }
     assert independent_groups(questions) == [[4, 9], [5, 7]]
     assert independent_groups({}) == []
@@ -635,8 +635,8 @@ def test_groups_hold_no_question_that_tells_on_another() -> None:
 )
 def test_questions_are_read_in_any_form(written: str) -> None:
     first, second = read_questions(written, 2)
-    assert first == Question("When did it open?", "1923")
-    assert second in {None, Question("", "")}
+    assert first == ProbeQuestion("When did it open?", "1923")
+    assert second in {None, ProbeQuestion("", "")}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from resay.core.passage import Passage, Sentence
 from resay.core.verdict import Contradiction, Scores, UnsupportedSpan, mean_score, over
-from resay.scorers.common.probing import ProbeResult, place_of
+from resay.scorers.common.probe_questions import span_of_answer
+from resay.scorers.common.probing import ProbeResult
 
 # Items of lists with more words are statements.
 _MAX_NAME_WORDS = 4
@@ -96,5 +97,5 @@ def _span_in_response(result: ProbeResult, claim: Sentence) -> tuple[int, int] |
     """Return where the response says what a question asks for."""
     if result.question is None:
         return None
-    span = place_of(result.question.value, claim.text)
+    span = span_of_answer(result.question.value, claim.text)
     return span and (claim.start + span[0], claim.start + span[1])

@@ -19,48 +19,42 @@ answers that disagree in place of the entropy, the common prompt, and the gap, a
 
 from __future__ import annotations
 
-import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Literal
 
 import anyio
 
 from resay._internal.event_loops import compute
-from resay.core.quotes import find_quote
 from resay.lang.language import load
 from resay.lang.prompts import Prompts
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.fences import Fences
-from resay.scorers.common.item_numbers import as_number, number_of
-from resay.scorers.common.judge_json import json_values
 from resay.scorers.common.judge_words import CLEAR_YES_OR_NO, YES_OR_NO
 from resay.scorers.common.judging import (
     TOKENS_OF_VERDICT,
     ParsedAnswer,
     ask,
     ask_together,
-    strip_decoration,
 )
-from resay.scorers.common.numbered_lines import parse_numbered
-from resay.scorers.common.short_answers import (
-    agrees,
-    gives_away,
-    read_short_answers,
-    words_decide,
+from resay.scorers.common.probe_questions import (
+    NO_QUESTION,
+    ProbeQuestion,
+    independent_groups,
+    read_questions,
+    render_questions,
+    usable,
 )
-from resay.scorers.common.words import stems_of
+from resay.scorers.common.short_answers import agrees, read_short_answers, words_decide
 from resay.scorers.judge import Judge
 
 MARGIN_S = 0.25
 """How long before the deadline to stop asking, so that the samples' result can be reported."""
-_MOST_CLAIMS = 30
+_MAX_CLAIMS = 30
 """Of one prompt: many models write no more than 4,096 tokens at once."""
-_MOST_CHARS = 300
-_GAP = "[…]"
 # Cost of looking for the answers of a character of questions in others, in characters.
 _CONFLICT_COST = 60
 
@@ -76,36 +70,6 @@ _RELATIONS: Choices[Relation] = Choices(
     alone={word: _YES_AS_RELATION[yes] for word, yes in YES_OR_NO.items()},
     order=("same", "different", "unclear"),
 )
-_ANSWER_LABEL = (
-    r"(?:(?:correct |right )?answer|a|antwort|réponse|respuesta|risposta|resposta|antwoord|ответ"
-    r"|答案|答え|正解|답)\s*[:：]"
-)
-# "When did it open? | 1932", "When did it open? - 1932", "When did it open? Answer: 1932"
-_QUESTION_AND_ANSWER = re.compile(
-    r"(?:(?:question|q|frage|pregunta|domanda|pergunta|vraag|вопрос|问题|質問|질문)\s*[:：]\s*)?"
-    rf"(?P<text>.+?(?:[?？؟](?:\s*(?:[|→/–—-]|=>|->))?|\s*\|))\s*(?:\(?{_ANSWER_LABEL}\s*)?"
-    r"(?P<value>[^|]+?)\)?",
-    re.IGNORECASE,
-)
-
-
-_IN_JSON = re.compile(r"\"\s*:\s*[\"\d]")
-_ANSWER_BELOW = re.compile(rf"\n[\s*_>-]*(?={_ANSWER_LABEL})", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question about a claim.
-
-    Attributes:
-        text: The question, which does not contain the answer.
-        value: The answer that the claim gives, in its own words.
-    """
-
-    text: str
-    value: str
-
-
 NOBODY_TO_ASK = "the model that wrote the response cannot be asked"
 """Why a claim is not asked about if there is no such model."""
 ONE_OF_MANY = "a question about it has several right answers"
@@ -116,8 +80,6 @@ NO_TIME = "there was no time left"
 _NO_ANSWER = "no answer came"
 # The claim itself allows no question, or nobody can answer it, so that only the samples count.
 _UNASKABLE = frozenset((NOBODY_TO_ASK, ONE_OF_MANY))
-# Marks a claim about which no question can be asked.
-_NONE = Question("", "")
 
 
 @dataclass(slots=True)
@@ -135,7 +97,7 @@ class ProbeResult:
         contrary: The most frequent answer that disagrees.
     """
 
-    question: Question | None = None
+    question: ProbeQuestion | None = None
     error: str | None = None
     clusters: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     agree: int = 0
@@ -220,27 +182,27 @@ class Prober:
             The result for each of them.
         """
         results = ProbeResults({i: ProbeResult(error=NO_TIME) for i in claims})
-        drawn: dict[int, list[str | None]] = {}
+        answers_by_claim: defaultdict[int, list[str | None]] = defaultdict(list)
         relations: dict[tuple[str, str], Relation] = {}
         deadline = anyio.current_effective_deadline() - MARGIN_S
         positions = list(claims)
         # What was answered still counts if there is no time to ask more.
         with anyio.CancelScope(deadline=deadline):
-            for start in range(0, len(positions), _MOST_CLAIMS):
-                batch = {i: claims[i] for i in positions[start : start + _MOST_CLAIMS]}
-                questions = await self._questions(batch, results)
-                await self._answers(questions, results, drawn)
-            relations.update(await self._compared(results, drawn))
-        for i, answers in drawn.items():
+            for start in range(0, len(positions), _MAX_CLAIMS):
+                batch = {i: claims[i] for i in positions[start : start + _MAX_CLAIMS]}
+                questions = await self._write_questions(batch, results)
+                await self._draw_answers(questions, results, answers_by_claim)
+            relations.update(await self._compare_answers(results, answers_by_claim))
+        for i, answers in answers_by_claim.items():
             self._count(results.by_claim[i], answers, relations)
         return results
 
-    async def _questions(
+    async def _write_questions(
         self, claims: Mapping[int, str], results: ProbeResults
-    ) -> dict[int, Question]:
+    ) -> dict[int, ProbeQuestion]:
         """Return a question about each claim about which one can be asked."""
-        answering = await self._calls_for_answers()
-        if not self._can_afford(1 + answering):
+        answer_calls = await self._calls_for_answers()
+        if not self._can_afford(1 + answer_calls):
             for i in claims:
                 results.by_claim[i].error = _NOT_ENOUGH_CALLS
             return {}
@@ -248,19 +210,19 @@ class Prober:
             self.judge,
             render_questions(list(claims.values()), self.conversation),
             lambda answer: read_questions(answer.text, len(claims)),
-            self._restated(_prompts().questions.again, len(claims), beside=answering),
+            self._restatement(_prompts().questions.again, len(claims), calls_reserved=answer_calls),
             tokens=2 * TOKENS_OF_VERDICT,
         )
         results.failures += parsed.failures
-        values: dict[str, set[str]] = {}
+        values: defaultdict[str, set[str]] = defaultdict(set)
         for written in parsed.slots:
             if written is not None:
-                values.setdefault(written.text.casefold(), set()).add(written.value.casefold())
-        questions: dict[int, Question] = {}
+                values[written.text.casefold()].add(written.value.casefold())
+        questions: dict[int, ProbeQuestion] = {}
         for (i, claim), written in zip(claims.items(), parsed.slots, strict=True):
             # If two claims answer a question differently, neither is its only answer.
             if written is not None and len(values[written.text.casefold()]) > 1:
-                written = _NONE
+                written = NO_QUESTION
             question = written and usable(claim, written)
             if question is None:
                 results.by_claim[i].error = _why_no_question(parsed, written)
@@ -269,11 +231,11 @@ class Prober:
             questions[i] = question
         return questions
 
-    async def _answers(
+    async def _draw_answers(
         self,
-        questions: Mapping[int, Question],
+        questions: Mapping[int, ProbeQuestion],
         results: ProbeResults,
-        drawn: dict[int, list[str | None]],
+        answers_by_claim: defaultdict[int, list[str | None]],
     ) -> None:
         """Draw the answers to questions, in one prompt for those that do not tell on each other."""
         chars = _CONFLICT_COST * sum(len(question.text) for question in questions.values())
@@ -294,17 +256,17 @@ class Prober:
                 if not parsed.answered:
                     continue
                 for i, answer in zip(group, parsed.slots, strict=True):
-                    drawn.setdefault(i, []).append(answer)
+                    answers_by_claim[i].append(answer)
 
-        each = await self._calls_for_answers()
+        calls_per_group = await self._calls_for_answers()
         async with anyio.create_task_group() as tasks:
-            for place, group in enumerate(groups, 1):
-                affordable = self._can_afford(place * each)
+            for count, group in enumerate(groups, 1):
+                is_affordable = self._can_afford(count * calls_per_group)
                 for i in group:
-                    results.by_claim[i].error = _NO_ANSWER if affordable else _NOT_ENOUGH_CALLS
-                if not affordable:
+                    results.by_claim[i].error = _NO_ANSWER if is_affordable else _NOT_ENOUGH_CALLS
+                if not is_affordable:
                     continue
-                if each == 1:
+                if calls_per_group == 1:
                     tasks.start_soon(draw, group, self.model, self.answers)
                     continue
                 # Answers that arrive before the deadline count, however long the others take.
@@ -318,47 +280,45 @@ class Prober:
         left = self.calls_left()
         return left is None or left >= calls
 
-    def _restated(self, restatement: str, count: int, *, beside: int = 0) -> str | None:
+    def _restatement(self, restatement: str, count: int, *, calls_reserved: int = 0) -> str | None:
         """Return what to say after an answer that cannot be parsed; None to leave it at that.
 
         Args:
             restatement: The restated format.
             count: Number of items asked about.
-            beside: Number of calls that must be left for other questions.
+            calls_reserved: Number of calls that must be left for other questions.
         """
-        # Beside the first answer.
-        if not self.restate or not self._can_afford(2 + beside):
+        # One call is for the first answer.
+        if not self.restate or not self._can_afford(2 + calls_reserved):
             return None
         return restatement.format(count=count)
 
-    async def _compared(
-        self, results: ProbeResults, drawn: Mapping[int, Sequence[str | None]]
+    async def _compare_answers(
+        self, results: ProbeResults, answers_by_claim: Mapping[int, Sequence[str | None]]
     ) -> dict[tuple[str, str], Relation]:
         """Have a judge compare answers where words do not decide; empty without a judge."""
-        open_pairs: dict[tuple[str, str], str] = {}
-        for i, answers in drawn.items():
+        undecided: dict[tuple[str, str], str] = {}
+        for i, answers in answers_by_claim.items():
             question = results.by_claim[i].question
             for answer in answers:
                 if question is None or answer is None:
                     continue
                 if words_decide(question.value, answer, question.text):
                     continue
-                open_pairs.setdefault((question.value, answer), question.text)
-        if self.comparer is None or not open_pairs or not self._can_afford(1):
+                undecided.setdefault((question.value, answer), question.text)
+        if self.comparer is None or not undecided or not self._can_afford(1):
             return {}
-        lines = [
-            f"{number}. {question} | {value} | {answer}"
-            for number, ((value, answer), question) in enumerate(open_pairs.items(), 1)
-        ]
-        listed = "\n".join(lines)
+        lines: list[str] = []
+        for (value, answer), question in undecided.items():
+            lines.append(f"{len(lines) + 1}. {question} | {value} | {answer}")
         parsed = await ask(
             self.comparer,
-            render_comparison(listed),
-            lambda answer: read_items(answer.text, len(open_pairs), _RELATIONS),
-            self._restated(_prompts().same_answer.again, len(open_pairs)),
+            render_comparison("\n".join(lines)),
+            lambda answer: read_items(answer.text, len(undecided), _RELATIONS),
+            self._restatement(_prompts().same_answer.again, len(undecided)),
         )
         results.failures += parsed.failures
-        slots = zip(open_pairs, parsed.slots, strict=True)
+        slots = zip(undecided, parsed.slots, strict=True)
         return {pair: relation for pair, relation in slots if relation is not None}
 
     def _count(
@@ -392,55 +352,13 @@ class Prober:
         result.contrary = next((text for text, _ in contrary.most_common(1)), None)
 
     def _agrees(
-        self, question: Question, answer: str, relations: Mapping[tuple[str, str], Relation]
+        self, question: ProbeQuestion, answer: str, relations: Mapping[tuple[str, str], Relation]
     ) -> bool | None:
         """Return whether an answer says what the claim says; None if nobody could tell."""
         if self.comparer is None or words_decide(question.value, answer, question.text):
             return agrees(question.value, answer)
         relation = relations.get((question.value, answer))
         return {"same": True, "different": False}.get(relation or "")
-
-
-def independent_groups(questions: Mapping[int, Question]) -> list[list[int]]:
-    """Divide questions so that none gives away the answer to another of its group.
-
-    Args:
-        questions: The questions by the positions of their claims.
-
-    Returns:
-        The positions of each group.
-    """
-    groups: list[list[int]] = []
-    for i, question in questions.items():
-        for group in groups:
-            others = [questions[j] for j in group]
-            if not any(_tells_on(question, other) for other in others):
-                group.append(i)
-                break
-        else:
-            groups.append([i])
-    return groups
-
-
-def _tells_on(question: Question, other: Question) -> bool:
-    return gives_away(question.text, other.value) or gives_away(other.text, question.value)
-
-
-def render_questions(claims: Sequence[str], conversation: str = "") -> str:
-    """Return the prompt that asks for questions about claims.
-
-    Args:
-        claims: The claims, to be numbered from 1.
-        conversation: The conversation they come from; empty if unknown.
-    """
-    listed = "\n".join(f"{n}. {' '.join(claim.split())}" for n, claim in enumerate(claims, 1))
-    prompt = _prompts().questions
-    fences = Fences.around(conversation, listed)
-    parts = [prompt.task]
-    if conversation:
-        parts.append(fences.enclose("conversation", conversation))
-    parts += [fences.enclose("claims", listed), prompt.rules]
-    return "\n\n".join(parts)
 
 
 def render_short_questions(questions: Sequence[str], conversation: str = "") -> str:
@@ -476,134 +394,14 @@ def _prompts() -> Prompts:
     return load("en").prompts
 
 
-def read_questions(text: str, count: int) -> list[Question | None]:
-    """Read the questions that a judge wrote about numbered claims.
-
-    Reads lines with the question and its answer, the answer on a line below, and JSON.
-
-    Args:
-        text: The judge's answer.
-        count: Number of claims, numbered from 1.
-
-    Returns:
-        One entry for each claim; `_NONE` if none can be asked, None if it cannot be read.
-    """
-    written = parse_numbered(_ANSWER_BELOW.sub(" ", text), count, _question)
-    if any(question is not None for question in written):
-        return written
-    by_number: dict[int, Question] = {}
-    for place, fields in enumerate(_objects_in(text), 1):
-        number = number_of(fields)
-        texts = [value.strip() for value in fields.values() if isinstance(value, str)]
-        answer = fields.get("answer")
-        if len(texts) == 1 and isinstance(answer, (int, float)):
-            texts.append(str(answer))
-        if len(texts) != 2:
-            continue
-        # The order of the keys is that of the form asked for.
-        question = _question(" | ".join(texts))
-        if question is not None:
-            by_number.setdefault(place if number is None else number, question)
-    return [by_number.get(number) for number in range(1, count + 1)]
-
-
-def _objects_in(text: str) -> list[dict[str, Any]]:
-    """Return the JSON objects of an answer, in order."""
-    objects: list[dict[str, Any]] = []
-    for value in json_values(text):
-        inner = value
-        while isinstance(inner, dict) and len(cast("dict[str, Any]", inner)) == 1:
-            inner = next(iter(cast("dict[str, Any]", inner).values()))
-        entries: list[Any] = [inner]
-        if isinstance(inner, list):
-            entries = cast("list[Any]", inner)
-        elif isinstance(inner, dict):
-            by_number = cast("dict[str, Any]", inner)
-            if all(isinstance(fields, dict) for fields in by_number.values()):
-                entries = [{"claim": as_number(key), **fields} for key, fields in by_number.items()]
-        objects += [cast("dict[str, Any]", entry) for entry in entries if isinstance(entry, dict)]
-    return objects
-
-
-def _question(line: str) -> Question | None:
-    """Parse a line with a question and its answer."""
-    line = line.strip(" \t*_`|")
-    # The fields of a JSON object are read as such.
-    if len(line) > 2 * _MOST_CHARS or _IN_JSON.search(line):
-        return None
-    if strip_decoration(line).rstrip(" .*_`|").casefold() in {"none", "none | none"}:
-        return _NONE
-    match = _QUESTION_AND_ANSWER.fullmatch(line)
-    if match is None:
-        return None
-    text = match["text"].rstrip(" \t*_`|→/–—->=").strip(" \t*_`")
-    value = strip_decoration(match["value"]).rstrip(" .*_`\"'”’")
-    if not any(map(str.isalpha, text)) or not value or len(text) > _MOST_CHARS:
-        return None
-    return Question(text, value)
-
-
-def _why_no_question(parsed: ParsedAnswer[Question], written: Question | None) -> str:
+def _why_no_question(parsed: ParsedAnswer[ProbeQuestion], written: ProbeQuestion | None) -> str:
     if not parsed.answered:
         return "the call for a question failed"
     if written is None:
         return "no question could be read"
-    if written == _NONE:
+    if written == NO_QUESTION:
         return ONE_OF_MANY
     return "no question could be made that asks for it and does not tell it"
-
-
-def usable(claim: str, written: Question) -> Question | None:
-    """Return a question that can be asked about a claim, or None.
-
-    Args:
-        claim: The claim.
-        written: The question that a model wrote. Its answer must appear in the claim; if the
-            question contains it too, the claim with a gap in its place becomes the question.
-    """
-    span = place_of(written.value, claim)
-    if span is None:
-        return None
-    value = claim[span[0] : span[1]]
-    if not gives_away(written.text, value):
-        return Question(written.text, value)
-    gapped = " ".join(f"{claim[: span[0]]}{_GAP}{claim[span[1] :]}".split())
-    if gives_away(gapped, value) or not stems_of(gapped):
-        return None
-    return Question(f"What belongs in the gap? {gapped}", value)
-
-
-def place_of(value: str, claim: str) -> tuple[int, int] | None:
-    """Return the span of an answer in a claim, as it stands there or nearly so.
-
-    Args:
-        value: The answer.
-        claim: The claim, or some of its words.
-
-    Returns:
-        Whole words and numbers; None if the claim does not have them.
-    """
-    if not value:
-        return None
-    exact = re.compile(_bounded(value), re.IGNORECASE).search(claim)
-    if exact is not None:
-        return exact.span()
-    span = find_quote(value, claim)
-    is_whole = span is not None and re.compile(_bounded(claim[slice(*span)])).match(claim, span[0])
-    return span if is_whole else None
-
-
-def _bounded(words: str) -> str:
-    """Return a pattern for words that are not part of longer ones."""
-    return f"(?<!{_part_of(words[0])}){re.escape(words)}(?!{_part_of(words[-1])})"
-
-
-def _part_of(edge: str) -> str:
-    """Return the characters that must not adjoin the edge of a whole word or number."""
-    if edge.isdigit():
-        return r"\d"
-    # Scripts without capitals may not use spaces either.
-    return r"[^\W\d_]" if edge.lower() != edge.upper() else r"\b\B"
 
 
 def _join(clusters: list[tuple[str, int]], answer: str) -> None:

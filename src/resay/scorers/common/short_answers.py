@@ -18,7 +18,7 @@ from resay.scorers.common.judge_json import json_values
 from resay.scorers.common.judging import parse_yes_no, strip_decoration
 from resay.scorers.common.words import stems_of
 
-_MOST_ANSWER_CHARS = 120
+_MAX_ANSWER_CHARS = 120
 _WORD = re.compile(r"\w+")
 _NUMBER_WORDS = (
     r"(?:questions?|answers?|q|a|no|nr|number|frage|antwort|réponse|pregunta|respuesta|domanda"
@@ -113,30 +113,54 @@ def _in_json(text: str, count: int) -> dict[int, list[str]]:
 
 def _numbered_in(value: Any, count: int) -> list[tuple[int, str]]:
     if isinstance(value, dict):
-        fields = cast("dict[Any, Any]", value)
-        numbered = [(as_number(str(key)), _plain(inner)) for key, inner in fields.items()]
-        pairs = [(n, answer) for n, answer in numbered if n is not None and answer is not None]
-        inner = next(iter(fields.values()), None)
-        nested = isinstance(inner, (dict, list)) and len(fields) == 1
-        return pairs or (_numbered_in(inner, count) if nested else _of_object(fields, count, 1))
+        return _numbered_in_object(cast("dict[Any, Any]", value), count)
     entries = cast("list[Any]", value)
-    pairs: list[tuple[int, str]] = []
-    for place, entry in enumerate(entries, 1):
+    answers: list[tuple[int, str]] = []
+    for position, entry in enumerate(entries, 1):
         plain = _plain(entry)
         if isinstance(entry, dict):
-            pairs += _of_object(cast("dict[Any, Any]", entry), count, place)
+            answers += _about_one_question(cast("dict[Any, Any]", entry), count, position)
         elif plain is not None and len(entries) == count:
-            pairs.append((place, plain))
-    return pairs
+            answers.append((position, plain))
+    return answers
 
 
-def _of_object(fields: dict[Any, Any], count: int, place: int) -> list[tuple[int, str]]:
-    """Return the number and the answer of an object about one question."""
-    answers = [_plain(v) for key, v in fields.items() if str(key).casefold() in _ANSWER_NAMES]
-    others = [(str(key).casefold(), _plain(v)) for key, v in fields.items()]
-    numbers = [as_number(v) for key, v in others if key not in _ANSWER_NAMES]
-    number = next((n for n in numbers if n is not None and 1 <= n <= count), place)
-    return [(number, answer) for answer in answers[:1] if answer is not None]
+def _numbered_in_object(fields: dict[Any, Any], count: int) -> list[tuple[int, str]]:
+    answers: list[tuple[int, str]] = []
+    for key, value in fields.items():
+        number, plain = as_number(str(key)), _plain(value)
+        if number is not None and plain is not None:
+            answers.append((number, plain))
+    if answers:
+        return answers
+    inner = next(iter(fields.values()), None)
+    if len(fields) == 1 and isinstance(inner, (dict, list)):
+        return _numbered_in(inner, count)
+    return _about_one_question(fields, count, 1)
+
+
+def _about_one_question(fields: dict[Any, Any], count: int, position: int) -> list[tuple[int, str]]:
+    """Return the number and the answer of an object about one question.
+
+    Args:
+        fields: The object.
+        count: Number of questions.
+        position: The position of the object, for an object without a number.
+    """
+    answer: str | None = None
+    number: int | None = None
+    is_answered = False
+    for key, value in fields.items():
+        plain = _plain(value)
+        if str(key).casefold() in _ANSWER_NAMES:
+            answer = answer if is_answered else plain
+            is_answered = True
+        elif number is None:
+            stated = as_number(plain)
+            number = stated if stated is not None and 1 <= stated <= count else None
+    if answer is None:
+        return []
+    return [(position if number is None else number, answer)]
 
 
 def _plain(value: Any) -> str | None:
@@ -147,7 +171,7 @@ def _plain(value: Any) -> str | None:
 def _bare(text: str) -> str:
     """Return an answer without decoration."""
     bare = strip_decoration(unicodedata.normalize("NFC", text)).strip(" *_`|\"'“”’")
-    return bare.rstrip(".。 ")[:_MOST_ANSWER_CHARS]
+    return bare.rstrip(".。 ")[:_MAX_ANSWER_CHARS]
 
 
 def says_nothing(answer: str, question: str) -> bool:
@@ -172,13 +196,14 @@ def gives_away(question: str, value: str) -> bool:
 
     It does if it has a number or date of the answer, or more than half of its words.
     """
-    asked = quantities(question)
-    if any(quantity.agrees(other) for quantity in quantities(value) for other in asked):
-        return True
-    words, there = set(stems_of(value)), set(stems_of(question))
+    in_question = quantities(question)
+    for quantity in quantities(value):
+        if any(map(quantity.agrees, in_question)):
+            return True
+    words = set(stems_of(value))
     if not words:
         return value.casefold() in question.casefold()
-    return 2 * len(words & there) > len(words)
+    return 2 * len(words & set(stems_of(question))) > len(words)
 
 
 def agrees(value: str, answer: str) -> bool | None:
@@ -191,28 +216,33 @@ def agrees(value: str, answer: str) -> bool | None:
         value: One answer.
         answer: The other answer.
     """
-    affirmed = _yes_or_no(value)
-    if affirmed is not None:
-        answered = parse_yes_no(answer)
-        return None if answered is None else answered == affirmed
+    is_yes = _yes_or_no(value)
+    if is_yes is not None:
+        says_yes = parse_yes_no(answer)
+        return None if says_yes is None else says_yes == is_yes
     answer, denied = _affirmed(value, answer)
     if denied is not None:
         return denied
-    mine, theirs = quantities(value), quantities(answer)
-    if mine:
-        if not theirs:
-            return None
-        if not all(any(one.agrees(other) for other in theirs) for one in mine):
-            return False
-        # "Apollo 11": a name with a number.
-        named = _names_beside(value, mine)
-        return not named or not named.isdisjoint(stems_of(answer))
+    in_value = quantities(value)
+    if in_value:
+        return _agree_by_quantities(value, in_value, answer)
     words, others = set(stems_of(value)), set(stems_of(answer))
     if not words or not others:
         return value.casefold() == answer.casefold()
-    shared = len(words & others)
     # One may say more than the other: "Finch", "the painter Harold Finch".
-    return 2 * shared > min(len(words), len(others))
+    return 2 * len(words & others) > min(len(words), len(others))
+
+
+def _agree_by_quantities(value: str, in_value: Sequence[Quantity], answer: str) -> bool | None:
+    in_answer = quantities(answer)
+    if not in_answer:
+        return None
+    for quantity in in_value:
+        if not any(map(quantity.agrees, in_answer)):
+            return False
+    # "Apollo 11": a name with a number.
+    names = _names_beside(value, in_value)
+    return not names or not names.isdisjoint(stems_of(answer))
 
 
 def words_decide(value: str, answer: str, question: str = "") -> bool:
@@ -238,28 +268,28 @@ def words_decide(value: str, answer: str, question: str = "") -> bool:
 
 def _differ_by_number(value: str, answer: str, question: str) -> bool:
     """Return whether two answers are numbers of the same kind that differ, and nothing else."""
-    mine, theirs = quantities(value), quantities(answer)
-    if not mine or len(mine) != len(theirs):
+    in_value, in_answer = quantities(value), quantities(answer)
+    if not in_value or len(in_value) != len(in_answer):
         return False
-    pairs = list(zip(mine, theirs, strict=True))
-    if not all(one.comparable(other) for one, other in pairs):
+    pairs = list(zip(in_value, in_answer, strict=True))
+    if not all(quantity.comparable(other) for quantity, other in pairs):
         return False
-    if all(one.agrees(other) for one, other in pairs):
+    if all(quantity.agrees(other) for quantity, other in pairs):
         return False
     # "More than 100" and "120" may both be right.
-    here, there = _words_beside(value, mine), _words_beside(answer, theirs)
-    return here ^ there <= _words_beside(question, ())
+    differing_words = _words_beside(value, in_value) ^ _words_beside(answer, in_answer)
+    return differing_words <= _words_beside(question, ())
 
 
-def _words_beside(text: str, within: Sequence[Quantity]) -> set[str]:
+def _words_beside(text: str, parsed: Sequence[Quantity]) -> set[str]:
     """Return the words outside the quantities of a text."""
-    return set(_WORD.findall(_without(text, within).casefold()))
+    return set(_WORD.findall(_without_quantities(text, parsed).casefold()))
 
 
-def _without(text: str, within: Sequence[Quantity]) -> str:
+def _without_quantities(text: str, parsed: Sequence[Quantity]) -> str:
     """Return a text with blanks in place of its quantities."""
     characters = list(text)
-    for quantity in within:
+    for quantity in parsed:
         characters[quantity.start : quantity.end] = " " * (quantity.end - quantity.start)
     return "".join(characters)
 
@@ -280,7 +310,7 @@ def _affirmed(value: str, answer: str) -> tuple[str, bool | None]:
     return answer, False if set(stems_of(value)) & denied else None
 
 
-def _names_beside(value: str, within: Sequence[Quantity]) -> set[str]:
+def _names_beside(value: str, parsed: Sequence[Quantity]) -> set[str]:
     """Return the stems of capitalised words outside the quantities of a text."""
-    names = [word for word in _without(value, within).split() if word[0].isupper()]
+    names = [word for word in _without_quantities(value, parsed).split() if word[0].isupper()]
     return {stem for word in names for stem in stems_of(word)}
