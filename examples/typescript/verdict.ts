@@ -14,8 +14,8 @@ export interface Contradiction {
   index: number;
   text: string;
   kind: "number" | "date" | "name" | "negation" | "other";
-  claimed: [start: number, end: number] | null;
-  said: [start: number, end: number] | null;
+  claim_span: [start: number, end: number] | null;
+  evidence_span: [start: number, end: number] | null;
 }
 
 /** One sentence of the answer. `start` and `end` count code points: see `textAt`. */

@@ -1,21 +1,21 @@
 """The public names of Resay; `resay` imports this module when one of them is first used."""
 
 from resay._internal.telemetry import request_id as request_id
+from resay.core.blocked import HallucinationBlocked as HallucinationBlocked
+from resay.core.claim_verdict import ClaimVerdict as ClaimVerdict
+from resay.core.contradiction import Contradiction as Contradiction
 from resay.core.documents import Document as Document
 from resay.core.logprobs import TokenLogprob as TokenLogprob
 from resay.core.passage import Passage as Passage
 from resay.core.passage import Sentence as Sentence
 from resay.core.query import Query as Query
+from resay.core.recent_verdicts import last_verdict as last_verdict
+from resay.core.recent_verdicts import verdicts as verdicts
+from resay.core.sentence_verdict import SentenceVerdict as SentenceVerdict
+from resay.core.step_record import StepRecord as StepRecord
+from resay.core.unscored import Unscored as Unscored
 from resay.core.usage import Usage as Usage
-from resay.core.verdict import ClaimVerdict as ClaimVerdict
-from resay.core.verdict import Contradiction as Contradiction
-from resay.core.verdict import HallucinationBlocked as HallucinationBlocked
-from resay.core.verdict import SentenceVerdict as SentenceVerdict
-from resay.core.verdict import StepRecord as StepRecord
-from resay.core.verdict import Unscored as Unscored
 from resay.core.verdict import Verdict as Verdict
-from resay.core.verdict import last_verdict as last_verdict
-from resay.core.verdict import verdicts as verdicts
 from resay.engine.actions import Answer as Answer
 from resay.engine.answer_chunk import AnswerChunk as AnswerChunk
 from resay.engine.answer_stream import AnswerStream as AnswerStream

@@ -141,7 +141,7 @@ def run_reporting_errors(command: Callable[[], object]) -> int:
 
 def _code_of(error: ResayError) -> int:
     # Imported late, because it is slow and only needed after an error.
-    from resay.core.verdict import HallucinationBlocked
+    from resay.core.blocked import HallucinationBlocked
 
     if isinstance(error, HallucinationBlocked):
         return FLAGGED

@@ -7,12 +7,13 @@ groups `resay.scorers`, `resay.providers`, `resay.retrievers`, `resay.sinks` and
 from __future__ import annotations
 
 from resay.core.claims import Claim
+from resay.core.contradiction import Contradiction
 from resay.core.documents import Document
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage, Sentence
 from resay.core.query import Query
+from resay.core.scores import Scores
 from resay.core.usage import Usage
-from resay.core.verdict import Contradiction, Scores
 from resay.lang.detection import detect
 from resay.lang.language import Language
 from resay.lang.language import load as load_language

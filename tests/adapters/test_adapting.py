@@ -22,7 +22,8 @@ from resay.adapters.upstream import (
     litellm_provider,
 )
 from resay.adapters.verdicts import verdict_data
-from resay.core.verdict import Attempt, Edit, Regeneration, SentenceVerdict
+from resay.core.regeneration import Attempt, Edit, Regeneration
+from resay.core.sentence_verdict import SentenceVerdict
 from resay.errors import MissingDependencyError
 from resay.providers.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body
 

@@ -12,7 +12,8 @@ from resay.adapters.choices import ChoiceStream
 from resay.adapters.events import usage_of
 from resay.adapters.outcomes import outcome_of
 from resay.adapters.stream_rewriter import StreamRewriter
-from resay.core.verdict import Attempt, Regeneration, Verdict
+from resay.core.regeneration import Attempt, Regeneration
+from resay.core.verdict import Verdict
 from resay.engine.actions import Answer
 from resay.engine.answer_chunk import AnswerChunk
 from resay.providers.apis import CHAT_COMPLETIONS, Event

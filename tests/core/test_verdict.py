@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import (
-    ClaimVerdict,
     ConfigurationError,
     Contradiction,
     Document,
@@ -21,7 +20,13 @@ from resay import (
     Usage,
     Verdict,
 )
-from resay.core.verdict import Attempt, Part, Regeneration, Scores, mean_score, over, pieces, tally
+from resay.core.claim_verdict import ClaimVerdict, Part
+from resay.core.claims import Claim
+from resay.core.failures import tally
+from resay.core.highlighting import pieces
+from resay.core.regeneration import Attempt, Regeneration
+from resay.core.scores import Scores, mean_score, over
+from support.claims import claim_verdict
 
 units = st.floats(0, 1)
 texts = st.text(max_size=20)
@@ -79,12 +84,19 @@ def test_a_verdict_of_an_older_version_is_read() -> None:
 
 def test_the_keys_of_an_earlier_version_are_read() -> None:
     attempt = Attempt("passage 0.90 > 0.50", error="nothing was found")
+    against = Contradiction(
+        "second_opinion", 0, "It was.", claim_span=(3, 5), evidence_span=(3, 6), model="x/other"
+    )
     verdict = Verdict(
         "flagged",
         0.9,
         "passage 0.90 > 0.50",
-        sentences=(SentenceVerdict("It is.", 0, 6, reason="no sample says it"),),
-        claims=(ClaimVerdict("It is.", 0, 6, reason="no sample says it"),),
+        sentences=(
+            SentenceVerdict("It is.", 0, 6, reason="no sample says it", contradicted_by=against),
+        ),
+        claims=(
+            claim_verdict("It is.", 0, 6, reason="no sample says it", contradicted_by=against),
+        ),
         steps=(
             StepRecord("nli", 1, error="it failed", reason="2 of 3 say otherwise"),
             StepRecord("prompt", 0, skip_reason="when: long", verdict_reason="2 models disagree"),
@@ -94,6 +106,10 @@ def test_the_keys_of_an_earlier_version_are_read() -> None:
     former = verdict.to_dict()
     for unit in (*former["sentences"], *former["claims"]):
         unit["why"] = unit.pop("reason")
+        contradiction = unit["contradicted_by"]
+        contradiction["source"] = "second"
+        contradiction["claimed"] = contradiction.pop("claim_span")
+        contradiction["said"] = contradiction.pop("evidence_span")
     for step in former["steps"]:
         step["why"] = step.pop("reason")
         step["note"] = step.pop("error")
@@ -103,6 +119,57 @@ def test_the_keys_of_an_earlier_version_are_read() -> None:
         record["why"] = record.pop("reason")
         record["note"] = record.pop("error")
     assert Verdict.from_dict(former) == verdict
+
+
+def test_units_and_kinds_of_an_earlier_version_are_read() -> None:
+    data = Verdict("flagged", 1.0, "so", claims=(claim_verdict("It is.", 0, 6),)).to_dict()
+    data["claims"][0] |= {"unit": "clause", "kind": "opinion"}
+    (claim,) = Verdict.from_dict(data).claims
+    assert (claim.unit, claim.kind) == ("clause", "opinion")
+
+
+def test_as_json_the_fields_of_a_claim_are_beside_those_of_its_verdict() -> None:
+    verdict = Verdict("flagged", 1.0, "so", claims=(claim_verdict("A: 5 kg", 4, 8, unit="row"),))
+    (claim,) = verdict.to_dict()["claims"]
+    assert set(claim) == {
+        *("text", "start", "end", "unit", "kind", "sentence", "score", "flagged", "by", "reason"),
+        *("contradicted_by", "scores", "band", "grounds", "parts"),
+    }
+    assert (claim["text"], claim["start"], claim["unit"]) == ("A: 5 kg", 4, "row")
+
+
+@pytest.mark.parametrize("change", [{"start": None}, {"text": 5}, {"sentence": True}])
+def test_a_malformed_claim_is_refused(change: dict[str, Any]) -> None:
+    data = Verdict("flagged", 1.0, "so", claims=(claim_verdict("It is.", 0, 6),)).to_dict()
+    data["claims"][0] |= change
+    with pytest.raises(ConfigurationError, match=r"claims\.0"):
+        Verdict.from_dict(data)
+
+
+@pytest.mark.parametrize("text", ["| A | 5 kg |", "- 5 kg: é😀", "5 kg"])
+def test_a_claim_keeps_its_own_and_its_completed_words_through_json(text: str) -> None:
+    start = text.index("5 kg")
+    code = "`f(g)`"
+    claims = (
+        ClaimVerdict(Claim("5 kg", start, start + 4, "row", completed_text="A: 5 kg")),
+        ClaimVerdict(
+            Claim("g", 103, 104, "code", completed_text="The code calls g.", sentence=-1),
+            score=0.9,
+            flagged=True,
+        ),
+    )
+    verdict = Verdict(
+        *("flagged", 0.9, "so"),
+        sentences=(SentenceVerdict(text, 0, len(text)),),
+        unscored=(Unscored(code, 100, 100 + len(code), "code"),),
+        claims=claims,
+    )
+    read = Verdict.from_json(verdict.to_json())
+    assert read == verdict
+    assert [claim.text for claim in read.claims] == ["A: 5 kg", "The code calls g."]
+    bare = Verdict.from_json(verdict.to_json(content=False))
+    assert {(claim.text, claim.claim.text) for claim in bare.claims} == {("", "")}
+    assert Verdict.from_json(verdict.moved(7).to_json()) == verdict.moved(7)
 
 
 def test_without_content_no_word_is_left() -> None:
@@ -283,12 +350,12 @@ def test_a_contradiction_names_its_speaker() -> None:
 
 def test_flagged_claims_are_told_apart() -> None:
     claims = (
-        ClaimVerdict("a", 0, 1, score=0.1),
-        ClaimVerdict("b", 2, 3, score=0.9, flagged=True),
+        claim_verdict("a", 0, 1, score=0.1),
+        claim_verdict("b", 2, 3, score=0.9, flagged=True),
         # The only claim of its sentence.
-        ClaimVerdict("c", 4, 5, score=0.9, flagged=True, sentence=1),
-        ClaimVerdict("f()", 6, 9, unit="code", score=1.0, flagged=True, sentence=-1),
-        ClaimVerdict("g()", 9, 12, unit="code", score=1.0, flagged=True, sentence=-1),
+        claim_verdict("c", 4, 5, score=0.9, flagged=True, sentence=1),
+        claim_verdict("f()", 6, 9, unit="code", score=1.0, flagged=True, sentence=-1),
+        claim_verdict("g()", 9, 12, unit="code", score=1.0, flagged=True, sentence=-1),
     )
     verdict = Verdict("flagged", 0.9, "", claims=claims)
     assert verdict.flagged_claims == claims[1:]
@@ -304,7 +371,7 @@ def test_in_doubt_are_the_flagged_parts_or_all_of_a_flagged_claim() -> None:
         Part(start=4, end=6, band="unsupported"),
         Part(start=7, end=9, band="contradicted"),
     )
-    flagged = ClaimVerdict("a bc de fg", 0, 10, score=0.9, flagged=True, parts=parts)
+    flagged = claim_verdict("a bc de fg", 0, 10, score=0.9, flagged=True, parts=parts)
     assert flagged.flagged_parts == parts[1:]
     assert flagged.spans_in_doubt == ((4, 6), (7, 9))
     assert replace(flagged, parts=parts[:1]).spans_in_doubt == ((0, 10),)
@@ -341,7 +408,7 @@ def test_a_text_is_cut_at_its_spans_and_nowhere_else(
 
 def test_a_notebook_has_what_is_in_doubt_in_bold_type() -> None:
     text = "It has <40> lamps."
-    claim = ClaimVerdict(
+    claim = claim_verdict(
         text=text,
         start=5,
         end=5 + len(text),

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from resay import (
-    ClaimVerdict,
     Document,
     Guard,
     HallucinationBlocked,
@@ -15,9 +14,10 @@ from resay import (
     Unscored,
     Verdict,
 )
-from resay.core.verdict import Attempt, Regeneration
+from resay.core.regeneration import Attempt, Regeneration
 from resay.engine.actions import act, withheld_stops
 from resay.providers import Completion
+from support.claims import claim_verdict
 
 RESPONSE = "It opened in 1932. It has six lanes. Done."
 LANES = SentenceVerdict("It has six lanes.", 19, 36, 0.9, flagged=True)
@@ -57,6 +57,43 @@ def test_annotate_never_changes_the_text() -> None:
     assert not answer.regenerated
     assert answer.annotated() == "It opened in 1932. It has six lanes. [unsupported] Done."
     assert answer.annotated("?") == "It opened in 1932. It has six lanes.? Done."
+
+
+def test_what_the_evidence_denies_is_marked_as_contradicted() -> None:
+    text = "It is grey. It is red."
+    sentences = (
+        SentenceVerdict("It is grey.", 0, 11, 0.9, flagged=True, band="contradicted"),
+        SentenceVerdict("It is red.", 12, 22, 0.9, flagged=True, band="unsupported"),
+    )
+    answer = guard().apply(text, Verdict("flagged", 0.9, "both", sentences))
+    assert answer.annotated() == "It is grey. [contradicted] It is red. [unsupported]"
+    assert answer.annotated(" (!)") == "It is grey. (!) It is red. (!)"
+
+
+def test_a_contradicted_cell_and_name_are_marked_as_such() -> None:
+    row, block = "| d | 610 |", "`import requestz`"
+    text = f"{row}\n\n{block}"
+    at, name = row.index("610"), text.index("requestz")
+    cell = claim_verdict(
+        "610", at, at + 3, unit="row", score=0.9, flagged=True, band="contradicted"
+    )
+    code = claim_verdict(
+        *("requestz", name, name + 8),
+        unit="code",
+        sentence=-1,
+        score=0.9,
+        flagged=True,
+        band="contradicted",
+    )
+    verdict = Verdict(
+        *("flagged", 0.9, "both"),
+        sentences=(SentenceVerdict(row, 0, len(row), 0.9, flagged=True, band="contradicted"),),
+        claims=(cell, code),
+        unscored=(Unscored(block, len(row) + 2, len(text), "code"),),
+    )
+    assert guard().apply(text, verdict).annotated(unscored="") == (
+        f"| d | 610 [contradicted] |\n\n{block}\n\n`requestz` [contradicted]"
+    )
 
 
 def test_block_replaces_the_text() -> None:
@@ -206,7 +243,7 @@ def test_a_name_in_code_is_marked_below_its_own_block() -> None:
         0.9,
         "why",
         claims=(
-            ClaimVerdict("x", name, name + 8, unit="code", score=0.9, flagged=True, sentence=-1),
+            claim_verdict("x", name, name + 8, unit="code", score=0.9, flagged=True, sentence=-1),
         ),
         unscored=tuple(Unscored(block, start, start + len(block), "code") for start in starts),
     )
@@ -221,7 +258,7 @@ def test_a_name_in_a_sentence_is_marked_with_it() -> None:
         0.9,
         "why",
         (SentenceVerdict(text, 0, len(text), 0.9, flagged=True),),
-        claims=(ClaimVerdict("x", 17, 25, unit="code", score=0.9, flagged=True),),
+        claims=(claim_verdict("x", 17, 25, unit="code", score=0.9, flagged=True),),
         unscored=(Unscored(text, 0, len(text), "sentence"),),
     )
     assert guard().apply(text, verdict).annotated(unscored="") == f"{text} [unsupported]"

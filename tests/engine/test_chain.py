@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import ConfigurationError, Passage, Policy, PolicyError, Query
-from resay.core.verdict import Scores, Verdict
+from resay.core.scores import Scores
+from resay.core.verdict import Verdict
 from resay.engine.chain import Chain
 from resay.providers import Completion, Completions, Provider, ReplayProvider
 from resay.scorers import Need, ScorerConfig, registry, zero_shot

@@ -71,7 +71,7 @@ def test_a_name_is_a_claim_with_its_place_in_the_answer() -> None:
     said = member.contradicted_by
     assert said is not None
     assert (said.source, said.kind, said.text) == ("sample", "name", "requests.get")
-    assert said.claimed == (member.start, member.end)
+    assert said.claim_span == (member.start, member.end)
     assert verdict.decision == "flagged"
     assert verdict.reason == (
         "1 of 2 names in code > 0.50 with 3 samples; compared: 2 names in code;"

@@ -12,7 +12,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from resay import Contradiction, Guard, Passage, Policy, SentenceVerdict, Verdict
-from resay.core.verdict import Band, Part
+from resay.core.claim_verdict import Part
+from resay.core.decision import Band
 from resay.engine.contradictions import (
     AnalysisCache,
     ContradictionIndex,
@@ -134,10 +135,10 @@ def test_the_half_of_a_sentence_that_is_wrong_is_contradicted(
     assert claim.band == "contradicted"
     quoted = claim.contradicted_by
     assert quoted is not None
-    assert quoted.claimed is not None
-    assert quoted.said is not None
-    assert answer[slice(*quoted.claimed)] == doubted
-    assert quoted.text[slice(*quoted.said)] == said
+    assert quoted.claim_span is not None
+    assert quoted.evidence_span is not None
+    assert answer[slice(*quoted.claim_span)] == doubted
+    assert quoted.text[slice(*quoted.evidence_span)] == said
     parts = {answer[part.start : part.end].split()[0]: part.band for part in claim.parts}
     assert parts[doubted] == "contradicted"
     assert set(parts.values()) == {"supported", "contradicted"}
@@ -162,8 +163,8 @@ def test_what_samples_deny_is_contradicted(
     quoted = claim.contradicted_by
     assert quoted is not None
     assert (quoted.source, quoted.text, quoted.kind) == ("sample", sample, "negation")
-    assert quoted.claimed is not None
-    assert answer[slice(*quoted.claimed)] == words
+    assert quoted.claim_span is not None
+    assert answer[slice(*quoted.claim_span)] == words
 
 
 @pytest.mark.parametrize(
@@ -205,10 +206,10 @@ def test_words_that_are_not_in_doubt_are_not_contradicted() -> None:
     analyses = AnalysisCache()
     found = contradiction_of(claim, [red, year], index, None, analyses, of_fields=False)
     assert found is not None
-    assert (found.kind, found.claimed) == ("other", None)
+    assert (found.kind, found.claim_span) == ("other", None)
     found = contradiction_of(claim, [], index, None, analyses, of_fields=False)
     assert found is not None
-    assert (found.kind, found.claimed) == ("date", (27, 31))
+    assert (found.kind, found.claim_span) == ("date", (27, 31))
 
 
 @pytest.mark.parametrize(
@@ -332,6 +333,6 @@ def test_what_contradicts_says_in_which_words(
     found = verdict.claims[-1].contradicted_by
     assert found is not None
     assert found.kind == kind
-    assert (found.claimed and answer[slice(*found.claimed)]) == claimed
-    assert (found.said and found.text[slice(*found.said)]) == said
+    assert (found.claim_span and answer[slice(*found.claim_span)]) == claimed
+    assert (found.evidence_span and found.text[slice(*found.evidence_span)]) == said
     assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict

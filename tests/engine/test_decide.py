@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from resay import Contradiction, Guard, Passage, Policy, ProviderError, Query, SentenceVerdict
-from resay.core.verdict import Scores, Verdict
+from resay.core.scores import Scores
+from resay.core.verdict import Verdict
 from resay.engine.chain import Chain
 from resay.engine.decide import unscored_in
 from resay.providers import Chunk, Completion, Completions
@@ -350,7 +351,7 @@ async def test_a_method_may_know_better_what_contradicts_a_flagged_sentence() ->
     assert one.contradicted_by is None
     # What it compares with is known of the step.
     assert two.contradicted_by == Contradiction(
-        "sample", 7, "Not two.", kind="negation", said=(0, 3)
+        "sample", 7, "Not two.", kind="negation", evidence_span=(0, 3)
     )
     assert six.contradicted_by is not None
     assert six.contradicted_by.text in SAMPLES
@@ -677,7 +678,7 @@ async def test_a_field_no_sample_has_is_contradicted_by_words_of_another() -> No
     verdict = await chain.run(passage, Evidence(Samples(samples)), math.inf)
     said = verdict.sentences[0].contradicted_by
     assert said is not None
-    assert said.claimed is not None
-    assert said.said is not None
-    assert passage.text[slice(*said.claimed)] == "5"
-    assert said.text[slice(*said.said)] == "7"
+    assert said.claim_span is not None
+    assert said.evidence_span is not None
+    assert passage.text[slice(*said.claim_span)] == "5"
+    assert said.text[slice(*said.evidence_span)] == "7"

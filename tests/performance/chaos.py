@@ -33,8 +33,8 @@ from performance.chaos_watch import (
     tasks_left,
     unmatched,
 )
+from resay.core.blocked import HallucinationBlocked
 from resay.core.usage import Usage
-from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer
 from resay.errors import ResayError
 from resay.guard import Guard

@@ -36,8 +36,8 @@ from performance.handbook_models import (
 from performance.handbook_world import ATTRIBUTES, Claim, Handbook, Question, chosen, says
 from resay.core.documents import Document
 from resay.core.passage import Passage
+from resay.core.regeneration import Mode
 from resay.core.tokens import tokenize
-from resay.core.verdict import Mode
 from resay.engine.actions import Answer
 from resay.guard import Guard
 from resay.policy import default_text

@@ -8,7 +8,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
 from resay.core.query import Query
-from resay.core.verdict import SentenceVerdict
+from resay.core.sentence_verdict import SentenceVerdict
 from resay.guard import Guard
 from resay.providers.base import Chunk, Completions, Layer, Provider, Sources, open_stream
 

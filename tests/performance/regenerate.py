@@ -21,7 +21,7 @@ from performance.regenerate_rows import COLUMNS, Taken, row_of
 from performance.serving import simulated_elsewhere
 from performance.turns import Ask, Setting, in_turns
 from resay.core.query import Query
-from resay.core.verdict import Mode
+from resay.core.regeneration import Mode
 from resay.guard import Guard
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.prices import Metered

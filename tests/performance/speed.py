@@ -24,8 +24,8 @@ from performance.serving import simulated_elsewhere
 from performance.skipping import SkippedError
 from resay._internal.event_loops import run_sync
 from resay.core.passage import Passage
+from resay.core.scores import Scores
 from resay.core.tokens import tokenize
-from resay.core.verdict import Scores
 from resay.errors import ConfigurationError, ResayError
 from resay.guard import Guard
 from resay.scorers import Ngram, build

@@ -16,7 +16,7 @@ from performance.handbook_models import HandbookModel, Statement, by_statements,
 from performance.handbook_world import ATTRIBUTES, GROUPS, Claim, Handbook, Question, chosen, says
 from resay import Answer, Document, Query, Verdict
 from resay.core.passage import Passage
-from resay.core.verdict import SentenceVerdict
+from resay.core.sentence_verdict import SentenceVerdict
 from resay.engine.regeneration.prompts import repair_prompt, rewrite_query
 from resay.scorers.common import document_prompt
 

@@ -24,7 +24,8 @@ from resay import (
     PolicyError,
     request_id,
 )
-from resay.core.verdict import Regeneration, Verdict
+from resay.core.regeneration import Regeneration
+from resay.core.verdict import Verdict
 from resay.reporting import observers
 from resay.reporting.observers import Finding, Observer, Place, place
 from resay_server.gateway import Gateway, GatewayConfig, serving

@@ -25,7 +25,7 @@ from statistics import fmean
 from typing import Any
 
 from resay._internal.importing import load_optional
-from resay.core.verdict import over
+from resay.core.scores import over
 from resay.errors import ConfigurationError
 from resay.scorers import Settle, registry
 from resay.scorers.common.nearest_first import Estimate, overlaps

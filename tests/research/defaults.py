@@ -26,11 +26,11 @@ from typing import Any, Literal, cast
 
 from pydantic import Field
 
+from resay.core.decision import FLAGGED, Band
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.quoting import quotable
 from resay.core.usage import Usage
-from resay.core.verdict import FLAGGED, Band
 from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.providers.base import Completion, Completions, Provider

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
-from resay.core.verdict import over
+from resay.core.scores import over
 from resay.engine.regeneration.queries import search_queries
 from resay.retrieval import Retriever, fused
 from resay.retrieval.base import id_of

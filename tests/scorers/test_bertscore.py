@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from resay import Passage
+from resay.core.scores import Scores
 from resay.core.tokens import tokenize
-from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.scorers.bertscore import Bertscore
 from resay.scorers.evidence import Evidence

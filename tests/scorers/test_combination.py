@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from resay import Passage, Policy, PolicyError
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.providers import ReplayProvider
 from resay.scorers import Ngram, build
 from resay.scorers.combination import Combination, StandardisedPart, combine, log_odds, weighted_sum

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from resay import Passage
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.scorers import ScorerConfig, Step
 from resay.scorers.common.comparing import Column, SampleScorer, why_inconclusive
 from resay.scorers.evidence import Evidence

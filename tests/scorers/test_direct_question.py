@@ -6,8 +6,8 @@ import anyio
 import pytest
 
 from resay import Passage, Query, ScorerError
+from resay.core.scores import Scores
 from resay.core.usage import Usage
-from resay.core.verdict import Scores
 from resay.providers import Completion, Completions, Metered, ReplayProvider
 from resay.providers.base import TokenLogprob
 from resay.scorers.direct_question import DirectQuestion, render

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from resay import Passage, Query
 from resay.core.references import Reference
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.providers import Completion, Completions
 from resay.scorers.common.document_subjects import DocumentSubjects
 from resay.scorers.evidence import Evidence

@@ -8,7 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from resay import Guard, Passage, Policy, PolicyError, Query
-from resay.core.verdict import Scores, Verdict
+from resay.core.scores import Scores
+from resay.core.verdict import Verdict
 from resay.engine.chain import Chain
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import build

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from resay import Guard, Passage
 from resay.core.query import Query
-from resay.core.verdict import Scores, Verdict
+from resay.core.scores import Scores
+from resay.core.verdict import Verdict
 from resay.errors import PolicyError
 from resay.scorers import registry
 from resay.scorers.common.quotations import quotations_in

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from resay import Passage, ProviderError, ProviderTimeoutError, Query, ScorerError
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.providers.prices import Metered
 from resay.scorers import build

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Contradiction
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.scorers.evidence import Evidence
 from resay.scorers.fields import Fields
 from resay.scorers.samples import Samples

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from resay import Guard, Passage, Query
-from resay.core.verdict import Scores, UnsupportedSpan
+from resay.core.scores import Scores, UnsupportedSpan
 from resay.errors import ConfigurationError
 from resay.models.base import TokenLabels
 from resay.models.config import ModelConfig

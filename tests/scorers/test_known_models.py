@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from resay import Contradiction, Passage
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.errors import ConfigurationError
 from resay.scorers import bertscore, nli, similarity
 from resay.scorers.bertscore import Bertscore

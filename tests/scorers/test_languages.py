@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from resay import Passage, Policy, PolicyError, Query
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.lang.language import load
 from resay.providers import Completion, Completions
 from resay.scorers import Prompt

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Passage, Policy, PolicyError
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.providers import TokenLogprob, TopLogprob
 from resay.scorers.common.token_uncertainty import perplexity, surprise
 from resay.scorers.evidence import Evidence

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from resay import ConfigurationError, Passage, Policy, ProviderTimeoutError, Query
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt
 from resay.scorers.common.nearest_first import Estimate, NearestFirst, overlaps

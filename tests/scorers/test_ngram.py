@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Guard, Passage
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.scorers import Ngram
 from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Samples

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from resay import Guard, Passage
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.models import ModelConfig
 from resay.scorers.common.nearest_sentences import NearestSentences
 from resay.scorers.evidence import Evidence

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Guard, Policy, PolicyError, ProviderTimeoutError, Query
-from resay.core.verdict import ClaimVerdict, Verdict
+from resay.core.claim_verdict import ClaimVerdict
+from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
 from resay.scorers.common.probe_questions import (
     ProbeQuestion,
@@ -127,8 +128,8 @@ async def test_an_open_claim_has_the_score_of_the_answers() -> None:
     said = claim.contradicted_by
     assert said is not None
     assert (said.source, said.text, said.kind) == ("answer", "In 1932", "date")
-    assert said.claimed is not None
-    assert ANSWER[slice(*said.claimed)] == "1923"
+    assert said.claim_span is not None
+    assert ANSWER[slice(*said.claim_span)] == "1923"
     red = verdict.claims[0]
     assert (red.score, red.scores) == (0.0, {"prompt": 0.0})
 
@@ -143,7 +144,7 @@ async def test_the_words_asked_for_are_whole_words_of_the_claim() -> None:
     start = answer.index("23 m wide")
     assert (part.start, part.end) == (start, start + 2)
     assert claim.contradicted_by is not None
-    assert claim.contradicted_by.claimed == (start, start + 2)
+    assert claim.contradicted_by.claim_span == (start, start + 2)
 
 
 async def test_answers_that_agree_clear_a_claim() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from resay import Passage, Policy, PolicyError, ProviderTimeoutError, Query, ScorerError
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt, ScorerTraits
 from resay.scorers.common.per_sample import render as render_all

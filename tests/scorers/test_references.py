@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Guard, Passage, Query
+from resay.core.grounds import Grounds
 from resay.core.query import Message
 from resay.core.references import Reference
-from resay.core.verdict import Grounds, Scores, UnsupportedSpan
+from resay.core.scores import Scores, UnsupportedSpan
 from resay.providers import Completion, Completions, ScriptedProvider
 from resay.scorers.common.document_prompt import excerpts, render
 from resay.scorers.evidence import Evidence

@@ -208,10 +208,10 @@ async def test_values_are_contrasted_and_not_where_they_stand() -> None:
     assert contrary is not None
     assert contrary.text == 'of[2]: "floor 2"'
     assert contrary.kind == "number"
-    assert contrary.claimed is not None
-    assert contrary.said is not None
-    assert flagged.text[slice(*(at - flagged.start for at in contrary.claimed))] == "3"
-    assert contrary.text[slice(*contrary.said)] == "2"
+    assert contrary.claim_span is not None
+    assert contrary.evidence_span is not None
+    assert flagged.text[slice(*(at - flagged.start for at in contrary.claim_span))] == "3"
+    assert contrary.text[slice(*contrary.evidence_span)] == "2"
 
 
 async def test_objects_that_are_there_are_checked_too() -> None:

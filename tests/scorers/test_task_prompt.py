@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from resay import ConfigurationError, Guard, Passage, Query, ScorerError
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.providers import Completions, Metered, ReplayProvider
 from resay.scorers import Prompt
 from resay.scorers.evidence import Evidence

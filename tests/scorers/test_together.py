@@ -92,8 +92,8 @@ async def test_the_words_that_are_wrong_are_flagged_and_quoted() -> None:
     said = claim.contradicted_by
     assert said is not None
     assert (said.source, said.index, said.text) == ("sample", 0, "The bridge opened in 1932.")
-    assert said.said is not None
-    assert said.text[slice(*said.said)] == "1932"
+    assert said.evidence_span is not None
+    assert said.text[slice(*said.evidence_span)] == "1932"
     assert claim.reason == "contradicted by 3 of 3 texts compared"
 
 
@@ -133,10 +133,10 @@ async def test_the_words_that_a_judge_names_are_those_that_differ(
     (claim,) = verdict.claims
     against = claim.contradicted_by
     assert against is not None
-    assert against.claimed is not None
-    assert against.said is not None
-    assert answer[slice(*against.claimed)] == claimed
-    assert against.text[slice(*against.said)] == said
+    assert against.claim_span is not None
+    assert against.evidence_span is not None
+    assert answer[slice(*against.claim_span)] == claimed
+    assert against.text[slice(*against.evidence_span)] == said
     assert against.kind == kind
 
 

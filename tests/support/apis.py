@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from resay.adapters.stream_rewriter import StreamRewriter
 from resay.core.reasoning import notice_after
-from resay.core.verdict import Attempt, Regeneration, Verdict
+from resay.core.regeneration import Attempt, Regeneration
+from resay.core.verdict import Verdict
 from resay.engine.actions import Answer
 from resay.engine.answer_chunk import AnswerChunk
 from resay.providers.apis import (

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from resay import Guard, Query, Usage
 from resay.core.passage import Passage
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.providers.base import Completion, Completions
 from resay.scorers.base import ScorerConfig
 from resay.scorers.evidence import Evidence

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from typing import Any
+
+from resay.core.claim_verdict import ClaimVerdict
 from resay.core.claims import Claim, Rules, is_single_sentence
 from resay.core.passage import Passage
 
@@ -21,3 +24,16 @@ def claims_of(
     rules = Rules(question, splits=splits, skips=skips)
     alone = is_single_sentence(passage)
     return tuple(c for i, s in enumerate(passage.sentences) for c in rules.read(s, i, alone=alone))
+
+
+def claim_verdict(text: str, start: int, end: int, **fields: Any) -> ClaimVerdict:
+    """Return a verdict on a claim.
+
+    Args:
+        text: The words of the claim.
+        start: Their start in the response.
+        end: Their end.
+        fields: Other fields of the claim, and of the verdict.
+    """
+    of_claim = {name: fields.pop(name) for name in ("unit", "kind", "sentence") if name in fields}
+    return ClaimVerdict(Claim(text, start, end, **of_claim), **fields)

@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from resay import Verdict
+from resay.core.contradiction import Contradiction
 from resay.core.documents import Document
+from resay.core.regeneration import Attempt, Edit, Regeneration
+from resay.core.sentence_verdict import SentenceVerdict
+from resay.core.step_record import StepRecord
 from resay.core.usage import Usage
-from resay.core.verdict import (
-    Attempt,
-    Contradiction,
-    Edit,
-    Regeneration,
-    SentenceVerdict,
-    StepRecord,
-)
 from resay.reporting.journal import Entry
 
 __all__ = ["NOW", "SECRETS", "entry", "found", "repaired"]

@@ -18,10 +18,11 @@ from resay._internal.telemetry import (
     trace_context_of,
     use_trace_context,
 )
+from resay.core.decision import Decision
 from resay.core.logprobs import field_of, read_logprobs, tokens_of
 from resay.core.query import CONNECTION_PARAMS, Message
 from resay.core.usage import last_reported
-from resay.core.verdict import Decision, OnVerdict
+from resay.core.verdict import OnVerdict
 from resay.engine.actions import Action, act, withheld_stops
 from resay.engine.regeneration.instructions import without_instructions
 from resay.engine.regeneration.prompts import format_for_judge

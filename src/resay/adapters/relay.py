@@ -51,11 +51,11 @@ from resay.adapters.upstream import (
     sample_of,
 )
 from resay.adapters.verdicts import VerdictDetail, failed_check, verdict_cost
+from resay.core.blocked import HallucinationBlocked
 from resay.core.decoding import is_greedy
 from resay.core.query import Query
 from resay.core.reasoning import notice_after
 from resay.core.usage import Usage, last_reported
-from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer, withheld_stops
 from resay.engine.answer_chunk import AnswerChunk
 from resay.errors import UncheckableError

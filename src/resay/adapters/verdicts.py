@@ -9,7 +9,8 @@ from typing import Any, Literal, cast
 
 from resay._internal.event_loops import compute
 from resay.core.logprobs import field_of
-from resay.core.verdict import SentenceVerdict, Verdict
+from resay.core.sentence_verdict import SentenceVerdict
+from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError, DeadlineExceededError
 
 NO_ANSWER = "the provider's response contains no readable answer"

@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from resay.core.verdict import Regeneration
+from resay.core.regeneration import Regeneration
 from resay.engine.actions import Answer
 from resay.errors import MissingDependencyError
 from resay.guard import Guard

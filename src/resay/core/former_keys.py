@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-_IN_UNITS = {"why": "reason"}
-_IN_STEPS = {"why": "reason", "note": "error", "skipped": "skip_reason", "remark": "verdict_reason"}
-_IN_ATTEMPTS = {"why": "reason", "note": "error"}
+# The keys of earlier versions and those of today, by where they are in a verdict.
+_RENAMED: Mapping[str, Mapping[str, str]] = {
+    "sentences": {"why": "reason"},
+    "claims": {"why": "reason"},
+    "contradicted_by": {"claimed": "claim_span", "said": "evidence_span"},
+    "steps": {
+        "why": "reason",
+        "note": "error",
+        "skipped": "skip_reason",
+        "remark": "verdict_reason",
+    },
+    "regeneration": {},
+    "attempts": {"why": "reason", "note": "error"},
+}
 
 
 def with_current_keys(verdict: Mapping[str, Any]) -> dict[str, Any]:
@@ -16,25 +27,21 @@ def with_current_keys(verdict: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         verdict: A verdict as JSON, of any version. What is malformed is left for the validation.
     """
-    current = dict(verdict)
-    for key, names in (("sentences", _IN_UNITS), ("claims", _IN_UNITS), ("steps", _IN_STEPS)):
-        if key in current:
-            current[key] = _renamed_items(current[key], names)
-    regeneration = current.get("regeneration")
-    if isinstance(regeneration, Mapping) and "attempts" in regeneration:
-        attempts = _renamed_items(regeneration["attempts"], _IN_ATTEMPTS)
-        current["regeneration"] = {**regeneration, "attempts": attempts}
+    current: dict[str, Any] = {}
+    for key, value in verdict.items():
+        current[key] = _renamed(value, key) if key in _RENAMED else value
     return current
 
 
-def _renamed_items(items: Any, names: Mapping[str, str]) -> Any:
-    if not isinstance(items, Sequence) or isinstance(items, (str, bytes)):
-        return items
-    renamed: list[Any] = []
-    for item in cast("Sequence[Any]", items):
-        if isinstance(item, Mapping):
-            fields = cast("Mapping[str, Any]", item)
-            renamed.append({names.get(name, name): value for name, value in fields.items()})
-        else:
-            renamed.append(item)
-    return renamed
+def _renamed(value: Any, parent: str) -> Any:
+    if isinstance(value, Mapping):
+        renamed: dict[str, Any] = {}
+        for key, item in cast("Mapping[str, Any]", value).items():
+            name = _RENAMED[parent].get(key, key)
+            renamed[name] = _renamed(item, key) if key in _RENAMED else item
+        if parent == "contradicted_by" and renamed.get("source") == "second":
+            renamed["source"] = "second_opinion"
+        return renamed
+    if isinstance(value, (list, tuple)):
+        return [_renamed(item, parent) for item in cast("Sequence[Any]", value)]
+    return value

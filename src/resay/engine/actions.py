@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from resay.core.documents import Document
+from resay.core.blocked import HallucinationBlocked
 from resay.core.usage import Usage
-from resay.core.verdict import HallucinationBlocked, Verdict
+from resay.core.verdict import Verdict
+from resay.engine.marks import annotated, cited
 from resay.policy import Annotate, Block, Policy, Regenerate
 from resay.providers.base import Completion
 
@@ -73,12 +74,13 @@ class Answer:
         """
         return self.text if self.blocked else cited(self.response, self.verdict)
 
-    def annotated(self, marker: str = " [unsupported]", unscored: str = " [not checked]") -> str:
+    def annotated(self, marker: str | None = None, unscored: str = " [not checked]") -> str:
         """Return the response with marks after everything that is flagged or was not scored.
 
         Args:
             marker: Mark after each flagged sentence; in a table, after each flagged cell; below
-                code, after each flagged name in it.
+                code, after each flagged name in it. By default ` [contradicted]` where the evidence
+                says something else, and ` [unsupported]` otherwise.
             unscored: Mark after each span that was not scored, unless the policy allows such text
                 (`on_unscored: allow`) or skips the response. After tables, code and the like, it
                 is a paragraph of its own.
@@ -88,38 +90,8 @@ class Answer:
         """
         if self.blocked or self.verdict.structured:
             return self.text
-        cells = [claim for claim in self.verdict.flagged_claims if claim.unit == "row"]
-        rows = {claim.sentence for claim in cells}
-        marks = [(claim.end, marker) for claim in cells]
-        marks += [
-            (sentence.end, marker)
-            for i, sentence in enumerate(self.verdict.sentences)
-            if sentence.flagged and i not in rows
-        ]
-        marks += self._marked_names(marker)
-        if self.action != "allow" and unscored:
-            apart = f"\n\n{unscored.strip()}"
-            marks += [
-                (stretch.end, unscored if stretch.kind in {"sentence", "prose"} else apart)
-                for stretch in self.verdict.unscored
-                if stretch.kind != "reasoning"
-            ]
-        parts: list[str] = []
-        position = 0
-        for end, mark in sorted(marks):
-            parts += [self.response[position:end], mark]
-            position = end
-        return "".join(parts) + self.response[position:]
-
-    def _marked_names(self, marker: str) -> list[tuple[int, str]]:
-        """Return marks to insert after code blocks, one for each flagged name in them."""
-        names = [name for name in self.verdict.flagged_names if name.sentence < 0]
-        return [
-            (stretch.end, f"\n\n`{self.response[name.start : name.end]}`{marker}")
-            for stretch in self.verdict.unscored
-            for name in names
-            if stretch.start <= name.start < stretch.end
-        ]
+        shown = unscored if self.action != "allow" else ""
+        return annotated(self.response, self.verdict, marker=marker, unscored=shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,36 +185,3 @@ def withheld_stops(policy: Policy) -> bool:
 def _last_resort(policy: Policy) -> Annotate | Block:
     action = policy.action
     return action.otherwise if isinstance(action, Regenerate) else action
-
-
-def cited(response: str, verdict: Verdict) -> str:
-    """Return a response with marks such as [1] after its sentences, and a list of its sources.
-
-    Args:
-        response: The response.
-        verdict: The verdict on it.
-
-    Returns:
-        The marked text; the bare text if it cites nothing.
-    """
-    sources = verdict.regeneration.sources if verdict.regeneration else ()
-    if not sources:
-        return response
-    numbers = {source.id: number for number, source in enumerate(sources, 1)}
-    parts: list[str] = []
-    position = 0
-    for sentence in verdict.sentences:
-        marks = "".join(f"[{numbers[name]}]" for name in sentence.citations if name in numbers)
-        if marks:
-            parts += [response[position : sentence.end], " ", marks]
-            position = sentence.end
-    parts += [response[position:].rstrip(), "\n\nSources:\n"]
-    return "".join(parts) + "\n".join(f"[{numbers[s.id]}] {_describe(s)}" for s in sources)
-
-
-def _describe(source: Document) -> str:
-    url = source.metadata.get("url")
-    where = url if isinstance(url, str) and url.strip() else source.id
-    return " ".join(
-        (source.title if source.title == where else f"{source.title} ({where})").split()
-    )

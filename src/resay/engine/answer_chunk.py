@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from resay.core.verdict import SentenceVerdict, Unscored
+from resay.core.sentence_verdict import SentenceVerdict
+from resay.core.unscored import Unscored
 from resay.providers.base import Chunk
 
 if TYPE_CHECKING:

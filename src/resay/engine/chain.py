@@ -15,19 +15,15 @@ from resay._internal._version import __version__
 from resay._internal.event_loops import compute
 from resay._internal.importing import import_named
 from resay._internal.telemetry import span
+from resay.core.claim_verdict import Part
 from resay.core.claims import Claim, Rules, is_single_sentence
+from resay.core.contradiction import Contradiction, EvidenceKind
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.references import Reference
-from resay.core.verdict import (
-    Contradiction,
-    EvidenceKind,
-    Part,
-    Scores,
-    SentenceVerdict,
-    UnsupportedSpan,
-    Verdict,
-)
+from resay.core.scores import Scores, UnsupportedSpan
+from resay.core.sentence_verdict import SentenceVerdict
+from resay.core.verdict import Verdict
 from resay.engine.code_names import NameClaim, NameFinder, compare_names, index_samples, names_in
 from resay.engine.contradictions import INDEX_BUILDERS, kind_of_words
 from resay.engine.decide import Decider, pool_of

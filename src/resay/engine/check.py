@@ -17,8 +17,10 @@ from resay.core.query import Query
 from resay.core.reasoning import SplitText
 from resay.core.references import Reference
 from resay.core.request_references import references_in, without_references
+from resay.core.step_record import StepRecord
+from resay.core.unscored import Unscored
 from resay.core.usage import Usage
-from resay.core.verdict import StepRecord, Unscored, Verdict
+from resay.core.verdict import Verdict
 from resay.engine.budgets import budget_of, estimated_tokens, question_tokens
 from resay.engine.chain import Chain
 from resay.engine.check_inputs import CheckInputs

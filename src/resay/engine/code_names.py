@@ -21,8 +21,8 @@ from resay.core.code.blocks import Code, code_in
 from resay.core.code.names import CodeLanguage, CodeName
 from resay.core.code.reader import CodeReader
 from resay.core.code.standard import is_standard
+from resay.core.contradiction import Contradiction
 from resay.core.passage import Passage
-from resay.core.verdict import Contradiction
 from resay.engine.state import ClaimResult
 from resay.lang.tables import word_set
 from resay.scorers.samples import Sample
@@ -56,6 +56,17 @@ class NameClaim(Claim):
 
     name: CodeName | None = None
     code: int = 0
+
+    def without_name(self) -> Claim:
+        """Return the claim alone, for the verdict on it."""
+        return Claim(
+            text=self.text,
+            start=self.start,
+            end=self.end,
+            unit=self.unit,
+            completed_text=self.completed_text,
+            sentence=self.sentence,
+        )
 
 
 class NameFinder:

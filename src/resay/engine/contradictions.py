@@ -10,12 +10,13 @@ from itertools import pairwise
 from math import log
 
 from resay._internal.event_loops import stop_if_abandoned
+from resay.core.claim_verdict import Part, PartKind
 from resay.core.claims import Claim
+from resay.core.contradiction import Contradiction, ContraryKind, EvidenceKind
 from resay.core.links import links_in
 from resay.core.quantities import negations, quantities
 from resay.core.segmentation.spans import Span
 from resay.core.tokens import InvertedIndex, tokenize
-from resay.core.verdict import Contradiction, ContraryKind, EvidenceKind, Part, PartKind
 from resay.lang.detection import detect_from_words
 from resay.scorers.samples import Sample
 
@@ -228,8 +229,13 @@ def with_difference(
         if of_fields:
             begin = _value_offset(claim.text)
         for kind, here, there in _differences(claim.text[begin:end], other, analyses):
-            claimed = _shifted(here, claim.start + begin)
-            return replace(contradiction, kind=kind, claimed=claimed, said=_shifted(there, offset))
+            claim_span = _shifted(here, claim.start + begin)
+            return replace(
+                contradiction,
+                kind=kind,
+                claim_span=claim_span,
+                evidence_span=_shifted(there, offset),
+            )
     return contradiction
 
 
@@ -241,16 +247,16 @@ def with_kind(contradiction: Contradiction, claim: Claim, analyses: AnalysisCach
         claim: The claim.
         analyses: The cache of sentence analyses.
     """
-    if contradiction.claimed is None or contradiction.said is None:
+    if contradiction.claim_span is None or contradiction.evidence_span is None:
         return contradiction
-    (begin, end), (first, last) = contradiction.claimed, contradiction.said
+    (begin, end), (first, last) = contradiction.claim_span, contradiction.evidence_span
     words = claim.text[begin - claim.start : end - claim.start]
     for kind, here, there in _differences(words, contradiction.text[first:last], analyses):
         return replace(
             contradiction,
             kind=kind,
-            claimed=_shifted(here, begin) or contradiction.claimed,
-            said=_shifted(there, first) or contradiction.said,
+            claim_span=_shifted(here, begin) or contradiction.claim_span,
+            evidence_span=_shifted(there, first) or contradiction.evidence_span,
         )
     kind = kind_of_words(words, claim.text)
     return replace(contradiction, kind="other" if kind == "link" else kind)

@@ -8,25 +8,19 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from resay._internal.event_loops import stop_if_abandoned
+from resay.core.claim_verdict import ClaimVerdict, Part
 from resay.core.claims import Claim
+from resay.core.contradiction import Contradiction, EvidenceKind
+from resay.core.decision import FLAGGED, Band, Decision
+from resay.core.failures import tally
+from resay.core.grounds import Grounds
 from resay.core.loops import find_loop
-from resay.core.verdict import (
-    FLAGGED,
-    Band,
-    ClaimVerdict,
-    Contradiction,
-    Decision,
-    EvidenceKind,
-    Grounds,
-    Part,
-    SentenceVerdict,
-    StepRecord,
-    Unscored,
-    Verdict,
-    digits_to_tell,
-    over,
-    tally,
-)
+from resay.core.scores import digits_to_tell, over
+from resay.core.sentence_verdict import SentenceVerdict
+from resay.core.step_record import StepRecord
+from resay.core.unscored import Unscored
+from resay.core.verdict import Verdict
+from resay.engine.code_names import NameClaim
 from resay.engine.contradictions import (
     INDEX_BUILDERS,
     AnalysisCache,
@@ -278,7 +272,7 @@ class Decider:
                     and self._policy.second_opinion
                 ):
                     contradiction = replace(contradiction, model=self._policy.second_opinion.model)
-            elif contradiction.claimed is not None:
+            elif contradiction.claim_span is not None:
                 contradiction = with_kind(contradiction, claim, analyses)
             else:
                 whole = (0, len(claim.text))
@@ -341,7 +335,7 @@ class Decider:
             decided = result.score if obstacle is None else None
             band = self._policy.threshold.band(decided, denied=result.contradiction is not None)
             yield _claim_verdict(
-                name,
+                name.without_name() if isinstance(name, NameClaim) else name,
                 result,
                 band=band,
                 contradicted_by=result.contradiction if band == "contradicted" else None,
@@ -510,18 +504,13 @@ def _claim_verdict(
 ) -> ClaimVerdict:
     """Return what the verdict says of a claim, or of a name in code."""
     return ClaimVerdict(
-        text=claim.standalone,
-        start=claim.start,
-        end=claim.end,
-        unit=claim.unit,
-        kind=claim.kind,
+        claim=claim,
         score=result.score,
         flagged=band in FLAGGED,
         by=result.by,
         reason=result.reason,
         contradicted_by=contradicted_by,
         scores=result.scores,
-        sentence=claim.sentence,
         band=band,
         grounds=grounds,
         parts=parts,
@@ -532,9 +521,9 @@ def _with_contradiction(
     parts: Sequence[Part], contradiction: Contradiction | None
 ) -> tuple[Part, ...]:
     """Return parts, of which those that a statement contradicts say so."""
-    if contradiction is None or contradiction.claimed is None:
+    if contradiction is None or contradiction.claim_span is None:
         return tuple(parts)
-    start, end = contradiction.claimed
+    start, end = contradiction.claim_span
     known: list[Part] = []
     for part in parts:
         if part.flagged and part.start < end and start < part.end:

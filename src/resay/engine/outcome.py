@@ -10,7 +10,8 @@ from collections.abc import (
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from resay._internal.telemetry import Outcome, check_span
-from resay.core.verdict import HallucinationBlocked, Verdict
+from resay.core.blocked import HallucinationBlocked
+from resay.core.verdict import Verdict
 from resay.engine.actions import Answer
 from resay.policy import Policy
 from resay.providers.base import Completion

@@ -10,7 +10,8 @@ from resay._internal.event_loops import compute
 from resay.core.citations import Citation
 from resay.core.reasoning import SplitText, split_reasoning
 from resay.core.segmentation.spans import Span
-from resay.core.verdict import Unscored, Verdict
+from resay.core.unscored import Unscored
+from resay.core.verdict import Verdict
 from resay.providers.base import Completion
 from resay.providers.layers import answer_tokens
 

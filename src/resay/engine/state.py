@@ -9,17 +9,12 @@ from types import MappingProxyType
 from typing import Literal
 
 from resay.core.claims import Claim
+from resay.core.contradiction import Contradiction, EvidenceKind
+from resay.core.grounds import Grounds
 from resay.core.passage import Passage
-from resay.core.verdict import (
-    Contradiction,
-    EvidenceKind,
-    Grounds,
-    Scores,
-    SentenceVerdict,
-    StepRecord,
-    UnsupportedSpan,
-    mean_score,
-)
+from resay.core.scores import Scores, UnsupportedSpan, mean_score
+from resay.core.sentence_verdict import SentenceVerdict
+from resay.core.step_record import StepRecord
 from resay.scorers import Step
 
 

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from resay._internal.telemetry import AttributeValue
+from resay.core.scores import Scores
+from resay.core.step_record import StepRecord
 from resay.core.usage import Usage
-from resay.core.verdict import Scores, StepRecord
 from resay.engine.decide import TIMED_OUT
 from resay.engine.state import RunState
 from resay.providers.prices import Metered

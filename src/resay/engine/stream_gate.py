@@ -17,7 +17,9 @@ from resay.core.code.blocks import code_in
 from resay.core.growing_passage import FinalText, GrowingPassage
 from resay.core.passage import Passage
 from resay.core.reasoning_reader import ReasoningReader
-from resay.core.verdict import SentenceVerdict, Unscored, Verdict
+from resay.core.sentence_verdict import SentenceVerdict
+from resay.core.unscored import Unscored
+from resay.core.verdict import Verdict
 from resay.engine.actions import Answer, Regenerated
 from resay.engine.answer_chunk import AnswerChunk
 from resay.engine.chain import Chain

@@ -8,7 +8,7 @@ from dataclasses import replace
 from resay.core.claims import Rules
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.verdict import Unscored
+from resay.core.unscored import Unscored
 from resay.engine.unscored import unscored_in
 from resay.policy import Policy
 from resay.providers.base import Completion

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from resay.core.passage import Passage
-from resay.core.verdict import (
-    Unscored,
-    UnscoredKind,
-    Verdict,
-    counted,
-)
+from resay.core.unscored import Unscored, UnscoredKind, counted
+from resay.core.verdict import Verdict
 
 
 def unscored_in(

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import fsum
 
-from resay.core.verdict import (
-    over,
-)
+from resay.core.scores import over
 from resay.policy import Policy
 from resay.scorers import Step
 

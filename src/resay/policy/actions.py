@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from resay._internal.strict import OneOf, Strict
-from resay.core.verdict import Mode
+from resay.core.regeneration import Mode
 from resay.policy.limits import Seconds
 from resay.policy.step import Step
 from resay.retrieval import RetrieverConfig, retriever_configs

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pydantic import Field, model_validator
 
 from resay._internal.strict import Strict
-from resay.core.verdict import Band, over
+from resay.core.decision import Band
+from resay.core.scores import over
 from resay.scorers.base import Unit
 
 

@@ -20,7 +20,8 @@ from typing import Any, Protocol
 from resay._internal._version import __version__
 from resay._internal.importing import import_named
 from resay._internal.telemetry import current_trace_ids, request_id
-from resay.core.verdict import Decision, Verdict
+from resay.core.decision import Decision
+from resay.core.verdict import Verdict
 from resay.engine.actions import Action
 from resay.errors import ConfigurationError
 from resay.policy.observers import TOOLS, ObserverConfig

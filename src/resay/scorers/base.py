@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Literal, Protocol, runtime_checkabl
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from resay.core.contradiction import EvidenceKind
 from resay.core.passage import Passage
-from resay.core.verdict import EvidenceKind, Scores
+from resay.core.scores import Scores
 from resay.scorers.evidence import Evidence
 from resay.scorers.gate import When
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from resay.core.verdict import Contradiction
+    from resay.core.contradiction import Contradiction
 
 Need = Literal["samples", "judge", "references", "logprobs", "sample_logprobs", "query", "scores"]
 """Evidence that a scorer requires. A scorer that needs `scores` corrects the scores of the previous

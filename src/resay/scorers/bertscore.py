@@ -34,8 +34,8 @@ from pydantic import Field
 
 from resay._internal.event_loops import compute
 from resay.core.passage import Passage
+from resay.core.scores import Scores
 from resay.core.tokens import tokenize
-from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.models import ModelField, config_of, token_embedder
 from resay.scorers.base import SampleConfig

@@ -36,7 +36,7 @@ from typing import Annotated, ClassVar, Literal, Protocol
 
 from pydantic import Field, field_validator
 
-from resay.core.verdict import mean_score
+from resay.core.scores import mean_score
 from resay.scorers.common.composite import (
     Composite,
     CompositeConfig,

@@ -24,7 +24,7 @@ from pydantic import Field
 
 from resay.core.passage import Passage
 from resay.core.query import Message
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.errors import ProviderError
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.answers import read_items

@@ -44,9 +44,11 @@ import anyio
 from pydantic import Field, model_validator
 
 from resay._internal.strict import Strict
+from resay.core.contradiction import Contradiction
+from resay.core.failures import tally
 from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage
-from resay.core.verdict import Contradiction, Scores, mean_score, tally
+from resay.core.scores import Scores, mean_score
 from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerConfig, ScorerTraits, Unit
 from resay.scorers.common.answers import read_items

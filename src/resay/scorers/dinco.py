@@ -39,7 +39,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from resay.core.passage import Passage
-from resay.core.verdict import Scores, mean_score
+from resay.core.scores import Scores, mean_score
 from resay.providers.base import Completion
 from resay.providers.prices import Metered
 from resay.scorers.base import Need, ScorerTraits

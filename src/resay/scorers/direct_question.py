@@ -25,8 +25,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from resay.core.failures import tally
 from resay.core.passage import Passage, Sentence
-from resay.core.verdict import Scores, tally
+from resay.core.scores import Scores
 from resay.lang.language import load
 from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerTraits

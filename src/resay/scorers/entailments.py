@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import anyio
 
-from resay.core.verdict import tally
+from resay.core.failures import tally
 
 Pair: TypeAlias = tuple[str, str]
 """A premise and a hypothesis."""

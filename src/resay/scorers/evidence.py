@@ -10,7 +10,7 @@ from resay.core.logprobs import TokenLogprob
 from resay.core.query import Query
 from resay.core.quoting import quotable
 from resay.core.references import Reference
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.providers.base import Provider
 from resay.scorers.entailments import Entailments
 from resay.scorers.gathering import Gathering

@@ -56,8 +56,9 @@ from typing import ClassVar, Literal
 from pydantic import Field, field_validator
 
 from resay._internal.event_loops import compute
+from resay.core.contradiction import Contradiction
 from resay.core.passage import Passage
-from resay.core.verdict import Contradiction, Scores
+from resay.core.scores import Scores
 from resay.scorers.base import Need, SampleConfig, ScorerTraits, Unit
 from resay.scorers.common.fact import Fact, pooled_score, scores_by_text
 from resay.scorers.common.fact_comparison import (

@@ -30,12 +30,12 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from resay._internal.event_loops import compute, stop_if_abandoned
+from resay.core.contradiction import Contradiction
 from resay.core.links import links_in, normal_link
 from resay.core.normalization import normalized
 from resay.core.passage import SEPARATOR, Passage
 from resay.core.quantities import Quantity, quantities
 from resay.core.tokens import InvertedIndex, tokenize
-from resay.core.verdict import Contradiction
 from resay.scorers.base import SampleConfig, ScorerTraits
 from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.common.items import Item, matches

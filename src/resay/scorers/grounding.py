@@ -39,7 +39,7 @@ import anyio.to_thread
 from pydantic import Field
 
 from resay.core.passage import Passage
-from resay.core.verdict import Scores, UnsupportedSpan
+from resay.core.scores import Scores, UnsupportedSpan
 from resay.errors import ConfigurationError, ScorerError
 from resay.models import ModelConfig, ModelField, config_of, text_classifier, token_classifier
 from resay.models.files import HHEM, folder_of, json_of, kind_of, separator_of

@@ -30,7 +30,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from resay.core.passage import Passage
-from resay.core.verdict import Scores, mean_score
+from resay.core.scores import Scores, mean_score
 from resay.scorers.base import Need, ScorerConfig, ScorerTraits
 from resay.scorers.evidence import Evidence
 

@@ -43,7 +43,7 @@ from typing import ClassVar, Literal, cast
 
 from resay._internal.event_loops import compute
 from resay.core.passage import Passage
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.scorers.base import Need, ScorerConfig, ScorerTraits
 from resay.scorers.common.composite import CompositeConfig, ScorerPart
 from resay.scorers.common.token_uncertainty import UncertaintyConfig, score_tokens

@@ -42,8 +42,8 @@ from pydantic import Field
 
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.passage import Passage
+from resay.core.scores import Scores
 from resay.core.tokens import CachedTokenizer
-from resay.core.verdict import Scores
 from resay.scorers.base import Need, SampleConfig, ScorerTraits
 from resay.scorers.common.uncited import nearby_text, uncited_sentences
 from resay.scorers.evidence import Evidence

@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 from pydantic import Field
 
 from resay._internal.event_loops import compute
+from resay.core.contradiction import Contradiction
 from resay.core.passage import Passage
-from resay.core.verdict import Contradiction
 from resay.errors import ConfigurationError
 from resay.models import ModelField, config_of, pair_classifier
 from resay.models.windows import cut, windows

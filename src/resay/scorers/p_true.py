@@ -24,9 +24,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from resay.core.failures import tally
 from resay.core.passage import Passage
 from resay.core.quoting import quotable
-from resay.core.verdict import Scores, tally
+from resay.core.scores import Scores
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.judge_words import TRUTH

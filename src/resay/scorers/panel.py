@@ -33,7 +33,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from resay.core.passage import Passage
-from resay.core.verdict import Scores, mean_score
+from resay.core.scores import Scores, mean_score
 from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerConfig, ScorerTraits
 from resay.scorers.common.answers import read_items

@@ -38,7 +38,7 @@ from pydantic import Field
 
 from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage
-from resay.core.verdict import Scores, mean_score
+from resay.core.scores import Scores, mean_score
 from resay.errors import BudgetExceededError
 from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerTraits

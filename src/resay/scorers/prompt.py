@@ -48,7 +48,7 @@ from pydantic import Field, model_validator
 from resay._internal.event_loops import compute
 from resay.core.passage import Passage
 from resay.core.quoting import quotable
-from resay.core.verdict import Scores, over
+from resay.core.scores import Scores, over
 from resay.providers.base import Completion
 from resay.scorers import task_prompt
 from resay.scorers.base import Need, SampleConfig, ScorerTraits

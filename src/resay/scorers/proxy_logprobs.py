@@ -26,7 +26,7 @@ from pydantic import Field, field_validator
 from resay._internal.event_loops import compute
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.models import ModelField, config_of, text_model
 from resay.scorers.base import Need, Prepares, ScorerTraits
 from resay.scorers.common.token_uncertainty import UncertaintyConfig, score_tokens

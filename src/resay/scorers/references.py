@@ -37,13 +37,14 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from resay._internal.event_loops import compute
+from resay.core.grounds import Grounds
 from resay.core.normalization import normalized
 from resay.core.passage import Passage, Sentence
 from resay.core.quantities import negations
 from resay.core.quotes import find_quote, quoted_pieces
 from resay.core.quoting import quotable
 from resay.core.references import Reference
-from resay.core.verdict import Grounds, Scores, UnsupportedSpan
+from resay.core.scores import Scores, UnsupportedSpan
 from resay.lang.language import load
 from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerTraits, Unit

@@ -72,9 +72,10 @@ from pydantic import Field, model_validator
 
 from resay._internal.event_loops import compute
 from resay.core.claims import Rules
+from resay.core.failures import tally
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
-from resay.core.verdict import Scores, mean_score, tally
+from resay.core.scores import Scores, mean_score
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.entailing import Entailing, EntailingConfig
 from resay.scorers.common.semantic_measures import (

@@ -34,7 +34,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from resay.core.passage import Passage
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.scorers.base import Need, ScorerConfig, ScorerTraits
 from resay.scorers.evidence import Evidence
 

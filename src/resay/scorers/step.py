@@ -20,9 +20,10 @@ from pydantic import ConfigDict, Field, create_model
 
 from resay._internal.importing import import_named, is_import_path
 from resay._internal.strict import Imported, LazyMapping
+from resay.core.contradiction import Contradiction, EvidenceKind
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.verdict import Contradiction, EvidenceKind, Scores
+from resay.core.scores import Scores
 from resay.errors import ConfigurationError, ScorerError
 from resay.providers.base import Provider
 from resay.scorers.base import (

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from math import atan, ceil, pi, sqrt
 from statistics import fmean
 
-from resay.core.verdict import over
+from resay.core.scores import over
 
 PRIOR_DEGREES = 2
 PRIOR_SCALE = 0.3

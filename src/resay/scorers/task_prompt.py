@@ -27,7 +27,7 @@ from typing import Literal
 
 from resay.core.passage import Passage
 from resay.core.quoting import quotable
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.errors import ScorerError
 from resay.scorers.base import Need
 from resay.scorers.common.judging import RESTATED, ask_support, ask_together, parse_support

@@ -25,8 +25,8 @@ from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.passage import Passage
 from resay.core.quantities import Quantity, quantities
 from resay.core.query import Query
+from resay.core.scores import Scores
 from resay.core.tokens import tokenize
-from resay.core.verdict import Scores
 from resay.providers.base import Completion, ToolCall
 from resay.scorers.evidence import Evidence
 from resay.scorers.fields import Fields

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from resay.core.passage import Passage
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from resay import Guard, Policy, UncheckableError
 from resay._internal.nesting import marked
-from resay.core.verdict import HallucinationBlocked
+from resay.core.blocked import HallucinationBlocked
 from resay.errors import ConfigurationError, PolicyError
 from resay_anthropic import VERDICT_KEY, HallucinationMiddleware, guard_client, verdict_of
 from simulation import SimulatedProvider

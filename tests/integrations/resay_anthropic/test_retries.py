@@ -14,7 +14,7 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 
 from resay.adapters.http import package_of
-from resay.core.verdict import HallucinationBlocked
+from resay.core.blocked import HallucinationBlocked
 from resay.errors import DeadlineExceededError
 from resay_anthropic import HallucinationMiddleware, guard_client, verdict_of
 from simulation import Hang, ServerError, SimulatedProvider

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from resay.core.passage import Passage
+from resay.core.scores import Scores
 from resay.core.usage import Usage
-from resay.core.verdict import Scores
 from resay.scorers import snowballing
 from resay_lab.benchmarks import wikibio
 from resay_lab.benchmarks.commands import app

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import ks_2samp, kstwobign
 
 from resay import ConfigurationError, Guard, Policy, Verdict
-from resay.core.verdict import SentenceVerdict
+from resay.core.sentence_verdict import SentenceVerdict
 from resay.reporting.journal import Entry, JournalConfig, open_journal, run_sync
 from resay_lab.calibration import (
     LabelledRow,

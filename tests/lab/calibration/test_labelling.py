@@ -12,7 +12,6 @@ import pytest
 
 from resay import ConfigurationError, Policy, SentenceVerdict, StepRecord, Verdict
 from resay._internal.event_loops import run_sync
-from resay.core.verdict import ClaimVerdict
 from resay.policy import Threshold
 from resay.reporting.journal import Entry, Feedback, JournalConfig, SampledEntry, open_journal
 from resay_lab.calibration import (
@@ -26,6 +25,7 @@ from resay_lab.calibration import (
     read_verdicts,
 )
 from resay_server.labelling import Agreement, SamplingCandidate, agreements, sample_entries
+from support.claims import claim_verdict
 
 POLICY = Policy.of({"chain": [{"method": "ngram"}]})
 TARGET = Target("passage", "fpr", 0.2)
@@ -35,7 +35,7 @@ def verdict(score: float, *, claims: int = 0, method: str = "ngram", **more: Any
     text = "It has 31 lamps."
     flagged = score > 0.5
     sentence = SentenceVerdict(text, 0, len(text), score, flagged, by=method)
-    made = [ClaimVerdict(text, 0, 16, score=score, flagged=flagged) for _ in range(claims)]
+    made = [claim_verdict(text, 0, 16, score=score, flagged=flagged) for _ in range(claims)]
     return Verdict(
         more.pop("decision", "flagged" if flagged else "consistent"),
         score,

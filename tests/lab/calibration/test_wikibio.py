@@ -10,7 +10,8 @@ import anyio
 import numpy as np
 import pytest
 
-from resay.core.verdict import SentenceVerdict, Verdict
+from resay.core.sentence_verdict import SentenceVerdict
+from resay.core.verdict import Verdict
 from resay.policy import Policy, Threshold
 from resay.scorers import registry
 from resay_lab.benchmarks import wikibio

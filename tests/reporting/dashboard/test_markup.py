@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from resay import Contradiction, Document, SentenceVerdict, StepRecord, Verdict
 from resay._internal.event_loops import run_sync
-from resay.core.verdict import Attempt, Edit, Regeneration
+from resay.core.regeneration import Attempt, Edit, Regeneration
 from resay.reporting.journal import Entry, JournalConfig, open_journal
 from support.dashboard import asking, shown
 from support.html import Element

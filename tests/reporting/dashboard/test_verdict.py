@@ -11,9 +11,11 @@ import httpx
 import pytest
 
 from resay import Contradiction, SentenceVerdict, Verdict
+from resay.core.claim_verdict import Part
+from resay.core.grounds import Grounds
 from resay.core.references import Reference
-from resay.core.verdict import ClaimVerdict, Grounds, Part
 from resay.reporting.journal import Journal, SampledEntry
+from support.claims import claim_verdict
 from support.dashboard import asking, make, shown, write
 from support.html import Element
 from support.journal import (
@@ -81,7 +83,7 @@ async def test_claims_are_beside_their_evidence(opened: Callable[..., Journal]) 
             SentenceVerdict(text[19:], 19, 35, 0.1),
         ),
         claims=(
-            ClaimVerdict(
+            claim_verdict(
                 *("The bridge opened in 1923.", 3, 17),
                 score=0.9,
                 flagged=True,
@@ -93,7 +95,7 @@ async def test_claims_are_beside_their_evidence(opened: Callable[..., Journal]) 
                     Part(13, 17, "contradicted"),
                 ),
             ),
-            ClaimVerdict("The bridge is in Sydney.", 22, 34, sentence=1, score=0.1),
+            claim_verdict("The bridge is in Sydney.", 22, 34, sentence=1, score=0.1),
         ),
         references=(Reference("", "documents[0]", id="guide.md"), Reference("", "messages[1]")),
     )

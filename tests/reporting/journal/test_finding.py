@@ -11,7 +11,7 @@ import pytest
 
 from resay import ConfigurationError, Usage
 from resay.core.documents import Document
-from resay.core.verdict import Regeneration
+from resay.core.regeneration import Regeneration
 from resay.reporting.journal import Feedback, Journal, SampledEntry, Sort
 from support.journal import NOW, entry, found
 

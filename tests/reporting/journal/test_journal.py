@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resay import Usage
-from resay.core.verdict import Decision
+from resay.core.decision import Decision
 from resay.errors import ConfigurationError
 from resay.reporting.journal import (
     Action,

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import (
-    ClaimVerdict,
     Contradiction,
     Document,
     SentenceVerdict,
@@ -23,7 +22,8 @@ from resay import (
     Usage,
     Verdict,
 )
-from resay.core.verdict import Attempt, Edit, Part, Regeneration
+from resay.core.claim_verdict import Part
+from resay.core.regeneration import Attempt, Edit, Regeneration
 from resay.errors import ConfigurationError
 from resay.reporting.render.html import (
     Html,
@@ -35,6 +35,7 @@ from resay.reporting.render.html import (
     verdict_section,
 )
 from resay.reporting.render.html.markup import link, words
+from support.claims import claim_verdict
 from support.html import Element, parsed
 
 RESPONSE = "# Bridge\n\nIt opened in 1932. It has six lanes.\n\n```\ncode\n```\n"
@@ -305,7 +306,7 @@ HALF_WRONG = "It opened in 1932, has <b>40</b> lamps and spans 503 m."
 
 
 def half_wrong(*parts: Part) -> Element:
-    claim = ClaimVerdict(
+    claim = claim_verdict(
         text=HALF_WRONG,
         start=0,
         end=len(HALF_WRONG),
@@ -613,7 +614,7 @@ def test_no_words_add_an_element_or_an_attribute(name: str, said: str, text: str
 
 def test_a_flagged_name_in_code_has_a_card_of_its_own() -> None:
     said = Contradiction("sample", 1, "numpy", "name")
-    name = ClaimVerdict(
+    name = claim_verdict(
         "The code imports nunpy.",
         53,
         57,
@@ -624,7 +625,12 @@ def test_a_flagged_name_in_code_has_a_card_of_its_own() -> None:
         contradicted_by=said,
         sentence=-1,
     )
-    quiet = replace(name, text="The code imports os.", score=0.2, flagged=False)
+    quiet = replace(
+        name,
+        claim=replace(name.claim, text="The code imports os."),
+        score=0.2,
+        flagged=False,
+    )
     section = shown(replace(VERDICT, claims=(name, quiet)))
     cards = section.one("ol", "cards").text
     assert "The code imports nunpy." in cards

@@ -9,7 +9,6 @@ from rich.console import Console
 
 from resay import (
     Answer,
-    ClaimVerdict,
     Contradiction,
     SentenceVerdict,
     StepRecord,
@@ -17,8 +16,9 @@ from resay import (
     Usage,
     Verdict,
 )
-from resay.core.verdict import Part
+from resay.core.claim_verdict import Part
 from resay.reporting.render import print_answer, print_verdict
+from support.claims import claim_verdict
 
 RESPONSE = "# Bridge\n\nIt opened in 1932. It has [red]six[/red] lanes.\n\n```\ncode\n```\n"
 KEPT = SentenceVerdict("It opened in 1932.", 10, 28, 0.0, by="prompt")
@@ -68,7 +68,7 @@ def test_it_shows_every_sentence_with_its_score_and_what_contradicts_it() -> Non
 
 
 TEXT = "It opened in 1932, has \x1b lamps and spans 503 m."
-LAMPS = ClaimVerdict(
+LAMPS = claim_verdict(
     text=TEXT,
     start=0,
     end=len(TEXT),
@@ -105,8 +105,8 @@ def test_of_a_sentence_half_right_the_other_half_is_underlined_and_named() -> No
 def test_of_the_cells_of_a_row_those_in_doubt_are_named() -> None:
     row = "A1 | 500 | Graz"
     cells = (
-        ClaimVerdict(text="A1: watts: 500", start=5, end=8, unit="row", score=0.9, flagged=True),
-        ClaimVerdict(text="A1: made in: Graz", start=11, end=15, unit="row", score=0.1),
+        claim_verdict(text="A1: watts: 500", start=5, end=8, unit="row", score=0.9, flagged=True),
+        claim_verdict(text="A1: made in: Graz", start=11, end=15, unit="row", score=0.1),
     )
     sentence = SentenceVerdict(row, 0, len(row), 0.9, True, "facts")
     verdict = replace(HALF_WRONG, sentences=(sentence,), claims=cells)
@@ -169,7 +169,7 @@ def test_a_withheld_answer_is_not_shown() -> None:
 
 @pytest.mark.parametrize(("kind", "mark"), [("fact", "?"), ("hedged", "?"), ("filler", "-")])
 def test_a_sentence_that_claims_nothing_lacks_no_score(kind: str, mark: str) -> None:
-    claim = ClaimVerdict(text="Hope so!", start=0, end=8, kind=kind)
+    claim = claim_verdict(text="Hope so!", start=0, end=8, kind=kind)
     sentence = SentenceVerdict("Hope so!", 0, 8)
     verdict = Verdict("consistent", 0.0, "why", (sentence,), claims=(claim,))
     assert f"    {mark}   Hope so!" in shown(verdict, "Hope so!")
@@ -197,7 +197,7 @@ def test_it_shows_why_a_method_scored_the_passage() -> None:
 def test_a_flagged_name_stands_below_its_code() -> None:
     code = Unscored(RESPONSE[59:71], 59, 71, "code")
     names = tuple(
-        ClaimVerdict(
+        claim_verdict(
             text,
             start,
             start + 4,

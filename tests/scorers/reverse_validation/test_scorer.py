@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from resay import Guard, Passage, Query, ScorerError
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.providers import Completions, Metered, ScriptedProvider
 from resay.scorers.evidence import Evidence
 from resay.scorers.reverse_validation import (

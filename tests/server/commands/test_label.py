@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from resay._internal.event_loops import run_sync
-from resay.core.verdict import ClaimVerdict, SentenceVerdict, Verdict
+from resay.core.sentence_verdict import SentenceVerdict
+from resay.core.verdict import Verdict
 from resay.reporting.journal import Entry, Feedback, JournalConfig, SampledEntry, open_journal
+from support.claims import claim_verdict
 from support.cli import resay_here
 
 
@@ -25,7 +27,7 @@ def verdict(score: float) -> Verdict:
         tuple(SentenceVerdict(t, a, b, s, s > 0.5, "ngram") for t, a, b, s in parts),
         samples=5,
         claims=tuple(
-            ClaimVerdict(t, a, b, score=s, flagged=s > 0.5, sentence=i)
+            claim_verdict(t, a, b, score=s, flagged=s > 0.5, sentence=i)
             for i, (t, a, b, s) in enumerate(parts)
         ),
         mean_score=score,

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, cast
 
 from resay._internal.event_loops import run_sync, sync_version
+from resay.core.claim_verdict import ClaimVerdict
+from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.usage import Usage
-from resay.core.verdict import ClaimVerdict, SentenceVerdict, Verdict
+from resay.core.verdict import Verdict
 from resay.errors import ResayError, without_cause
 from resay.guard import Guard
 from resay.providers.unusable import collecting_unusable

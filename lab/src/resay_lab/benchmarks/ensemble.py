@@ -17,8 +17,8 @@ from typing import Any, Protocol
 
 import anyio.to_thread
 
+from resay.core.scores import Scores
 from resay.core.usage import Usage
-from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.scorers.combination import Scale, log_odds
 from resay.scorers.common.composite import PartScores

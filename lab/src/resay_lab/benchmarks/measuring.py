@@ -13,10 +13,12 @@ from typing import Any, Protocol
 import anyio
 import yaml
 
+from resay.core.failures import tally
 from resay.core.passage import Passage
 from resay.core.query import Query
+from resay.core.scores import Scores
 from resay.core.usage import Usage
-from resay.core.verdict import Scores, Verdict, tally
+from resay.core.verdict import Verdict
 from resay.engine.chain import Chain
 from resay.policy import Policy
 from resay.providers.base import Provider

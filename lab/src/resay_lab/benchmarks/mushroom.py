@@ -34,7 +34,7 @@ from pydantic import Field, field_validator
 from resay.core.claims import Rules
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.errors import ConfigurationError
 from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.entries import (

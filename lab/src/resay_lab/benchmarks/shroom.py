@@ -22,7 +22,7 @@ from pydantic import Field
 
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.errors import ConfigurationError
 from resay.models import config_of
 from resay_lab.benchmarks import metrics

@@ -22,8 +22,8 @@ from pydantic import Field
 
 from resay.core.passage import Passage
 from resay.core.query import Query
+from resay.core.scores import Scores
 from resay.core.usage import Usage
-from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.scorers import ScorerConfig
 from resay.scorers.evidence import Evidence

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import anyio.to_thread
 
-from resay.core.verdict import Scores, mean_score, over
+from resay.core.scores import Scores, mean_score, over
 from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.scorers import ScorerConfig, Settle, Step

@@ -15,7 +15,8 @@ from resay.core.logprobs import tokens_of
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.reasoning import without_reasoning
-from resay.core.verdict import Scores, Verdict, over, without_noise
+from resay.core.scores import Scores, over, without_noise
+from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy, Threshold

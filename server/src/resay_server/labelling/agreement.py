@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
-from resay.core.verdict import Decision
+from resay.core.decision import Decision
 from resay.reporting.journal import (
     Feedback,
     Journal,

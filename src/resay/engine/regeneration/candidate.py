@@ -8,11 +8,9 @@ from functools import partial
 
 from resay._internal.event_loops import compute
 from resay.core.passage import Passage
-from resay.core.verdict import (
-    SentenceVerdict,
-    Verdict,
-    over,
-)
+from resay.core.scores import over
+from resay.core.sentence_verdict import SentenceVerdict
+from resay.core.verdict import Verdict
 from resay.engine.regeneration.replacements import Replacement
 from resay.policy import Policy, Threshold
 from resay.scorers.samples import SPLITTING

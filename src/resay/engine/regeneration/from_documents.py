@@ -11,11 +11,9 @@ from resay.core.documents import Document
 from resay.core.mentions import mentions_name
 from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage, Sentence
+from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.standalone import standalone_question
-from resay.core.verdict import (
-    SentenceVerdict,
-    Verdict,
-)
+from resay.core.verdict import Verdict
 from resay.engine.actions import Regenerated
 from resay.engine.check import Check
 from resay.engine.regeneration.candidate import Candidate, in_doubt, split_text, unchanged_verdicts
@@ -200,7 +198,7 @@ class _DocumentRepair(Repair):
         """Return the words of a sentence of the best answer that evidence contradicts."""
         text, claims = self._best.passage.text, self._best.verdict.claims
         found = [c.contradicted_by for c in claims if c.sentence == place and c.contradicted_by]
-        return [text[slice(*one.claimed)] for one in found if one.claimed]
+        return [text[slice(*one.claim_span)] for one in found if one.claim_span]
 
     async def _measure_draft(self, doubtful: Sequence[int], documents: Sequence[Document]) -> bool:
         """Check the draft against the documents; return whether it is still flagged.

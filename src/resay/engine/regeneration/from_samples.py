@@ -27,17 +27,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from resay._internal.telemetry import span
+from resay.core.claim_verdict import ClaimVerdict
 from resay.core.details import has_new_number, new_names, words_in
 from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.quoting import quotable
+from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.standalone import standalone_question
-from resay.core.verdict import (
-    ClaimVerdict,
-    SentenceVerdict,
-    Verdict,
-)
+from resay.core.verdict import Verdict
 from resay.engine.actions import Regenerated
 from resay.engine.chain import Chain
 from resay.engine.check import Check

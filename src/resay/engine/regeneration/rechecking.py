@@ -21,8 +21,9 @@ from resay.core.editions import edition_of
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.references import Reference
+from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.tokens import tokenize
-from resay.core.verdict import SentenceVerdict, Verdict
+from resay.core.verdict import Verdict
 from resay.engine.chain import Chain
 from resay.engine.check import Check
 from resay.engine.regeneration.prompts import format_for_judge, text_with_title

@@ -9,12 +9,9 @@ from itertools import chain
 from resay._internal.telemetry import AttributeValue
 from resay.core.documents import Document
 from resay.core.passage import Passage
+from resay.core.regeneration import Edit, Regeneration
 from resay.core.usage import Usage
-from resay.core.verdict import (
-    Edit,
-    Regeneration,
-    Verdict,
-)
+from resay.core.verdict import Verdict
 from resay.engine.regeneration.candidate import Candidate
 from resay.engine.regeneration.rechecking import (
     sources_of,

@@ -8,11 +8,8 @@ from typing import Any, ClassVar, Literal
 import anyio
 
 from resay.core.documents import Document
-from resay.core.verdict import (
-    Attempt,
-    Regeneration,
-    Verdict,
-)
+from resay.core.regeneration import Attempt, Regeneration
+from resay.core.verdict import Verdict
 from resay.engine.actions import Regenerated
 from resay.engine.check import Check
 from resay.engine.regeneration.candidate import Candidate, in_doubt

@@ -10,8 +10,8 @@ import anyio
 from resay._internal.telemetry import span
 from resay.core.documents import Document
 from resay.core.editions import edition_of, newness
+from resay.core.failures import tally
 from resay.core.mentions import mention_score, mentions_name, mentions_similar
-from resay.core.verdict import tally
 from resay.engine.regeneration.instructions import without_instructions
 from resay.policy import Regenerate
 from resay.retrieval import AdaptedRetriever, fused

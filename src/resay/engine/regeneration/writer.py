@@ -8,14 +8,12 @@ from typing import Any
 
 import anyio
 
+from resay.core.claim_verdict import Part
 from resay.core.documents import Document
+from resay.core.failures import tally
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.standalone import standalone_question
-from resay.core.verdict import (
-    Part,
-    tally,
-)
 from resay.engine.check import Check
 from resay.engine.regeneration.citations import CitedText, parse_citations
 from resay.engine.regeneration.plausibility import fits

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, get_args
 from urllib.parse import urlencode
 
-from resay.core.verdict import Decision
+from resay.core.decision import Decision
 from resay.errors import ConfigurationError
 from resay.reporting.journal import By, Sort
 from resay.reporting.journal.export import moment_of

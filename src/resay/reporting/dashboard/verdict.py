@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from resay.core.verdict import ClaimVerdict, Grounds, Verdict, pieces
+from resay.core.claim_verdict import ClaimVerdict
+from resay.core.grounds import Grounds
+from resay.core.highlighting import pieces
+from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
 from resay.reporting.dashboard.pages import DONE, Site, page, row_name
 from resay.reporting.dashboard.query import DashboardQuery
@@ -132,7 +135,7 @@ def _claim(verdict: Verdict, i: int, claim: ClaimVerdict) -> Html:
         ]
     if against := claim.contradicted_by:
         source = f"{against.source.capitalize()} {against.index + 1}: "
-        words = _marked(against.text, 0, [against.said] if against.said else [])
+        words = _marked(against.text, 0, [against.evidence_span] if against.evidence_span else [])
         opposes.append(tag("li", source, tag("q", words, dir="auto")))
     buttons = [
         tag(

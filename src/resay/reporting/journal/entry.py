@@ -11,8 +11,9 @@ from math import isfinite
 from typing import Any, Literal
 from uuid import UUID
 
+from resay.core.decision import Decision
 from resay.core.usage import Usage
-from resay.core.verdict import Decision, Verdict
+from resay.core.verdict import Verdict
 from resay.policy.journal import SQLITE, Content, JournalConfig
 
 __all__ = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Literal
 
-from resay.core.verdict import Decision
+from resay.core.decision import Decision
 from resay.errors import ConfigurationError
 from resay.reporting.journal.entry import Entry
 from resay.reporting.journal.rows import Row, stored_name, stored_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from resay.core.verdict import Decision
+from resay.core.decision import Decision
 from resay.reporting.journal.database import Database, TextSearch
 from resay.reporting.journal.rows import Row, stored_name
 from resay.reporting.journal.search_terms import name_terms, query_terms

@@ -10,7 +10,7 @@ from functools import partial
 
 from resay._internal.event_loops import PerLoop, compute
 from resay._internal.forks import unforkable
-from resay.core.verdict import Decision
+from resay.core.decision import Decision
 from resay.errors import ConfigurationError
 from resay.reporting.journal.database import Database, Session
 from resay.reporting.journal.entry import By, Content, Entry, JournalConfig, Slice, SortKey

@@ -13,9 +13,10 @@ from typing import TypeVar
 from resay._internal.event_loops import in_background, on_exit, wait_for
 from resay._internal.notify import anotify, notify
 from resay._internal.telemetry import forget_check, request_id
+from resay.core.blocked import HallucinationBlocked
 from resay.core.query import Query
 from resay.core.usage import Usage
-from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
+from resay.core.verdict import OnVerdict, Verdict
 from resay.engine.actions import Action, Answer
 from resay.policy import Policy
 from resay.policy.journal import JournalConfig

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import ceil
 
-from resay.core.verdict import Decision
+from resay.core.decision import Decision
 from resay.errors import ConfigurationError
 from resay.reporting.journal.database import Database
 from resay.reporting.journal.entry import By, Slice

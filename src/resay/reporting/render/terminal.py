@@ -13,16 +13,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from resay.core.verdict import (
-    Attempt,
-    ClaimVerdict,
-    Edit,
-    Regeneration,
-    SentenceVerdict,
-    Unscored,
-    Verdict,
-    pieces,
-)
+from resay.core.claim_verdict import ClaimVerdict
+from resay.core.highlighting import pieces
+from resay.core.regeneration import Attempt, Edit, Regeneration
+from resay.core.sentence_verdict import SentenceVerdict
+from resay.core.unscored import Unscored
+from resay.core.verdict import Verdict
 from resay.engine.actions import Answer
 from resay.engine.answer_chunk import AnswerChunk
 from resay.reporting.render.texts import clean, cost, doubts

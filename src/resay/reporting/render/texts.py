@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from resay.core.claim_verdict import ClaimVerdict
+from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.usage import Usage
-from resay.core.verdict import ClaimVerdict, SentenceVerdict
 
 # A model's output must not move the cursor or recolour the reader's terminal.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")

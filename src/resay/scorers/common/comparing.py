@@ -10,8 +10,9 @@ from typing import ClassVar
 import anyio
 
 from resay._internal.event_loops import compute
+from resay.core.failures import tally
 from resay.core.passage import Passage
-from resay.core.verdict import Scores, mean_score, tally
+from resay.core.scores import Scores, mean_score
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Sample

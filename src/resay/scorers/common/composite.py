@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from resay._internal.strict import Imported, OneOf
 from resay.core.passage import Passage
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.errors import ConfigurationError
 from resay.scorers.base import Need, ScorerConfig, ScorerTraits
 from resay.scorers.common.judging import ask_each

@@ -8,9 +8,10 @@ from dataclasses import replace
 from statistics import fmean
 
 from resay._internal.event_loops import compute
+from resay.core.claim_verdict import Part
+from resay.core.decision import Band
 from resay.core.links import link_spans, normal_link
 from resay.core.passage import Passage
-from resay.core.verdict import Band, Part
 from resay.scorers.common.fact import Fact
 from resay.scorers.common.fact_comparison import (
     ELSEWHERE,

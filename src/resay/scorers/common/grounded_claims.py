@@ -6,8 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from resay.core.editions import newness
+from resay.core.grounds import Grounds
 from resay.core.references import Reference
-from resay.core.verdict import Grounds, UnsupportedSpan
+from resay.core.scores import UnsupportedSpan
 
 
 @dataclass(slots=True)

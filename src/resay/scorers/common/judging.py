@@ -21,9 +21,10 @@ from typing import Any, Generic, Literal, TypeVar
 import anyio
 from pydantic import BaseModel, ConfigDict, Field
 
+from resay.core.failures import tally
 from resay.core.logprobs import TokenLogprob
 from resay.core.query import Message, Query
-from resay.core.verdict import Scores, tally
+from resay.core.scores import Scores
 from resay.errors import ProviderError, ScorerError
 from resay.providers.base import Completion
 from resay.providers.layers import WithLogprobs

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from resay.core.contradiction import Contradiction
 from resay.core.passage import Passage, Sentence
-from resay.core.verdict import Contradiction, Scores, UnsupportedSpan, mean_score, over
+from resay.core.scores import Scores, UnsupportedSpan, mean_score, over
 from resay.scorers.common.probe_questions import span_of_answer
 from resay.scorers.common.probing import ProbeResult
 
@@ -73,8 +74,8 @@ def with_probe_results(
             source="answer",
             index=0,
             text=result.contrary,
-            claimed=span,
-            said=(0, len(result.contrary)),
+            claim_span=span,
+            evidence_span=(0, len(result.contrary)),
         )
         if span is not None:
             unsupported = UnsupportedSpan(*span, score=sentences[claim] or 0.0)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from resay.core.verdict import Scores, mean_score
+from resay.core.scores import Scores, mean_score
 from resay.scorers.common.comparing import Row, best_scores
 
 # Entry of a claim that is not mentioned, until `facts` has scored it.

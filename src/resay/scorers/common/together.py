@@ -16,10 +16,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from resay.core.contradiction import Contradiction
 from resay.core.passage import Passage, Sentence
 from resay.core.quotes import find_quote
 from resay.core.quoting import LEFT_OUT, quotable
-from resay.core.verdict import Contradiction, Scores, UnsupportedSpan, mean_score
+from resay.core.scores import Scores, UnsupportedSpan, mean_score
 from resay.lang.language import load
 from resay.lang.prompts import TogetherPrompt
 from resay.providers.base import Completion
@@ -357,8 +358,8 @@ class Comparison:
                 source=self.source,
                 index=sample.index,
                 text=sentence.text,
-                claimed=(own[0].start, own[0].end) if own else None,
-                said=(
+                claim_span=(own[0].start, own[0].end) if own else None,
+                evidence_span=(
                     max(span[0] - sentence.start, 0),
                     min(span[1], sentence.end) - sentence.start,
                 ),

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.scorers.base import ScorerConfig
 from resay.scorers.common.token_alignment import Alignment, align
 

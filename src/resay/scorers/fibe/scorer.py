@@ -35,8 +35,9 @@ from typing import Any, ClassVar, Literal
 import anyio
 from pydantic import Field
 
+from resay.core.failures import tally
 from resay.core.passage import Passage
-from resay.core.verdict import Scores, tally
+from resay.core.scores import Scores
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.judging import (
     JudgedConfig,

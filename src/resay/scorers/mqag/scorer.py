@@ -45,7 +45,7 @@ import anyio
 from pydantic import Field
 
 from resay.core.passage import Passage
-from resay.core.verdict import Scores, mean_score
+from resay.core.scores import Scores, mean_score
 from resay.models import ModelField, choice_scorer, text_generator, text_scorer
 from resay.scorers.base import Need, SampleConfig, ScorerTraits
 from resay.scorers.evidence import Evidence

@@ -40,7 +40,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from resay.core.passage import Passage
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.errors import ProviderError
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.judging import JudgedConfig, ask, judge_for

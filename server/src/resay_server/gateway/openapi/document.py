@@ -59,7 +59,18 @@ def _of_verdicts() -> dict[str, Any]:
     }
     schemas["Verdict"]["properties"] |= properties
     schemas["Verdict"]["required"] += list(properties)
+    _flatten_claim(schemas)
     return schemas
+
+
+def _flatten_claim(schemas: dict[str, Any]) -> None:
+    """Put the fields of a claim beside those of the verdict on it, as `Verdict.to_dict` does."""
+    claim, claim_verdict = schemas.pop("Claim"), schemas["ClaimVerdict"]
+    text = "The claim, completed with words from elsewhere in the response."
+    properties = claim["properties"] | claim_verdict["properties"]
+    properties["text"] |= {"description": text}
+    del properties["claim"], properties["completed_text"]
+    claim_verdict |= {"properties": properties, "required": list(properties)}
 
 
 def _of_checks() -> dict[str, Any]:

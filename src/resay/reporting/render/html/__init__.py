@@ -16,19 +16,15 @@ from importlib import resources
 from typing import Any, cast, get_args
 
 from resay._internal._version import __version__
+from resay.core.claim_verdict import ClaimVerdict
 from resay.core.documents import Document
+from resay.core.highlighting import pieces
+from resay.core.regeneration import Attempt, Edit, Regeneration
+from resay.core.sentence_verdict import SentenceVerdict
+from resay.core.step_record import StepRecord
+from resay.core.unscored import Unscored
 from resay.core.usage import Usage
-from resay.core.verdict import (
-    Attempt,
-    ClaimVerdict,
-    Edit,
-    Regeneration,
-    SentenceVerdict,
-    StepRecord,
-    Unscored,
-    Verdict,
-    pieces,
-)
+from resay.core.verdict import Verdict
 from resay.engine.actions import Action
 from resay.errors import ConfigurationError
 from resay.reporting.render.html.markup import (

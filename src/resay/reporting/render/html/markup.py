@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from html import escape
 
-from resay.core.verdict import Decision
+from resay.core.decision import Decision
 from resay.reporting.render.texts import CONTROL, clean
 
 _VOID = frozenset({"br", "input", "link", "meta"})
