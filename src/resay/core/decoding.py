@@ -12,7 +12,7 @@ from typing import Any
 NEARLY_GREEDY = 0.1
 """The highest temperature, and share of the probability, at which answers are nearly copies."""
 _NEARLY_ALL = 0.9
-_DEEPEST = 8
+_MAX_DEPTH = 8
 
 _GREEDY_NUMBERS: Mapping[str, Callable[[float], bool]] = {
     "temperature": lambda value: value <= NEARLY_GREEDY,
@@ -30,7 +30,7 @@ _GREEDY_NUMBERS: Mapping[str, Callable[[float], bool]] = {
     "bestof": lambda value: value > 1,
 }
 # Names that are too short to mean the same inside other objects.
-_GREEDY_AT_THE_TOP: Mapping[str, Callable[[float], bool]] = {
+_GREEDY_AT_TOP: Mapping[str, Callable[[float], bool]] = {
     "k": _GREEDY_NUMBERS["topk"],
     "p": _GREEDY_NUMBERS["topp"],
 }
@@ -46,7 +46,7 @@ _SWITCHES: Mapping[str, tuple[frozenset[str], object]] = {
 }
 _BEAMS = frozenset({"numbeams", "penaltyalpha"})
 # Of no use without beams, and refused by some servers.
-_OF_BEAMS = frozenset({"diversitypenalty", "earlystopping", "numbeamgroups"})
+_ONLY_WITH_BEAMS = frozenset({"diversitypenalty", "earlystopping", "numbeamgroups"})
 _SEEDS = frozenset({"randomseed", "rngseed", "samplingseed", "seed"})
 # What these contain are no parameters.
 _CONTENT = frozenset(
@@ -90,31 +90,32 @@ def is_fixed(params: Mapping[str, Any]) -> bool:
 
 
 def _sampling(params: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    drawn: dict[str, Any] = {}
+    sampled: dict[str, Any] = {}
     has_beams = False
     for name, value in params.items():
         plain = _plain(name)
-        if _is_inner(name, value) and depth < _DEEPEST:
-            drawn[name] = _sampling(value, depth + 1)
+        if _is_inner(name, value) and depth < _MAX_DEPTH:
+            sampled[name] = _sampling(value, depth + 1)
         elif plain in _SEEDS and _is_scalar(value):
             continue
         elif not _is_greedy(plain, value, depth):
-            drawn[name] = value
+            sampled[name] = value
         elif plain in _SWITCHES:
-            sampling = _SWITCHES[plain][1]
-            if sampling is not None:
-                drawn[name] = sampling
+            _, sampling_value = _SWITCHES[plain]
+            if sampling_value is not None:
+                sampled[name] = sampling_value
         else:
             has_beams = has_beams or plain in _BEAMS
     if has_beams:
-        drawn = {name: value for name, value in drawn.items() if _plain(name) not in _OF_BEAMS}
-        drawn["do_sample"] = True
-    return drawn
+        for name in [name for name in sampled if _plain(name) in _ONLY_WITH_BEAMS]:
+            del sampled[name]
+        sampled["do_sample"] = True
+    return sampled
 
 
 def _has_greedy(params: Mapping[str, Any], depth: int) -> bool:
     for name, value in params.items():
-        if _is_inner(name, value) and depth < _DEEPEST:
+        if _is_inner(name, value) and depth < _MAX_DEPTH:
             if _has_greedy(value, depth + 1):
                 return True
         elif _is_greedy(_plain(name), value, depth):
@@ -124,7 +125,7 @@ def _has_greedy(params: Mapping[str, Any], depth: int) -> bool:
 
 def _has_seed(params: Mapping[str, Any], depth: int) -> bool:
     for name, value in params.items():
-        if _is_inner(name, value) and depth < _DEEPEST:
+        if _is_inner(name, value) and depth < _MAX_DEPTH:
             if _has_seed(value, depth + 1):
                 return True
         elif _plain(name) in _SEEDS and value is not None and _is_scalar(value):
@@ -137,7 +138,7 @@ def _is_greedy(plain: str, value: object, depth: int) -> bool:
         return str(value).lower() in _SWITCHES[plain][0]
     test = _GREEDY_NUMBERS.get(plain)
     if test is None and depth == 0:
-        test = _GREEDY_AT_THE_TOP.get(plain)
+        test = _GREEDY_AT_TOP.get(plain)
     number = _number(value)
     return test is not None and number is not None and test(number)
 

@@ -50,9 +50,10 @@ def addresses_in(text: str) -> frozenset[str]:
     Args:
         text: The text.
     """
-    found = {normal_link(link) for link in links_in(text)}
-    found.update(normal_link(match[0].rstrip(_AROUND)) for match in _BARE.finditer(text))
-    return frozenset(found)
+    addresses = {normal_link(link) for link in links_in(text)}
+    for match in _BARE.finditer(text):
+        addresses.add(normal_link(match[0].rstrip(_AROUND)))
+    return frozenset(addresses)
 
 
 def normal_link(link: str) -> str:
@@ -71,5 +72,5 @@ def normal_link(link: str) -> str:
     host = _DEFAULT_PORT.sub("", host.casefold()).rstrip(".").removeprefix("www.")
     path = unquote(f"{slash}{path}").rstrip("/")
     fields = [field for field in unquote(query).split("&") if field and not _TRACKING.match(field)]
-    fields.sort()
-    return f"{host}{path}{'?' if fields else ''}{'&'.join(fields)}"
+    normal_query = "&".join(sorted(fields))
+    return f"{host}{path}?{normal_query}" if fields else f"{host}{path}"

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from resay.core.passage import Passage, Sentence
 from resay.core.tokens import tokenize
 
-# So long, and so often, do the same words follow each other in a loop. A refrain may be sung more
-# often than a sentence is said.
-_FEWEST_WORDS, _TIMES = 24, 4
-_VERSE_TIMES = 8
+# So long, and so often, do the same words follow each other in a loop.
+_MIN_WORDS, _MIN_TIMES = 24, 4
+# A refrain may be sung more often than a sentence is said.
+_MIN_VERSE_TIMES = 8
 # A paragraph need not be repeated as often.
-_LONG_WORDS, _LONG_TIMES = 20, 3
+_LONG_WORDS, _MIN_LONG_TIMES = 20, 3
 # Words in a row by which a repetition is found.
 _GRAM = 4
 # So many sentences in a row begin with so many same words, and share so much of the rest.
-_SENTENCES, _SAME_WORDS, _SHARED = 6, 4, 0.5
+_MIN_SENTENCES, _SAME_WORDS, _MIN_SHARED = 6, 4, 0.5
 _FACT = re.compile(r"\d|(?<=\w\s)[^\W\d_a-zß-öø-ÿ]")
 _STOP = re.compile(r"[.!?…。！？।][\"'”’»)\]*_]*\Z")
 
@@ -59,10 +59,10 @@ def find_loop(passage: Passage, question: str = "") -> Loop | None:
         passage: The text.
         question: What it answers. Who asks for repetition names what to repeat.
     """
-    asked = set(_words_in(question))
+    question_words = set(_words_in(question))
     for section in _sections(passage):
         loop = _repetition(passage, section) or _same_beginnings(passage, section)
-        if loop is not None and not asked.issuperset(loop.words):
+        if loop is not None and not question_words.issuperset(loop.words):
             return loop
     return None
 
@@ -86,42 +86,50 @@ def _sections(passage: Passage) -> Iterator[Sequence[Sentence]]:
 
 
 def _repetition(passage: Passage, section: Sequence[Sentence]) -> Loop | None:
+    """Return the same words over and over without anything between."""
     words: list[str] = []
+    # The sentence of each word.
     owners: list[Sentence] = []
     for sentence in section:
-        own = _words_in(sentence.text)
-        words += own
-        owners += [sentence] * len(own)
+        own_words = _words_in(sentence.text)
+        words += own_words
+        owners += [sentence] * len(own_words)
     last_seen: dict[tuple[str, ...], int] = {}
+    # How far the words repeat those before them, and since which of them.
     distance, start = 0, 0
     for index in range(len(words) - _GRAM + 1):
         gram = tuple(words[index : index + _GRAM])
-        before = last_seen.get(gram)
+        previous = last_seen.get(gram)
         last_seen[gram] = index
-        if before is None or index - before != distance:
-            distance = 0 if before is None else index - before
-            start = index
-        if not distance:
+        if previous is None:
+            distance = 0
             continue
-        span = index + _GRAM - (start - distance)
-        times, rest = divmod(span, distance)
-        if rest:
+        if index - previous != distance:
+            distance, start = index - previous, index
+        first, end = start - distance, index + _GRAM
+        times, remainder = divmod(end - first, distance)
+        is_long = distance >= _LONG_WORDS and times >= _MIN_LONG_TIMES
+        is_often = end - first >= _MIN_WORDS and times >= _MIN_TIMES
+        if remainder or not (is_long or is_often):
             continue
-        is_long = distance >= _LONG_WORDS and times >= _LONG_TIMES
-        if is_long or (span >= _FEWEST_WORDS and times >= _TIMES):
-            first = start - distance
-            needed = _VERSE_TIMES if _is_verse(passage, owners[first : index + _GRAM]) else 0
-            if times >= needed:
-                return _longest(words, first, distance)
+        if times >= _MIN_VERSE_TIMES or not _is_verse(passage, owners[first:end]):
+            return _longest(words, first, distance)
     return None
 
 
 def _longest(words: Sequence[str], first: int, distance: int) -> Loop:
+    """Return a loop as far as it goes.
+
+    Args:
+        words: The words of the text.
+        first: The index of its first word.
+        distance: How many words it repeats.
+    """
     end = first + distance
     while end < len(words) and words[end] == words[end - distance]:
         end += 1
-    unit = tuple(words[first : first + distance])
-    return Loop(words=unit, times=(end - first) // distance, whole=True)
+    repeated = tuple(words[first : first + distance])
+    return Loop(words=repeated, times=(end - first) // distance, whole=True)
 
 
 def _is_verse(passage: Passage, sentences: Sequence[Sentence]) -> bool:
@@ -142,15 +150,15 @@ def _same_beginnings(passage: Passage, section: Sequence[Sentence]) -> Loop | No
         words = _words_in(sentence.text)
         is_beside = previous is not None and "\n" not in passage.text[previous.end : sentence.start]
         is_alike = bool(row) and is_beside and words[:_SAME_WORDS] == row[0][:_SAME_WORDS]
-        states = sentence.unit != "sentence" or _FACT.search(sentence.text) is not None
-        if states or len(words) < _SAME_WORDS:
+        states_fact = sentence.unit != "sentence" or _FACT.search(sentence.text) is not None
+        if states_fact or len(words) < _SAME_WORDS:
             row = []
         elif is_alike and _is_similar(row[-1], words):
             row.append(words)
         else:
             row = [words]
         previous = sentence
-        if len(row) >= _SENTENCES:
+        if len(row) >= _MIN_SENTENCES:
             return _whole_row(section, row[0])
     return None
 
@@ -165,5 +173,5 @@ def _whole_row(section: Sequence[Sentence], first: Sequence[str]) -> Loop:
 
 
 def _is_similar(a: Sequence[str], b: Sequence[str]) -> bool:
-    shared, total = set(a) & set(b), max(len(set(a)), len(set(b)))
-    return len(shared) >= _SHARED * total
+    words_a, words_b = set(a), set(b)
+    return len(words_a & words_b) >= _MIN_SHARED * max(len(words_a), len(words_b))

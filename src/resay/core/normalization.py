@@ -69,7 +69,7 @@ _RAISED: Final = re.compile(
 )
 _RAISED_STARTS: Final = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵗˢⁿʳᵉᵈ")
 # Longer sequences of accents are no writing, and would take quadratic time.
-_MOST_SIGNS: Final = 30
+_MAX_SIGNS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +200,8 @@ def _may_change(char: str) -> bool:
 def _cluster_end(text: str, start: int) -> int:
     """Return the end of a character with the signs that belong to it."""
     end = start + 1
-    most = min(len(text), end + _MOST_SIGNS)
-    while end < most and _is_sign(text[end]):
+    limit = min(len(text), end + _MAX_SIGNS)
+    while end < limit and _is_sign(text[end]):
         end += 1
     return end
 

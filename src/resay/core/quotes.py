@@ -13,15 +13,14 @@ from difflib import SequenceMatcher
 
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.quantities import negations, quantities
+from resay.core.segmentation.spans import Span
 
 _WORD = re.compile(r"\w+")
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:…|\.{2,})\s*\]|\(\s*(?:…|\.{2,})\s*\)|…|\.{3,})\s*")
-_MOST_WORDS = 200
+_MAX_WORDS = 200
 # Each of these numbers of words may have one wrong word more.
 _WORDS_WITH_AN_ERROR = (5, 12, 24)
-_MOST_PLACES = 8
-
-Span = tuple[int, int]
+_MAX_CANDIDATES = 8
 
 
 def quoted_pieces(quote: str) -> list[str]:
@@ -37,13 +36,13 @@ def find_quote(quote: str, text: str) -> Span | None:
         text: The text.
     """
     source = NormalizedText.of(text)
-    parts = quoted_pieces(quote)
-    if not parts:
+    pieces = quoted_pieces(quote)
+    if not pieces:
         return None
     spans: list[Span] = []
     position = 0
-    for part in parts:
-        span = _find_part(part, source.text, position)
+    for piece in pieces:
+        span = _find_piece(piece, source.text, position)
         if span is None:
             return None
         spans.append(span)
@@ -51,60 +50,64 @@ def find_quote(quote: str, text: str) -> Span | None:
     return source.span(spans[0][0], spans[-1][1])
 
 
-def _find_part(part: str, text: str, start: int) -> Span | None:
-    words = _WORD.findall(part)[:_MOST_WORDS]
+def _find_piece(piece: str, text: str, start: int) -> Span | None:
+    """Return the span of a piece of a quotation, from a position of the text on."""
+    words = _WORD.findall(piece)[:_MAX_WORDS]
     exact = re.compile(r"\W+".join(map(re.escape, words)), re.IGNORECASE).search(text, start)
-    return exact.span() if exact else _find_nearly(words, text, start)
+    return exact.span() if exact else _find_similar(words, text, start)
 
 
-def _find_nearly(words: Sequence[str], text: str, start: int) -> Span | None:
+def _find_similar(words: Sequence[str], text: str, start: int) -> Span | None:
     """Return the span of words in a text that has some of them in another form."""
-    errors = sum(len(words) >= count for count in _WORDS_WITH_AN_ERROR)
-    if not errors:
+    max_errors = sum(len(words) >= count for count in _WORDS_WITH_AN_ERROR)
+    if not max_errors:
         return None
     matches = list(_WORD.finditer(text, start))
-    folded = [match[0].casefold() for match in matches]
-    places: dict[str, list[int]] = {}
-    for place, word in enumerate(folded):
-        places.setdefault(word, []).append(place)
-    quoted = [word.casefold() for word in words]
-    # Of more parts than there are errors, one is without any.
-    size = len(quoted) // (errors + 1)
-    for part in range(errors + 1):
-        offset = part * size
+    text_words = [match[0] for match in matches]
+    folded = _folded(text_words)
+    indices: dict[str, list[int]] = {}
+    for index, word in enumerate(folded):
+        indices.setdefault(word, []).append(index)
+    quoted = _folded(words)
+    # Of more chunks than there are errors, one is without any.
+    size = len(quoted) // (max_errors + 1)
+    for offset in range(0, (max_errors + 1) * size, size):
         chunk = quoted[offset : offset + size]
-        starts = (p for p in places.get(chunk[0], ()) if folded[p : p + size] == chunk)
-        for _, place in zip(range(_MOST_PLACES), starts, strict=False):
-            first = max(place - offset - errors, 0)
-            last = min(place - offset + len(quoted) + errors, len(folded))
-            span = _aligned(words, [match[0] for match in matches[first:last]], errors)
+        candidates = [i for i in indices.get(chunk[0], ()) if folded[i : i + size] == chunk]
+        for index in candidates[:_MAX_CANDIDATES]:
+            first = max(index - offset - max_errors, 0)
+            last = min(index - offset + len(quoted) + max_errors, len(folded))
+            span = _aligned(words, text_words[first:last], max_errors)
             if span is not None:
                 return matches[first + span[0]].start(), matches[first + span[1] - 1].end()
     return None
 
 
-def _aligned(words: Sequence[str], others: Sequence[str], errors: int) -> Span | None:
+def _aligned(words: Sequence[str], others: Sequence[str], max_errors: int) -> Span | None:
     """Return the span of words among others that differs from them in few unimportant words."""
-    matcher = SequenceMatcher(
-        None, [w.casefold() for w in words], [w.casefold() for w in others], autojunk=False
-    )
+    matcher = SequenceMatcher(None, _folded(words), _folded(others), autojunk=False)
     blocks = [block for block in matcher.get_matching_blocks() if block.size]
     if not blocks:
         return None
     first = max(blocks[0].b - blocks[0].a, 0)
     last = min(blocks[-1].b + len(words) - blocks[-1].a, len(others))
-    differences = 0
-    matcher.set_seq2([w.casefold() for w in others[first:last]])
-    for tag, a, b, c, d in matcher.get_opcodes():
+    aligned = others[first:last]
+    matcher.set_seq2(_folded(aligned))
+    errors = 0
+    for tag, start, end, other_start, other_end in matcher.get_opcodes():
         if tag == "equal":
             continue
-        differences += max(b - a, d - c)
-        if not _is_unimportant((*words[a:b], *others[first + c : first + d])):
+        errors += max(end - start, other_end - other_start)
+        if not _is_unimportant([*words[start:end], *aligned[other_start:other_end]]):
             return None
-    if differences > errors:
+    if errors > max_errors:
         return None
-    written, found = " ".join(words), " ".join(others[first:last])
-    return (first, last) if len(negations(written)) == len(negations(found)) else None
+    has_same_negations = len(negations(" ".join(words))) == len(negations(" ".join(aligned)))
+    return (first, last) if has_same_negations else None
+
+
+def _folded(words: Sequence[str]) -> list[str]:
+    return [word.casefold() for word in words]
 
 
 def _is_unimportant(words: Sequence[str]) -> bool:

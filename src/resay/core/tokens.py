@@ -129,16 +129,16 @@ class CachedTokenizer:
 
     def tokens(self, text: str) -> set[str]:
         """Return the distinct tokens of `tokenize`."""
-        found = set(text.lower().split())
-        others = found - self._words
-        found -= others
-        for run in others:
+        tokens = set(text.lower().split())
+        unknown_runs = tokens - self._words
+        tokens -= unknown_runs
+        for run in unknown_runs:
             if _is_word(run):
                 self._words.add(run)
-                found.add(run)
+                tokens.add(run)
             else:
-                found.update(self._split(run))
-        return found
+                tokens.update(self._split(run))
+        return tokens
 
     def tokenize(self, text: str) -> list[str]:
         """Return the tokens in order."""
@@ -155,10 +155,11 @@ class CachedTokenizer:
         counts: Counter[str] = Counter()
         for text in texts:
             counts.update(text.lower().split())
-        others = [run for run in counts if not _is_word(run)]
-        times = [counts.pop(run) for run in others]
+        run_counts = {run: count for run, count in counts.items() if not _is_word(run)}
+        for run in run_counts:
+            del counts[run]
         self._words.update(counts)
-        for run, count in zip(others, times, strict=True):
+        for run, count in run_counts.items():
             for token in self._split(run):
                 counts[token] += count
         return counts
@@ -175,7 +176,7 @@ class _Weights(dict[str, float]):
     def __init__(
         self, postings: Mapping[str, Sequence[int]], weigh: Callable[[int], float]
     ) -> None:
-        super().__init__({word: weigh(len(places)) for word, places in postings.items()})
+        super().__init__({word: weigh(len(indices)) for word, indices in postings.items()})
         self._default = weigh(1)
 
     def __missing__(self, word: str) -> float:
@@ -198,9 +199,9 @@ class InvertedIndex:
 
     def __init__(self, sets: Sequence[Collection[str]], weigh: Callable[[int], float]) -> None:
         self._postings: defaultdict[str, list[int]] = defaultdict(list)
-        for place, words in enumerate(sets):
+        for index, words in enumerate(sets):
             for word in words:
-                self._postings[word].append(place)
+                self._postings[word].append(index)
         self._weights = _Weights(self._postings, cache(weigh))
 
     def weight(self, words: Iterable[str]) -> float:
@@ -221,25 +222,26 @@ class InvertedIndex:
             The weight of the shared words by index of the set; and the weight of the words that
             were not looked up, which any set may share too.
         """
-        postings = self._postings
-        known = sorted((len(postings[word]), word) for word in words if word in postings)
-        found: dict[int, float] = {}
-        left = _MAX_VISITS * len(words)
-        rest = sum(self._weights[word] for _, word in known)
-        for _, word in known:
-            if left <= 0 or rest < negligible:
+        rarest_first = sorted(
+            (len(self._postings[word]), word) for word in words if word in self._postings
+        )
+        shared: dict[int, float] = {}
+        visits_left = _MAX_VISITS * len(words)
+        weight_left = sum(self._weights[word] for _, word in rarest_first)
+        for _, word in rarest_first:
+            if visits_left <= 0 or weight_left < negligible:
                 break
             weight = self._weights[word]
-            postings = self._postings[word]
-            for place in postings if len(postings) <= left else postings[:left]:
-                found[place] = found.get(place, 0.0) + weight
-            left -= len(postings)
-            rest -= weight
-        return found, max(rest, 0.0)
+            indices = self._postings[word]
+            for index in indices if len(indices) <= visits_left else indices[:visits_left]:
+                shared[index] = shared.get(index, 0.0) + weight
+            visits_left -= len(indices)
+            weight_left -= weight
+        return shared, max(weight_left, 0.0)
 
     @staticmethod
     def smallest(bounds: list[tuple[float, int]]) -> list[tuple[float, int]]:
         """Return the smallest of the bounds, ascending, at most 128 of them."""
-        return (
-            sorted(bounds) if len(bounds) <= _MAX_VISITS else heapq.nsmallest(_MAX_VISITS, bounds)
-        )
+        if len(bounds) <= _MAX_VISITS:
+            return sorted(bounds)
+        return heapq.nsmallest(_MAX_VISITS, bounds)

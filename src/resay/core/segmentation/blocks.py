@@ -10,12 +10,14 @@ it is tagged `text` or nothing and its content reads like prose.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.segmentation.characters import GAP, LINE_BREAKS
 from resay.core.segmentation.sentence_words import ORDINAL_MONTHS
+from resay.core.segmentation.spans import Span
 
 _TAGS = re.compile(r"(?:</?[A-Za-z][^<>]*>\s*)+\Z")
 
@@ -33,6 +35,15 @@ class Fence:
     mark: str
     length: int
     quotes: int
+
+    def is_left_by(self, quote: re.Match[str] | None) -> bool:
+        """Whether a line is outside of the quotation that the code is in.
+
+        Args:
+            quote: The quote markers of the line; None if it has none.
+        """
+        quotes = quote.group().count(">") if quote else 0
+        return quotes < self.quotes
 
     def closed_by(self, body: str) -> bool:
         """Whether the line closes the code."""
@@ -78,13 +89,14 @@ def is_definition(body: str) -> bool:
     """Whether the line is `[label]: destination "title"` with an address-like destination."""
     if not body.startswith("[") or body.startswith("[^"):
         return False
-    label, found, rest = body[1:1000].partition("]:")
-    target, _, title = rest.strip().partition(" ")
-    if not (found and label and target) or "[" in label or "]" in label:
+    label, mark, destination = body[1:1000].partition("]:")
+    target, _, title = destination.strip().partition(" ")
+    if not (mark and label and target) or "[" in label or "]" in label:
         return False
     title = title.strip()
-    titled = not title or (title[0] in "\"'(" and title[-1] in "\"')" and len(title) > 1)
-    return titled and (target[0] in "<#/" or "/" in target or ":" in target or "@" in target)
+    is_title = not title or (title[0] in "\"'(" and title[-1] in "\"')" and len(title) > 1)
+    is_address = target[0] in "<#/" or any(character in target for character in "/:@")
+    return is_title and is_address
 
 
 def is_tags(body: str) -> bool:
@@ -128,9 +140,9 @@ class Layout:
     """
 
     blocks: tuple[Block, ...]
-    markers: tuple[tuple[int, int], ...]
+    markers: tuple[Span, ...]
     masked: str
-    fences: tuple[tuple[int, int], ...] = ()
+    fences: tuple[Span, ...] = ()
     open: int | None = None
     undecided: int | None = None
 
@@ -208,9 +220,9 @@ class _ForwardSearch:
     def __init__(self, pattern: str | re.Pattern[str], text: str) -> None:
         self._search = re.compile(pattern).search
         self._text = text
-        self._span: tuple[int, int] | None = (-1, -1)
+        self._span: Span | None = (-1, -1)
 
-    def after(self, position: int) -> tuple[int, int] | None:
+    def after(self, position: int) -> Span | None:
         if self._span is not None and self._span[0] < position:
             match = self._search(self._text, position)
             self._span = match.span() if match else None
@@ -235,12 +247,12 @@ class _Scanner:
         self._starts: list[int] = []
         self._kinds: list[Kind] = []
         self._items: set[int] = set()
-        self._markers: list[tuple[int, int]] = []
+        self._markers: list[Span] = []
         self._paragraph: _Paragraph | None = None
         self._continuing: Literal["table", "code"] | None = None
         self._fence: Fence | None = None
         self._around_prose: tuple[Fence, int] | None = None
-        self._fences: list[tuple[int, int]] = []
+        self._fences: list[Span] = []
         self._undecided: int | None = None
         self._raw_until = 0
         self._quotes = 0
@@ -251,24 +263,45 @@ class _Scanner:
         self._blank_lines = _ForwardSearch(_BLANK_LINE, text)
 
     def layout(self) -> Layout:
-        starts = [0, *self._starts[1:]]
-        kinds = self._kinds or ["prose"]
-        ends = [*starts[1:], len(self._text)]
-        items = (place in self._items for place in range(len(kinds)))
-        is_open = self._fence is not None or self._continuing == "code"
+        """Return the layout of the text that was read."""
+        blocks = self._blocks()
         if self._around_prose is not None:
             self._fences.append((self._around_prose[1], len(self._text)))
-        blocks = (Block(*block) for block in zip(kinds, starts, ends, items, strict=True))
+        is_in_code = self._fence is not None or self._continuing == "code"
+        is_in_fence = self._fence is not None or self._around_prose is not None
         return Layout(
-            tuple(blocks) if self._text else (),
-            tuple(self._markers),
-            _masked(self._text, self._markers),
-            tuple(self._fences),
-            starts[-1] if is_open else None,
-            self._undecided if self._fence is not None or self._around_prose is not None else None,
+            blocks=blocks,
+            markers=tuple(self._markers),
+            masked=_masked(self._text, self._markers),
+            fences=tuple(self._fences),
+            open=blocks[-1].start if is_in_code else None,
+            undecided=self._undecided if is_in_fence else None,
         )
 
+    def _blocks(self) -> tuple[Block, ...]:
+        if not self._text:
+            return ()
+        # What comes before the first block belongs to it.
+        starts = [0, *self._starts[1:], len(self._text)]
+        kinds: list[Kind] = self._kinds or ["prose"]
+        blocks: list[Block] = []
+        for index, kind in enumerate(kinds):
+            block = Block(
+                kind=kind,
+                start=starts[index],
+                end=starts[index + 1],
+                is_item=index in self._items,
+            )
+            blocks.append(block)
+        return tuple(blocks)
+
     def read(self, start: int, line: str) -> None:
+        """Read the next line.
+
+        Args:
+            start: Its start in the text.
+            line: The line, with its line break.
+        """
         if start < self._raw_until or (self._fence is not None and self._in_fence(line)):
             return
         quote = _QUOTES.match(line)
@@ -281,9 +314,9 @@ class _Scanner:
         if not body:
             self._read_blank()
             return
-        at = len(line) - len(line[prefix:].lstrip())
-        column = len(line[prefix:at].expandtabs(_CODE_COLUMN))
-        self._read_body(start, at, body, column, quote.group().count(">") if quote else 0)
+        indent = len(line) - len(line[prefix:].lstrip())
+        column = len(line[prefix:indent].expandtabs(_CODE_COLUMN))
+        self._read_body(start, indent, body, column, quote.group().count(">") if quote else 0)
         self._seen_flush_left = self._seen_flush_left or column < _CODE_COLUMN
         self._after_blank = False
         if line.endswith("\u2029"):
@@ -295,7 +328,16 @@ class _Scanner:
         if self._continuing == "table":
             self._continuing = None
 
-    def _read_body(self, start: int, at: int, body: str, column: int, quotes: int) -> None:
+    def _read_body(self, start: int, indent: int, body: str, column: int, quotes: int) -> None:
+        """Read a line that is not blank.
+
+        Args:
+            start: Its start in the text.
+            indent: The number of characters before its body.
+            body: The line without quote markers and the white space around it.
+            column: The width of the white space before its body.
+            quotes: The number of quote markers.
+        """
         if quotes > self._quotes:
             self._paragraph = None
         self._quotes = quotes
@@ -309,14 +351,14 @@ class _Scanner:
             self._list_column = None
             self._add("rule", start)
             return
-        markers = self._read_markers(start + at, body)
+        markers = self._read_markers(start + indent, body)
         if markers:
             self._paragraph = None
             outermost = column if self._list_column is None else self._list_column
             self._list_column = min(column, outermost)
         elif self._after_blank and column <= (self._list_column or 0):
             self._list_column = None
-        self._read_leaf(start, start + at + markers, body[markers:], is_item=bool(markers))
+        self._read_leaf(start, start + indent + markers, body[markers:], is_item=bool(markers))
 
     def _continues(self, body: str, column: int) -> bool:
         """Whether the line continues an open table or indented code."""
@@ -358,16 +400,16 @@ class _Scanner:
 
     def _read_markers(self, start: int, body: str) -> int:
         """Record the markers at the start of a line and return their total length."""
-        at = 0
+        length = 0
         for _ in range(_MAX_NESTING):
-            match = _MARKER.match(body, at)
-            if match is None or (at == 0 and not self._may_start_item(match, body)):
+            match = _MARKER.match(body, length)
+            if match is None or (length == 0 and not self._may_start_item(match, body)):
                 break
             if match.end() == len(body) and self._stands_alone(match, start + len(body)):
                 break
-            self._markers.append((start + at, start + match.end()))
-            at = match.end()
-        return at
+            self._markers.append((start + length, start + match.end()))
+            length = match.end()
+        return length
 
     def _stands_alone(self, match: re.Match[str], end: int) -> bool:
         """Whether a label that ends its line has nothing below it to label.
@@ -390,21 +432,29 @@ class _Scanner:
             return in_list or match["bullet"] != "–"
         return in_list or match["label"] in {"0", "1"} or paragraph.last.endswith(_LEADS_IN)
 
-    def _read_leaf(self, start: int, at: int, body: str, *, is_item: bool) -> None:
+    def _read_leaf(self, start: int, body_start: int, body: str, *, is_item: bool) -> None:
+        """Read a line without its list markers.
+
+        Args:
+            start: The start of the line in the text.
+            body_start: The start of its body.
+            body: What follows the markers.
+            is_item: Whether there are any.
+        """
         fence = parse_fence(body, self._quotes)
-        if fence is not None and self._is_around_prose(fence, start, at + len(body), body):
+        if fence is not None and self._is_around_prose(fence, start, body_start + len(body), body):
             self._around_prose = fence, start
             self._add("prose", start)
-            self._markers.append((at, at + len(body)))
+            self._markers.append((body_start, body_start + len(body)))
         elif fence is not None:
             self._fence = fence
             self._add("code", start)
         elif is_heading(body):
             self._list_column = None
             self._add("heading", start)
-        elif self._is_html(at, body):
+        elif self._is_html(body_start, body):
             self._add("html", start)
-        elif self._is_math(at, body):
+        elif self._is_math(body_start, body):
             self._add("math", start)
         elif self._paragraph is None and is_definition(body):
             self._add("definition", start)
@@ -423,39 +473,53 @@ class _Scanner:
         paragraph.last = body
 
     def _is_around_prose(self, fence: Fence, begin: int, start: int, body: str) -> bool:
-        """Whether a fence is around prose, judging by its tag or its content."""
+        """Whether a fence is around prose, judging by its tag or its content.
+
+        Args:
+            fence: Its opening line.
+            begin: The start of that line in the text.
+            start: The end of that line.
+            body: The line without markers.
+        """
         info = body.strip("`~ \t").lower()
         if self._around_prose is not None or info not in _PROSE_INFO:
             return False
         if info in {"markdown", "md"}:
             return True
-        ahead = self._text[start : start + _AHEAD_CHARS].splitlines(keepends=True)[1:]
-        is_cut = len(self._text) >= start + _AHEAD_CHARS
-        lines = ends = 0
+        line_count = sentence_ends = 0
         is_prose = True
-        for line in ahead[:-1] if is_cut else ahead:
-            quote = _QUOTES.match(line)
-            inner = line[quote.end() if quote and fence.quotes else 0 :].strip()
-            left = bool(fence.quotes) and (quote is None or quote.group().count(">") < fence.quotes)
-            if left or fence.closed_by(inner):
+        lines, is_cut = self._lines_ahead(start)
+        for line in lines:
+            quote = _QUOTES.match(line) if fence.quotes else None
+            inner = line[quote.end() if quote else 0 :].strip()
+            if fence.is_left_by(quote) or fence.closed_by(inner):
                 break
-            is_whole = line[-1:] in _LINE_ENDS
             if inner:
-                lines += 1
+                line_count += 1
                 is_prose = _reads_like_prose(inner)
-                ends += _ENDS_SENTENCE.search(inner) is not None
-            if is_whole and (not is_prose or lines == _AHEAD_LINES):
+                sentence_ends += _ENDS_SENTENCE.search(inner) is not None
+            is_whole = line[-1:] in _LINE_ENDS
+            if is_whole and (not is_prose or line_count == _AHEAD_LINES):
                 break
         else:
             if not is_cut:
                 self._undecided = begin
-        return is_prose and lines > 0 and (ends > 0 or bool(info))
+        return is_prose and line_count > 0 and (sentence_ends > 0 or bool(info))
+
+    def _lines_ahead(self, start: int) -> tuple[list[str], bool]:
+        """Return the next lines after the one that ends at a position, and whether there are more.
+
+        If there are, the last one is left out, because it may be cut.
+        """
+        lines = self._text[start : start + _AHEAD_CHARS].splitlines(keepends=True)[1:]
+        is_cut = len(self._text) >= start + _AHEAD_CHARS
+        return (lines[:-1] if is_cut else lines), is_cut
 
     def _ends_prose(self, start: int, line: str, quote: re.Match[str] | None) -> bool:
         """Whether a line ends a fence around prose and needs no further processing."""
         assert self._around_prose is not None  # noqa: S101 - the caller checks it
         fence, begin = self._around_prose
-        if fence.quotes and (quote is None or quote.group().count(">") < fence.quotes):
+        if fence.is_left_by(quote):
             self._around_prose = None
             self._fences.append((begin, start))
             return False
@@ -473,47 +537,51 @@ class _Scanner:
         fence = self._fence
         if fence is None:
             return False
-        at = 0
-        if fence.quotes:
-            quote = _QUOTES.match(line)
-            if quote is None or quote.group().count(">") < fence.quotes:
-                self._fence = None
-                return False
-            at = quote.end()
-        if fence.closed_by(line[at:].strip()):
+        quote = _QUOTES.match(line) if fence.quotes else None
+        if fence.is_left_by(quote):
+            self._fence = None
+            return False
+        if fence.closed_by(line[quote.end() if quote else 0 :].strip()):
             self._fence = None
         self._after_blank = False
         return True
 
-    def _is_html(self, at: int, body: str) -> bool:
+    def _is_html(self, start: int, body: str) -> bool:
         if not body.startswith("<"):
             return False
         if body.startswith("<!--"):
-            return self._swallow(at, 4, "-->")
+            return self._swallow(start, 4, "-->")
         raw = _RAW_TAG.match(body)
-        if raw and self._swallow(at, raw.end(), f"</{raw[1]}>"):
+        if raw and self._swallow(start, raw.end(), f"</{raw[1]}>"):
             return True
         return is_tags(body)
 
-    def _is_math(self, at: int, body: str) -> bool:
+    def _is_math(self, start: int, body: str) -> bool:
         if body.startswith("$$"):
-            return self._swallow(at, 2, "$$", across_blank_lines=False)
+            return self._swallow(start, 2, "$$", across_blank_lines=False)
         if body.startswith("\\["):
-            return self._swallow(at, 2, "\\]", across_blank_lines=False)
+            return self._swallow(start, 2, "\\]", across_blank_lines=False)
         return False
 
     def _swallow(
-        self, at: int, opener: int, closer: str, *, across_blank_lines: bool = True
+        self, start: int, opener: int, closer: str, *, across_blank_lines: bool = True
     ) -> bool:
-        """Skip to a closer that ends its line; return False, without skipping, if there is none."""
+        """Skip to a closer that ends its line; return False, without skipping, if there is none.
+
+        Args:
+            start: The start of the opener.
+            opener: Its length.
+            closer: The closer.
+            across_blank_lines: Whether there may be blank lines before the closer.
+        """
         search = self._closers.get(closer)
         if search is None:
             search = self._closers[closer] = _ForwardSearch(re.escape(closer), self._text)
-        span = search.after(at + opener)
+        span = search.after(start + opener)
         if span is None or not _REST_OF_LINE.match(self._text, span[1]):
             return False
         if not across_blank_lines:
-            blank = self._blank_lines.after(at)
+            blank = self._blank_lines.after(start)
             if blank is not None and blank[0] < span[0]:
                 return False
         self._raw_until = span[1]
@@ -526,13 +594,15 @@ class _Scanner:
         self._continuing = None
 
 
-def _masked(text: str, markers: list[tuple[int, int]]) -> str:
+def _masked(text: str, markers: Sequence[Span]) -> str:
+    """Return a text with spaces in place of its markers."""
     parts: list[str] = []
-    done = 0
+    position = 0
     for start, end in markers:
-        parts += text[done:start], " " * (end - start)
-        done = end
-    return "".join([*parts, text[done:]])
+        parts += text[position:start], " " * (end - start)
+        position = end
+    parts.append(text[position:])
+    return "".join(parts)
 
 
 def _is_title(paragraph: _Paragraph) -> bool:
