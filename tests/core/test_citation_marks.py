@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from resay.core.citation_marks import citation_marks, marks_within, without_marks
 
-SAID = "The lock opens with code 4711"
-# What follows the claim, and the names that it gives.
+CLAIM = "The lock opens with code 4711"
+# Marks after the claim, and the names in them.
 MARKS = [
     (" [1].", ("1",)),
     (" [1, 3].", ("1", "3")),
@@ -43,6 +43,9 @@ MARKS = [
     (" (Anm. 3).", ("3",)),
     (" [note 3].", ("3",)),
     (" (vgl. Dok. 3).", ("3",)),
+    (" (källa 3).", ("3",)),
+    (" [1 och 3].", ("1", "3")),
+    (" (sid. 12).", ()),
     (" {{cite:7}}.", ("7",)),
     (" (handbook.pdf, p. 12).", ("handbook.pdf",)),
     (" [handbook.pdf].", ("handbook.pdf",)),
@@ -117,12 +120,12 @@ FACTS = [
 
 @pytest.mark.parametrize(("mark", "names"), MARKS)
 def test_marks_after_a_claim_are_found(mark: str, names: tuple[str, ...]) -> None:
-    text = SAID + mark
+    text = CLAIM + mark
     marks = citation_marks(text)
     assert [name for mark in marks for name in mark.names] == list(names)
     rest = without_marks(text)
     assert len(rest) == len(text)
-    assert rest.strip(" .\n") == SAID
+    assert rest.strip(" .\n") == CLAIM
 
 
 @pytest.mark.parametrize(("lead", "names"), LEADS)
@@ -159,7 +162,16 @@ def test_sentences_under_a_heading_are_no_sources() -> None:
 
 PIECES = st.lists(
     st.sampled_from(
-        [*(mark for mark, _ in MARKS), *(lead for lead, _ in LEADS), SAID, "(", "[", "\n", " ", "ﬁ"]
+        [
+            *(mark for mark, _ in MARKS),
+            *(lead for lead, _ in LEADS),
+            CLAIM,
+            "(",
+            "[",
+            "\n",
+            " ",
+            "ﬁ",
+        ]
     )
 ).map("".join)
 

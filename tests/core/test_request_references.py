@@ -45,6 +45,7 @@ PROMPTS = {
     "Spanish": f"Responde solo con el siguiente contexto:\n{BRIDGE} {TUNNEL}\nPregunta: ¿Cuándo?",
     "Italian": f"Fonti:\n{BRIDGE} {TUNNEL}\nDomanda: Quando?",
     "Dutch": f"Gebruik de volgende bronnen:\n{BRIDGE} {TUNNEL}\nVraag: Wanneer?",
+    "Swedish": f"Använd följande källor:\n{BRIDGE} {TUNNEL}\nFråga: När?",
     "Chinese": f"参考资料：\n{BRIDGE} {TUNNEL}\n问题：什么时候？",
 }
 
@@ -162,6 +163,7 @@ def test_an_answer_is_bound_to_context_that_it_is_to_be_written_from() -> None:
         "Nutze die Dokumente, falls nötig.",
         "Utilise les documents si nécessaire.",
         "Usa los documentos si es necesario.",
+        "Använd dokumenten om det behövs.",
     ],
 )
 def test_optional_context_is_not_binding(rule: str) -> None:

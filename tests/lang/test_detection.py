@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.lang.detection import all_stop_words, detect, detect_from_words
+from resay.lang.detection import detect, detect_from_words
+from resay.lang.language import all_words
 
 
 @pytest.mark.parametrize(
@@ -85,10 +86,10 @@ def test_of_equally_likely_languages_the_first_is_taken(text: str, language: str
 
 def test_a_text_may_be_too_short() -> None:
     assert detect_from_words(["the", "bridge"]) == "en"
-    assert detect_from_words(["the", "bridge"], fewest=2) is None
-    assert detect_from_words(["the", "bridge", "was"], fewest=2) == "en"
+    assert detect_from_words(["the", "bridge"], min_words=2) is None
+    assert detect_from_words(["the", "bridge", "was"], min_words=2) == "en"
 
 
-@given(st.lists(st.sampled_from(sorted(all_stop_words()))))
+@given(st.lists(st.sampled_from(sorted(all_words("words", "stop")))))
 def test_neither_order_nor_repetition_matters(words: list[str]) -> None:
     assert detect_from_words(words) == detect_from_words([*reversed(words), *words])

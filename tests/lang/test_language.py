@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from resay.core.quantities.words import UNITS
+from resay.core.quantities.words import CJK_UNITS, UNITS
 from resay.errors import ConfigurationError
 from resay.lang.language import all_phrases, languages, load, stop_words
 from resay.lang.tables import table
@@ -57,7 +57,7 @@ def test_every_list_of_words_is_read() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py"))
     read = set(re.findall(r"""["']([a-z_]+)["']""", source))
     subjects = ("words", "numbers", "negation", "comparison", "claims", "questions", "judge")
-    for subject in (*subjects, "sentence_ends"):
+    for subject in (*subjects, "sentence_ends", "context", "citations"):
         for language in languages():
             assert table(language.code, subject).keys() <= read
 
@@ -66,6 +66,8 @@ def test_every_unit_is_read() -> None:
     for language in languages():
         for words in language.units.values():
             assert UNITS.keys() >= set(words.split())
+        for words in language.unspaced_units.values():
+            assert CJK_UNITS.keys() >= set(words.split())
 
 
 def test_a_word_that_needs_to_be_the_whole_answer_does_so_in_every_language() -> None:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from resay.core.normalization import NormalizedText
+from resay.lang.language import all_alternatives, all_words
 
 MarkKind = Literal["label", "number", "title", "author", "source"]
 """What a mark names its document by: the label in brackets, the number after a noun, a file name or
@@ -44,34 +45,26 @@ class CitationMark:
     names: tuple[str, ...] = ()
 
 
-# Nouns for a document that is given with the question.
-_NOUN: Final = (
-    r"(?:documents?|docs?\.?|sources?|src|references?|refs?\.?|passages?|excerpts?|snippets?|chunks?"
-    r"|contexts?|citations?|cite|cit\.|search\sresults?|results?|footnotes?|notes?|fn\.?|anm\.|dok\.|quellen?|dokumente?|fundstellen?"
-    r"|sources?|fuentes?|documentos?|referencias?|fonti|fonte|documenti|documento|fontes|bronn?en|bron"
-    r"|documenten|documenti|источник|документ|文档|文件|文献|资料|資料|来源|來源|出典|出处|참고|문서|출처)"
-)
+def _words(name: str) -> str:
+    """Return the alternatives of all languages."""
+    return rf"(?:{all_alternatives('citations', name)})"
+
+
+_NOUN: Final = _words("nouns")
 _IDENTIFIER: Final = r"(?:id|co|no)"
-# The same where they are not in brackets: "result 3" and "cite 4" may be prose.
-_NOUN_IN_PROSE: Final = (
-    r"(?:documents?|docs?|sources?|(?-i:References?)|passages?|excerpts?|snippets?|chunks?"
-    r"|search\sresults?|dokumente?|quellen?|documentos?|fuentes?|documenti|documento|fonti|fontes?"
-    r"|documenten|bron|bronnen)"
-)
+_NOUN_IN_PROSE: Final = _words("nouns_in_prose")
 _NUMBER: Final = r"[\d⁰¹²³⁴-⁹]{1,3}"
-_NUMBERS: Final = rf"{_NUMBER}(?:\s?(?:,|;|&|-|–|⁻|and|und|et|y|e|en|to)\s?{_NUMBER}){{0,9}}"
+_JOIN: Final = "|".join(sorted(all_words("numbers", "join")))
+_NUMBERS: Final = rf"{_NUMBER}(?:\s?(?:,|;|&|-|–|⁻|to|{_JOIN})\s?{_NUMBER}){{0,9}}"
 _FILE: Final = (
     r"[\w][\w .()'-]{0,80}"
     r"\.(?:pdf|docx?|odt|rtf|txt|md|html?|pptx?|xlsx?|csv|epub|tex|json|xml|ya?ml)"
 )
 _LOCATOR: Final = (
-    r"(?:(?:pp?|pgs?|S|págs?|blz)\.\s?|(?:pages?|seiten?|página|pagina|pagine|sections?|sec\.|abschnitt"
-    r"|chapters?|ch\.|kapitel|lines?|para(?:graph|\.)?|slides?)\s|[§¶]{1,2}\s?|\#)"
+    rf"(?:{_words('page_marks')}\.\s?|{_words('page_nouns')}\s|[§¶]{{1,2}}\s?|\#)"
     r"[\d.ivxl]{1,8}(?:\s?[-–,]\s?[\d.ivxl]{1,8}){0,4}f{0,2}"
 )
-_SEE: Final = (
-    r"(?:see(?:\salso)?|cf\.|from|per|via|in|as\sper|siehe|vgl\.|aus|voir|véase|ver|vedi|zie)\s"
-)
+_SEE: Final = rf"{_words('see')}\s"
 _SURNAME: Final = (
     r"(?:(?:van|von|de|der|den|di|da|la|le)\s){0,3}(?:[A-Z]\.\s?){0,3}[A-ZÀ-Þ][\w'’-]{1,40}"
 )
@@ -81,12 +74,7 @@ _AUTHOR_YEAR: Final = rf"{_AUTHORS}(?:\set\sal\.?,?\s|,\s)(?:{_YEAR})(?:,\s{_LOC
 _AUTHOR_PAGE: Final = rf"{_AUTHORS}\s(?:{_YEAR}),\s{_LOCATOR}"
 # Without a comma only in square brackets: "(Berlin 1945)" may be prose.
 _AUTHOR_BARE: Final = re.compile(rf"{_AUTHORS}(?:\set\sal\.?)?\s(?:{_YEAR})")
-_TIMES: Final = re.compile(
-    r"(?:january|february|march|april|may|june|july|august|september|october|november|december|spring"
-    r"|summer|autumn|fall|winter|januar|februar|märz|mai|juni|juli|oktober|dezember|since|until|around"
-    r"|circa|born|died|from|in|before|after|between|by)\b",
-    re.IGNORECASE,
-)
+_TIME: Final = re.compile(rf"{_words('times')}\b", re.IGNORECASE)
 # The key of an entry in a bibliography: Moor19, moor2019, Moor+19a.
 _KEY: Final = (
     r"[^\W\d_]{2,20}(?:\+|_?et_?al)?[-_:]?(?:(?:1[5-9]|20)\d\d|(?-i:(?<=[a-z+])\d\d))[a-z]?"
@@ -150,12 +138,8 @@ _RAISED_ALONE: Final = re.compile(
     r"(?:(?<=[^\W\d_]{4}\s)|(?<=\d{4}\s)|(?<=[.,;:!?)]\s))[⁰¹²³⁴-⁹]{1,3}(?!\w)"
     r"|[⁽(][⁰¹²³⁴-⁹]{1,3}(?:[,;⁻–-]\s?[⁰¹²³⁴-⁹]{1,3}){0,9}[⁾)]"
 )
-_LEAD: Final = (
-    r"(?:(?:according|referring)\sto|as\s(?:(?:stated|described|noted|mentioned|shown|explained|given|seen"
-    r"|reported|outlined|indicated)\s(?:in|by)|per)|based\son|per|laut|gemäß|nach|selon|d'après|según"
-    r"|secondo|segundo|de\sacordo\scom|volgens|根据|根據)"
-)
-_ARTICLE: Final = r"(?:(?:the|le|la|el|il|o|a|het|de)\s)?"
+_LEAD: Final = _words("leads")
+_ARTICLE: Final = rf"(?:{_words('articles')}\s)?"
 _IN_PROSE: Final = re.compile(
     rf"(?:\b{_LEAD}\s{_ARTICLE}(?:{_NOUN_IN_PROSE}[\s#]{{1,2}}\[?{_NUMBERS}\]?|{_FILE})"
     rf"(?:,?\s{_LOCATOR})?,?"
@@ -177,15 +161,13 @@ _LOCATOR_ALONE: Final = re.compile(rf",?\s?\b{_LOCATOR}", re.IGNORECASE)
 _BY_AUTHOR: Final = re.compile(rf"(?P<author>{_SURNAME})[^;()]{{0,200}}?(?P<year>{_YEAR})")
 _LEAD_ALONE: Final = re.compile(rf"\b{_LEAD}\s{_ARTICLE}", re.IGNORECASE)
 _RANGE: Final = re.compile(r"(\d{1,3})\s?[-–]\s?(\d{1,3})")
-_LONGEST_RANGE: Final = 50
+_MAX_RANGE: Final = 50
 
 # The heading of a list of sources.
 _HEADING: Final = re.compile(
     r"[ \t]{0,3}(?:\#{1,6}\s|[-*•]\s|\d{1,2}[.)]\s|[^\w\s]{1,3}\s)?[*_]{0,3}"
-    r"(?:sources?|source\(s\)|references?|reference\(s\)|documents\sused|citations?|bibliography|works\scited"
-    r"|footnotes?|further\sreading|quellen?|quellenangaben?|literatur|belege|références?|sources\scitées"
-    r"|fuentes?|referencias?|fonti|riferimenti|fontes?|referências?|bronn?en|bron|参考文献|参考资料|出典|出处"
-    r"|источники)(?:\s(?:used|cited|consulted))?[*_]{0,3}\s?"
+    rf"{_words('headings')}"
+    r"(?:\s(?:used|cited|consulted))?[*_]{0,3}\s?"
     r"(?::[*_]{0,3}|[*_]{1,3}|(?=\n|\Z))[ \t]{0,4}"
     r"(?P<entry>[^\n]*)",
     re.IGNORECASE,
@@ -195,7 +177,8 @@ _ENTRY: Final = re.compile(
 )
 _DEFINITION: Final = re.compile(r"[ \t]{0,3}\[\^?[\w-]{1,24}\]:\s[^\n]*")
 _SENTENCE: Final = re.compile(r"[^\W\d_]{2}[^.!?]{0,400}[.!?]\s*\Z")
-_MOST_TITLE_CHARS: Final = 200
+_SOURCE_PART: Final = re.compile(rf"https?://|\((?:{_YEAR})\)|,\s(?:{_YEAR})\b|{_FILE}")
+_MAX_TITLE_CHARS: Final = 200
 
 
 def citation_marks(text: str) -> tuple[CitationMark, ...]:
@@ -204,16 +187,17 @@ def citation_marks(text: str) -> tuple[CitationMark, ...]:
     Args:
         text: An answer, or a part of one.
     """
-    comparable = NormalizedText.of(text)
-    plain = comparable.text
-    found = [*_sources(plain), *_tagged(plain), *_bracketed(plain), *_in_prose(plain)]
+    normalized = NormalizedText.of(text)
+    plain = normalized.text
+    candidates = [*_sources(plain), *_tagged(plain), *_bracketed(plain), *_in_prose(plain)]
+    candidates.sort(key=lambda mark: (mark.start, -mark.end))
     marks: list[CitationMark] = []
-    end = 0
-    for mark in sorted(found, key=lambda mark: (mark.start, -mark.end)):
-        if mark.start >= end:
-            start, stop = comparable.span(mark.start, mark.end)
-            marks.append(CitationMark(start=start, end=stop, kind=mark.kind, names=mark.names))
-            end = mark.end
+    last_end = 0
+    for mark in candidates:
+        if mark.start >= last_end:
+            start, end = normalized.span(mark.start, mark.end)
+            marks.append(CitationMark(start=start, end=end, kind=mark.kind, names=mark.names))
+            last_end = mark.end
     return tuple(marks)
 
 
@@ -225,11 +209,11 @@ def without_marks(text: str, marks: Sequence[CitationMark] | None = None) -> str
         marks: Its marks, if known.
     """
     pieces: list[str] = []
-    end = 0
+    position = 0
     for mark in citation_marks(text) if marks is None else marks:
-        pieces += (text[end : mark.start], " " * (mark.end - mark.start))
-        end = mark.end
-    return "".join([*pieces, text[end:]])
+        pieces += (text[position : mark.start], " " * (mark.end - mark.start))
+        position = mark.end
+    return "".join([*pieces, text[position:]])
 
 
 def marks_within(marks: Sequence[CitationMark], start: int, end: int) -> tuple[CitationMark, ...]:
@@ -258,7 +242,7 @@ def marks_within(marks: Sequence[CitationMark], start: int, end: int) -> tuple[C
 
 def _bracketed(text: str) -> Iterator[CitationMark]:
     for match in _SQUARE.finditer(text):
-        if _VARIABLE.search(text[max(match.start() - _LOOK_BEHIND, 0) : match.start()]):
+        if _VARIABLE.search(_text_before(text, match.start())):
             continue
         inner = next(filter(None, match.group("square", "corner", "braces", "angle", "key")))
         kind = "label" if match["key"] else _kind_in_square(inner.strip())
@@ -266,15 +250,19 @@ def _bracketed(text: str) -> Iterator[CitationMark]:
             yield CitationMark(match.start(), match.end(), kind, _names(inner, kind))
     for match in _ROUND.finditer(text):
         inner = match["round"].strip()
-        kind = _kind_in_round(inner, text[max(match.start() - _LOOK_BEHIND, 0) : match.start()])
+        kind = _kind_in_round(inner, _text_before(text, match.start()))
         if kind is not None:
             yield CitationMark(match.start(), match.end(), kind, _names(inner, kind))
 
 
-_LOOK_BEHIND: Final = 60
+_MAX_CHARS_BEFORE: Final = 60
 # Before an index: x[1].
 _VARIABLE: Final = re.compile(r"(?<!\w)[A-Za-z]\Z")
 _AFTER_NAME: Final = re.compile(r"(?:[A-ZÀ-Þ][\w'-]*|[\"*_])\s?\Z")
+
+
+def _text_before(text: str, position: int) -> str:
+    return text[max(position - _MAX_CHARS_BEFORE, 0) : position]
 
 
 def _kind_in_square(inner: str) -> MarkKind | None:
@@ -284,7 +272,7 @@ def _kind_in_square(inner: str) -> MarkKind | None:
     if is_title or (_LOCATED.fullmatch(inner) and not inner[0].isdecimal()):
         return "title"
     is_author = _AUTHORED.fullmatch(inner) or _AUTHOR_BARE.fullmatch(inner)
-    return "author" if is_author and not _TIMES.match(inner) else None
+    return "author" if is_author and not _TIME.match(inner) else None
 
 
 def _kind_in_round(inner: str, before: str) -> MarkKind | None:
@@ -295,9 +283,9 @@ def _kind_in_round(inner: str, before: str) -> MarkKind | None:
             return "title"
     if inner[0] == "[":
         squares = [match["square"] for match in _SQUARE.finditer(inner) if match["square"]]
-        is_marks = squares and all(map(_kind_in_square, squares))
-        return "label" if is_marks and not _SQUARE.sub("", inner).strip(" ,;") else None
-    if _AUTHORED.fullmatch(inner) and not _TIMES.match(inner):
+        has_only_marks = squares and all(map(_kind_in_square, squares))
+        return "label" if has_only_marks and not _SQUARE.sub("", inner).strip(" ,;") else None
+    if _AUTHORED.fullmatch(inner) and not _TIME.match(inner):
         return None if _AFTER_NAME.search(before) else "author"
     return "title" if _LOCATED.fullmatch(inner) else None
 
@@ -306,8 +294,8 @@ def _tagged(text: str) -> Iterator[CitationMark]:
     for match in _TAGGED.finditer(text):
         inner = (match["tagged"] or "").strip(" []")
         # A raised "th" or "2" is no mark by itself.
-        raised = (match["tag"] or "").lower() == "sup"
-        if raised and (not _LABELS.fullmatch(inner) or _is_power(text, match.start())):
+        is_raised = (match["tag"] or "").lower() == "sup"
+        if is_raised and (not _LABELS.fullmatch(inner) or _is_power(text, match.start())):
             continue
         yield CitationMark(match.start(), match.end(), "label", _names(inner, "label"))
     if _RAISED_CHARACTER.search(text):
@@ -323,20 +311,17 @@ def _raised(text: str) -> Iterator[CitationMark]:
         yield CitationMark(match.start(), match.end(), "label", _names(match[0], "label"))
 
 
+_YEAR_BEFORE: Final = re.compile(rf"(?<![\w.,])(?:{_YEAR})\Z")
+_BASE_OF_POWER: Final = re.compile(r"(?:\d|(?<![^\W\d_])[^\W\d_]{1,3})\Z")
+_MAX_BASE_CHARS: Final = 8
 _LOWERED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
 
 def _is_power(text: str, position: int) -> bool:
-    """Whether what is raised belongs to a number or a unit: 10<sup>2</sup>, km<sup>2</sup>.
-
-    Nobody raises a year to a power.
-    """
-    if re.search(rf"(?<![\w.,])(?:{_YEAR})\Z", text[max(position - 8, 0) : position]):
-        return False
-    return (
-        re.search(r"(?:\d|(?<![^\W\d_])[^\W\d_]{1,3})\Z", text[max(position - 8, 0) : position])
-        is not None
-    )
+    """Whether what is raised belongs to a number or a unit: 10<sup>2</sup>, km<sup>2</sup>."""
+    before = text[max(position - _MAX_BASE_CHARS, 0) : position]
+    # Nobody raises a year to a power.
+    return _BASE_OF_POWER.search(before) is not None and not _YEAR_BEFORE.search(before)
 
 
 def _in_prose(text: str) -> Iterator[CitationMark]:
@@ -362,7 +347,7 @@ def _names(inner: str, kind: MarkKind) -> tuple[str, ...]:
     names: list[str] = []
     for match in _RANGE.finditer(bare):
         first, last = int(match[1]), int(match[2])
-        if first < last <= first + _LONGEST_RANGE:
+        if first < last <= first + _MAX_RANGE:
             names += map(str, range(first, last + 1))
     names += _NAME.findall(_RANGE.sub(" ", bare).partition(": ")[0])
     return tuple(dict.fromkeys(names))
@@ -370,23 +355,22 @@ def _names(inner: str, kind: MarkKind) -> tuple[str, ...]:
 
 def _sources(text: str) -> Iterator[CitationMark]:
     """Find lists of sources, and the definitions of footnotes."""
-    position = 0
-    listing = False
-    blank = False
+    end = 0
+    is_in_list = follows_blank_line = False
     for line in text.splitlines(keepends=True):
-        start, position = position, position + len(line)
+        start, end = end, end + len(line)
         content = line.strip()
         if not content:
-            blank = True
+            follows_blank_line = True
             continue
         heading = _HEADING.fullmatch(line.rstrip("\r\n"))
         if heading is not None and _is_source(heading["entry"]):
-            listing = True
-        elif not _is_source(content) or (blank and not _ENTRY.match(line)):
-            listing = False
-        if listing or _DEFINITION.fullmatch(line.rstrip("\r\n")):
-            yield CitationMark(start, start + len(line.rstrip()), "source")
-        blank = False
+            is_in_list = True
+        elif not _is_source(content) or (follows_blank_line and not _ENTRY.match(line)):
+            is_in_list = False
+        if is_in_list or _DEFINITION.fullmatch(line.rstrip("\r\n")):
+            yield CitationMark(start=start, end=start + len(line.rstrip()), kind="source")
+        follows_blank_line = False
 
 
 def _is_source(entry: str) -> bool:
@@ -394,7 +378,6 @@ def _is_source(entry: str) -> bool:
     entry = entry.strip()
     if not entry:
         return True
-    if len(entry) > _MOST_TITLE_CHARS:
+    if len(entry) > _MAX_TITLE_CHARS:
         return False
-    cites = re.search(rf"https?://|\((?:{_YEAR})\)|,\s(?:{_YEAR})\b|{_FILE}", entry)
-    return cites is not None or not _SENTENCE.search(entry)
+    return _SOURCE_PART.search(entry) is not None or not _SENTENCE.search(entry)

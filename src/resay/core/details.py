@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from resay.core.quantities import quantities
-from resay.lang.detection import all_stop_words
-from resay.lang.language import all_alternatives
+from resay.lang.language import all_alternatives, all_words
 
 _CAPITALISED = re.compile(r"(?<![\w'’-])(?!I\b)[^\W\d_][\w'’-]*")
 _WORD = re.compile(r"\w+")
@@ -104,7 +103,7 @@ def is_new_word(word: str, question_words: frozenset[str]) -> bool:
         word: The word, case-folded.
         question_words: The words of the question, case-folded.
     """
-    if word in all_stop_words() or len(word) < _MIN_LETTERS:
+    if word in all_words("words", "stop") or len(word) < _MIN_LETTERS:
         return False
     if word.removesuffix("s") in question_words or f"{word}s" in question_words:
         return False

@@ -1,4 +1,4 @@
-"""Tell the language of a text from its script and its most common words."""
+"""Tells the language of a text from its script and its most common words."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _LETTER: Final = re.compile(r"[^\W\d_]")
 _WEIGHT: Final = 2_520
 
 
-def detect(text: str, *, fewest: int = 1, unique: bool = False) -> str | None:
+def detect(text: str, *, min_words: int = 1, unique: bool = False) -> str | None:
     """Return the code of the language that a text is most likely written in.
 
     Args:
         text: The text.
-        fewest: See `detect_from_words`.
+        min_words: See `detect_from_words`.
         unique: See `detect_from_words`.
 
     Returns:
@@ -36,10 +36,12 @@ def detect(text: str, *, fewest: int = 1, unique: bool = False) -> str | None:
         if 2 * (ideographs + kana) > letters:
             # A Japanese name or a quotation does not make a Chinese text Japanese.
             return "ja" if 4 * kana > ideographs else "zh"
-    return detect_from_words(_WORD.findall(text.lower()), fewest=fewest, unique=unique)
+    return detect_from_words(_WORD.findall(text.lower()), min_words=min_words, unique=unique)
 
 
-def detect_from_words(words: Iterable[str], *, fewest: int = 1, unique: bool = False) -> str | None:
+def detect_from_words(
+    words: Iterable[str], *, min_words: int = 1, unique: bool = False
+) -> str | None:
     """Return the code of the language that words are most likely of.
 
     Each different common word counts once. A word that several languages share counts for each of
@@ -47,7 +49,7 @@ def detect_from_words(words: Iterable[str], *, fewest: int = 1, unique: bool = F
 
     Args:
         words: The words of the text, in lower case.
-        fewest: How many different common words of the language the text must contain.
+        min_words: How many different common words of the language the text must contain.
         unique: Whether to return None if several languages are equally likely; otherwise, the first
             of them in `languages`.
 
@@ -55,32 +57,26 @@ def detect_from_words(words: Iterable[str], *, fewest: int = 1, unique: bool = F
         The code, or None if there are too few common words, or the most likely language has no stop
         words.
     """
-    languages_by_word = _languages_by_word()
+    codes_by_word = _codes_by_word()
     weights: Counter[str] = Counter()
-    counts: Counter[str] = Counter()
-    for word in languages_by_word.keys() & words:
-        codes = languages_by_word[word]
-        counts.update(codes)
+    word_counts: Counter[str] = Counter()
+    for word in codes_by_word.keys() & words:
+        codes = codes_by_word[word]
+        word_counts.update(codes)
         for code in codes:
             weights[code] += _WEIGHT // len(codes)
-    most = max(weights.values(), default=0)
-    likely = [code for code, weight in weights.items() if weight == most]
-    if unique and len(likely) > 1:
+    max_weight = max(weights.values(), default=0)
+    most_likely = [code for code, weight in weights.items() if weight == max_weight]
+    if unique and len(most_likely) > 1:
         return None
-    for code in _languages_with_stop_words():
-        if code in likely and counts[code] >= fewest:
+    for code in _codes_with_stop_words():
+        if code in most_likely and word_counts[code] >= min_words:
             return code
     return None
 
 
 @cache
-def all_stop_words() -> frozenset[str]:
-    """Return the stop words of all languages."""
-    return frozenset[str]().union(*(language.stop_words for language in languages()))
-
-
-@cache
-def _languages_by_word() -> Mapping[str, list[str]]:
+def _codes_by_word() -> Mapping[str, list[str]]:
     codes_by_word: dict[str, list[str]] = {}
     for language in languages():
         for word in language.common_words:
@@ -89,5 +85,5 @@ def _languages_by_word() -> Mapping[str, list[str]]:
 
 
 @cache
-def _languages_with_stop_words() -> tuple[str, ...]:
+def _codes_with_stop_words() -> tuple[str, ...]:
     return tuple(language.code for language in languages() if language.stop_words)

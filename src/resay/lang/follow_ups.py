@@ -25,7 +25,7 @@ class FollowUps:
         owner: Possessives.
         weak_owner: Words that are possessives at the beginning of a fragment.
         impersonal: Phrases in which a pronoun has no antecedent: "is it raining".
-        human: Words that are said of people.
+        human: Words that apply to people only.
         who: A question whose answer is a person.
         lead: The beginning of a follow-up: "And", "What about".
         bare: Question words alone: "Why", "How much".

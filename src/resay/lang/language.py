@@ -63,7 +63,7 @@ class Language:
 
     @property
     def numbers(self) -> Mapping[str, str]:
-        """The words of numbers and dates, by their meaning; empty if none are known."""
+        """The words of numbers and dates, by their meaning; empty if it has none."""
         return table(self.code, "numbers")
 
     @property
@@ -72,13 +72,18 @@ class Language:
         return table(self.code, "units")
 
     @property
+    def unspaced_units(self) -> Mapping[str, str]:
+        """The same in scripts without spaces."""
+        return table(self.code, "unspaced_units")
+
+    @property
     def alternatives(self) -> str:
         """The pattern of "or"; the English one, in languages that have none."""
         return table(self.code, "questions").get("or") or table("en", "questions")["or"]
 
     @property
     def opposites(self) -> str:
-        """Words that exclude each other, in the notation of `en.toml`; empty if none are known."""
+        """Words that exclude each other, in the notation of `en.toml`; empty if it has none."""
         return table(self.code, "opposites").get("groups", "")
 
     @cached_property
@@ -142,8 +147,10 @@ def all_words(subject: str, name: str) -> frozenset[str]:
         subject: The table, such as "negation".
         name: The name in it.
     """
-    tables = [table(code, subject) for code in codes()]
-    return frozenset[str]().union(*(word_set(words.get(name, "")) for words in tables))
+    words: set[str] = set()
+    for code in codes():
+        words |= word_set(table(code, subject).get(name, ""))
+    return frozenset(words)
 
 
 @cache
@@ -154,8 +161,10 @@ def all_phrases(subject: str, name: str) -> frozenset[str]:
         subject: The table, such as "judge".
         name: The name in it.
     """
-    tables = [table(code, subject) for code in codes()]
-    return frozenset[str]().union(*(phrase_set(phrases.get(name, "")) for phrases in tables))
+    phrases: set[str] = set()
+    for code in codes():
+        phrases |= phrase_set(table(code, subject).get(name, ""))
+    return frozenset(phrases)
 
 
 @cache

@@ -16,10 +16,10 @@ from typing import Any, Final, cast
 
 # Python has a reader of its own since 3.11.
 _TOML: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-_FOLDER = files("resay.lang")
-_ENDING = ".toml"
+_FOLDER: Final = files("resay.lang")
+_SUFFIX: Final = ".toml"
 # A text whose words are those of several languages is taken to be in the first of them.
-_FIRST: Final = (
+_MOST_LIKELY: Final = (
     *("en", "de", "fr", "es", "it", "pt", "nl", "sv"),
     *("pl", "tr", "ru", "ar", "hi", "ja", "zh", "ko"),
 )
@@ -28,10 +28,12 @@ _FIRST: Final = (
 @cache
 def codes() -> tuple[str, ...]:
     """Return the codes of the languages that have a file, the most likely ones first."""
-    names = (entry.name for entry in _FOLDER.iterdir())
-    others = {name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING)}
-    others.difference_update(_FIRST)
-    return (*_FIRST, *sorted(others))
+    others: list[str] = []
+    for file in _FOLDER.iterdir():
+        code = file.name.removesuffix(_SUFFIX)
+        if file.name.endswith(_SUFFIX) and code not in _MOST_LIKELY:
+            others.append(code)
+    return (*_MOST_LIKELY, *sorted(others))
 
 
 def table(code: str, name: str) -> Mapping[str, Any]:
@@ -60,4 +62,4 @@ def phrase_set(phrases: str) -> frozenset[str]:
 
 @cache
 def _tables(code: str) -> Mapping[str, Any]:
-    return _TOML.loads(_FOLDER.joinpath(code + _ENDING).read_text(encoding="utf-8"))
+    return _TOML.loads(_FOLDER.joinpath(code + _SUFFIX).read_text(encoding="utf-8"))

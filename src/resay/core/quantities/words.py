@@ -211,7 +211,7 @@ _UNITS: Final[Sequence[tuple[str, float, str, str]]] = (
     ("share", 0.001, "permille", "‰"),
     ("EUR", 1.0, "euro", "€ eur"),
     ("$", 1.0, "dollar", "$"),
-    ("USD", 1.0, "", "usd"),
+    ("USD", 1.0, "us_dollar", "usd"),
     ("CAD", 1.0, "", "cad"),
     ("AUD", 1.0, "", "aud"),
     ("NZD", 1.0, "", "nzd"),
@@ -220,7 +220,7 @@ _UNITS: Final[Sequence[tuple[str, float, str, str]]] = (
     ("cent", 0.01, "", "¢ cents"),
     ("GBP", 1.0, "", "£ gbp quid"),
     ("GBP", 0.01, "", "p pence"),
-    ("JPY", 1.0, "", "¥ jpy yen"),
+    ("JPY", 1.0, "yen", "¥ jpy yen"),
     ("CNY", 1.0, "", "cny yuan renminbi rmb"),
     ("KRW", 1.0, "", "₩ krw"),
     ("CHF", 1.0, "", "chf franken"),
@@ -299,29 +299,19 @@ CJK_DIGITS: Final = {
 }
 CJK_TENS: Final = {"十": 10, "百": 100, "千": 1000}
 CJK_SCALES: Final = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "만": 10**4, "억": 10**8}
-CJK_UNITS: Final[Mapping[str, tuple[str, float]]] = {
-    "公里": ("m", 1e3),
-    "千米": ("m", 1e3),
-    "厘米": ("m", 1e-2),
-    "毫米": ("m", 1e-3),
-    "米": ("m", 1.0),
-    "公斤": ("kg", 1.0),
-    "千克": ("kg", 1.0),
-    "克": ("kg", 1e-3),
-    "吨": ("kg", 1e3),
-    "小时": ("s", 3600.0),
-    "時間": ("s", 3600.0),
-    "分钟": ("s", 60.0),
-    "秒": ("s", 1.0),
-    "キロ": ("m", 1e3),
-    "メートル": ("m", 1.0),
-    "킬로미터": ("m", 1e3),
-    "미터": ("m", 1.0),
-    "欧元": ("EUR", 1.0),
-    "美元": ("USD", 1.0),
-    "ドル": ("USD", 1.0),
-    "円": ("JPY", 1.0),
-}
+
+
+def _unspaced_units() -> dict[str, tuple[str, float]]:
+    units: dict[str, tuple[str, float]] = {}
+    for unit, scale, name, _ in _UNITS:
+        for language in languages():
+            words = language.unspaced_units.get(name, "").split()
+            units.update(dict.fromkeys(words, (unit, scale)))
+    # The first that matches counts: 千米 is not 米.
+    return dict(sorted(units.items(), key=lambda entry: -len(entry[0])))
+
+
+CJK_UNITS: Final[Mapping[str, tuple[str, float]]] = _unspaced_units()
 # Before one of these a single numeral is a number; otherwise it is part of a word.
 COUNTERS: Final = frozenset("年月日号個个名人位座层層条條根颗顆次岁歳本匹頭头台辆家间間章世")
 

@@ -69,7 +69,7 @@ def language_for(setting: str, passage: Passage, question: str = "") -> str:
         return setting
     # A streamed answer is not put together for its beginning.
     for text in (passage.excerpt(0, _MAX_CHARS), question[:_MAX_CHARS]):
-        language = detect(text, fewest=_MIN_COMMON_WORDS, unique=True)
+        language = detect(text, min_words=_MIN_COMMON_WORDS, unique=True)
         if language is not None:
             return language if load(language).has_prompts else "en"
     return "en"
