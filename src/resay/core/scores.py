@@ -29,7 +29,7 @@ class UnsupportedSpan:
 class Scores:
     """One scorer's result for a passage.
 
-    Scores are in [0, 1], 1 = surely hallucinated; None means that the method has no opinion.
+    Scores are in [0, 1], from supported to hallucinated; None means that the method has no opinion.
 
     Attributes:
         sentences: One score per sentence of the passage; empty if the method only scores passages.

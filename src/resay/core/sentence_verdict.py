@@ -16,7 +16,7 @@ class SentenceVerdict:
         text: The sentence, exactly `response[start:end]`.
         start: Code-point offset of its first character in the response.
         end: Code-point offset after its last character.
-        score: In [0, 1], 1 = surely hallucinated; None if no scorer had an opinion.
+        score: From 0, supported, to 1; None if no scorer had an opinion.
         flagged: Whether the score is above `threshold.sentence`.
         by: The method that gave the score.
         reason: That method's reason for the score, in one line.

@@ -35,7 +35,7 @@ class Verdict:
     itself.
 
     Attributes:
-        decision: `flagged`, `consistent`, `inconclusive` if no honest decision was possible, or
+        decision: `flagged`, `consistent`, `inconclusive` if no decision was possible, or
             `skipped` if there is nothing to check: the policy's `when` says so, or the answer has
             no words, like one that calls tools.
         score: The score that was decided on, in [0, 1]: that of the worst claim. It is the mean
@@ -97,7 +97,7 @@ class Verdict:
 
     @property
     def inconclusive(self) -> bool:
-        """Whether no honest decision was possible. This does not mean that the answer is fine."""
+        """Whether no decision was possible. This does not mean that the answer is fine."""
         return self.decision == "inconclusive"
 
     @property
