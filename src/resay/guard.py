@@ -611,7 +611,7 @@ class Guard:
             **params: Provider parameters of the main call.
 
         Returns:
-            An async context manager and iterator of parts; `answer` is available at its end.
+            An async context manager and iterator of chunks; `answer` is available at its end.
             Iterating raises the same exceptions as `aask`.
 
         Raises:

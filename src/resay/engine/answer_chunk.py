@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AnswerChunk:
-    """A part of a streamed answer.
+    """A chunk of a streamed answer.
 
     Attributes:
-        text: The text to show. The texts of all parts except notices, joined, are the response,
-            or its beginning if the rest was withheld.
+        text: The text to show. The texts of all chunks except replacements, joined, are the
+            response, or its beginning if the rest was withheld.
         sentences: The verdicts on its sentences; empty if they are shown before they are checked,
             and for text that is not prose.
         unscored: The spans in it that were not scored; empty if it is shown before it is checked.
