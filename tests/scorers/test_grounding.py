@@ -15,9 +15,9 @@ from resay.core.scores import Scores, UnsupportedSpan
 from resay.errors import ConfigurationError
 from resay.models.base import TokenLabels
 from resay.models.config import ModelConfig
-from resay.scorers import grounding
 from resay.scorers.evidence import Evidence
-from resay.scorers.grounding import Grounding
+from resay.scorers.grounding import Grounding, formats
+from resay.scorers.grounding import scorer as scorer_module
 from resay.scorers.samples import Samples
 from simulation import SimulatedInference
 from support.later import LazyImport
@@ -279,8 +279,8 @@ SERVED = {"backend": "tei", "url": "http://models.invalid"}
 @pytest.fixture
 def use(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Judge]:
     def use(judge: Judge) -> Judge:
-        monkeypatch.setattr(grounding, "text_classifier", lambda *_: judge)
-        monkeypatch.setattr(grounding, "token_classifier", lambda _: judge)
+        monkeypatch.setattr(scorer_module, "text_classifier", lambda *_: judge)
+        monkeypatch.setattr(scorer_module, "token_classifier", lambda _: judge)
         return judge
 
     return use
@@ -416,8 +416,9 @@ async def test_what_a_model_on_the_hub_is_comes_to_light_when_it_is_used(
     use(Judge())
     scorer = of("somebody/something")
     assert not scorer.traits.by_sentence
-    monkeypatch.setattr(grounding, "kind_of", lambda _: "classification")
-    monkeypatch.setattr(grounding, "separator_of", lambda _: "</s>")
+    for module in (formats, scorer_module):
+        monkeypatch.setattr(module, "kind_of", lambda _: "classification")
+    monkeypatch.setattr(scorer_module, "separator_of", lambda _: "</s>")
     assert (await scored(scorer, ["opened"], ["it opened"])).sentences == pytest.approx((0.1,))
 
 
