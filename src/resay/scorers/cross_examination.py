@@ -52,7 +52,7 @@ _OPENING = (
     " of which can be understood on its own."
 )
 _EXAMINEE = "Please answer the following questions:\n{questions}"
-_MORE = "{answers}\n\nDo you have any follow-up questions? Please answer with Yes or No."
+_ANY_FOLLOW_UP = "{answers}\n\nDo you have any follow-up questions? Please answer with Yes or No."
 _FOLLOW_UP = "What are the follow-up questions?"
 _CONCLUSION = (
     "Based on the answers to your questions, is the claim correct or incorrect? Answer with one"
@@ -151,25 +151,25 @@ class _Examination:
     def __init__(self, judge: Judge, claim: str, restate: bool) -> None:
         self._judge = judge
         self._restate = restate
-        self._said: list[Message] = [_user(_OPENING.format(claim=claim))]
+        self._messages: list[Message] = [_user(_OPENING.format(claim=claim))]
 
     async def run(self, turns: int) -> int:
         """Ask and answer; return the number of sets of questions."""
         for turn in range(1, turns):
-            answers = await self._question()
+            answers = await self._question_examinee()
             if answers is None:
-                return self._done(turn - 1)
-            self._said.append(_user(_MORE.format(answers=answers)))
-            if not await self._wants_more():
+                return self._after(turn - 1)
+            self._messages.append(_user(_ANY_FOLLOW_UP.format(answers=answers)))
+            if not await self._has_follow_up():
                 return turn
-            self._said.append(_user(_FOLLOW_UP))
-        answers = await self._question()
+            self._messages.append(_user(_FOLLOW_UP))
+        answers = await self._question_examinee()
         if answers is None:
-            return self._done(turns - 1)
-        self._said.append(_user(answers))
+            return self._after(turns - 1)
+        self._messages.append(_user(answers))
         return turns
 
-    def _done(self, turns: int) -> int:
+    def _after(self, turns: int) -> int:
         """Return the number of sets of questions, if there was one at all."""
         if turns == 0:
             raise _NoExamError("the examiner asked no question that was answered")
@@ -177,24 +177,24 @@ class _Examination:
 
     async def conclude(self) -> ParsedAnswer[bool]:
         """Ask the examiner whether the claim is wrong."""
-        if self._said[-1]["role"] == "user":
-            answers = self._said.pop()["content"]
-            self._said.append(_user(f"{answers}\n\n{_CONCLUSION}"))
+        if self._messages[-1]["role"] == "user":
+            answers = self._messages.pop()["content"]
+            self._messages.append(_user(f"{answers}\n\n{_CONCLUSION}"))
         else:
-            self._said.append(_user(_CONCLUSION))
+            self._messages.append(_user(_CONCLUSION))
         return await ask(
             self._judge,
-            self._said,
+            self._messages,
             lambda answer: [parse_conclusion(answer.text)],
             _CONCLUSION_RESTATED if self._restate else None,
         )
 
-    async def _question(self) -> str | None:
+    async def _question_examinee(self) -> str | None:
         """Return the examinee's answers to a set of questions; None if there were none."""
-        questions = await self._examiner()
+        questions = await self._ask_examiner()
         if not _QUESTION.search(questions) and self._restate:
-            self._said.append(_user(_QUESTIONS_RESTATED))
-            questions = await self._examiner()
+            self._messages.append(_user(_QUESTIONS_RESTATED))
+            questions = await self._ask_examiner()
         if not _QUESTION.search(questions):
             return None
         answers = await self._judge.ask(
@@ -202,13 +202,13 @@ class _Examination:
         )
         return answers if answers.strip() else None
 
-    async def _wants_more(self) -> bool:
+    async def _has_follow_up(self) -> bool:
         # Anything but a clear yes ends the questions; that costs a turn, not the conclusion.
-        return parse_yes_no(await self._examiner()) is True
+        return parse_yes_no(await self._ask_examiner()) is True
 
-    async def _examiner(self) -> str:
-        text = await self._judge.ask(self._said, max_tokens=_TOKENS_OF_QUESTIONS)
-        self._said.append(turn_of_judge(text))
+    async def _ask_examiner(self) -> str:
+        text = await self._judge.ask(self._messages, max_tokens=_TOKENS_OF_QUESTIONS)
+        self._messages.append(turn_of_judge(text))
         return text
 
 

@@ -135,13 +135,13 @@ class Facts:
         disagreement = self.config.disagreement
         scores: list[float | None] = []
         rows: list[Sequence[float | None]] = []
-        why: list[str | None] = []
+        reasons: list[str | None] = []
         contradictions: list[Contradiction | None] = []
         for comparison in compare_sentences(passage, index, with_answers=True):
             if comparison is None:
                 scores.append(None)
                 rows.append((None,) * index.count)
-                why.append("it only names sources")
+                reasons.append("it only names sources")
                 contradictions.append(None)
                 continue
             facts = comparison.facts()
@@ -150,7 +150,7 @@ class Facts:
             scores.append((1 - disagreement) * score + disagreement * index.disagreement)
             rows.append(scores_by_text(facts, index.count, comparison.statement.undoubted))
             worst = _most_doubtful(facts)
-            why.append(None if worst is None else _why(comparison, worst))
+            reasons.append(None if worst is None else _reason(comparison, worst))
             contradiction = None
             if worst is not None and worst.opposing_sentence is not None:
                 sentence = index.sentences[worst.opposing_sentence]
@@ -163,7 +163,7 @@ class Facts:
         return Scores(
             sentences=tuple(scores),
             columns=tuple(zip(*rows, strict=True)),
-            reasons=tuple(why),
+            reasons=tuple(reasons),
             contradictions=tuple(contradictions),
         )
 
@@ -178,19 +178,19 @@ def _most_doubtful(facts: Sequence[Fact]) -> Fact | None:
     return max(facts, key=lambda fact: fact.weight * (1 - fmean(fact.support)) ** 2)
 
 
-def _why(comparison: FactComparison, worst: Fact) -> str:
+def _reason(comparison: FactComparison, worst: Fact) -> str:
     """Explain the most doubtful fact: in how many samples it is, and what they say instead."""
     if worst.reason is not None:
         return worst.reason
-    why = comparison.explain(worst)
+    reason = comparison.explain(worst)
     if worst.mentioned_in_part:
-        why = f"{why}, and a part of it in {worst.mentioned_in_part}"
-    instead = worst.rival
+        reason = f"{reason}, and a part of it in {worst.mentioned_in_part}"
+    rival = worst.rival
     if worst.quantity and fmean(worst.support) < ELSEWHERE:
-        instead = comparison.rival_of(worst.quantity)
-    if instead is None:
-        return why
-    words, times = instead
+        rival = comparison.rival_of(worst.quantity)
+    if rival is None:
+        return reason
+    words, times = rival
     if 2 * times > len(worst.support):
-        return f"{why}; most of them say {words!r}"
-    return f"{why}; {times} of them {'says' if times == 1 else 'say'} {words!r}"
+        return f"{reason}; most of them say {words!r}"
+    return f"{reason}; {times} of them {'says' if times == 1 else 'say'} {words!r}"

@@ -96,18 +96,18 @@ class Similarity(SampleScorer):
             ConfigurationError: The model cannot be loaded.
             ScorerError: The model failed.
         """
-        texts = [passage.text, *(s.text for s in passage.sentences)]
-        inside = (await sample.split()).sentences
-        others = [sample.text, *(s.text for s in inside)]
+        texts = [passage.text, *(sentence.text for sentence in passage.sentences)]
+        sample_sentences = (await sample.split()).sentences
+        others = [sample.text, *(sentence.text for sentence in sample_sentences)]
         rows = await self._model.embed([*texts, *others])
         from resay.models.arrays import cosines
 
-        likeness = cosines(rows[: len(texts)], rows[len(texts) :])
+        similarities = cosines(rows[: len(texts)], rows[len(texts) :])
         # A text without sentences, such as a heading, is compared as a whole.
-        likest = likeness[1:, 1 if len(others) > 1 else 0 :].max(axis=1)
+        nearest = similarities[1:, 1 if len(others) > 1 else 0 :].max(axis=1)
         return Column(
-            tuple(self._score(float(s)) for s in likest),
-            passage=self._score(float(likeness[0, 0])),
+            tuple(self._score(float(s)) for s in nearest),
+            passage=self._score(float(similarities[0, 0])),
         )
 
     def _score(self, s: float) -> float:
