@@ -16,7 +16,7 @@ from resay.scorers import Ngram, ScorerConfig, Step, build, registry
 PLUGIN = '''
 from typing import Literal
 from resay.scorers import ScorerConfig
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 
 class Coin:
     name = "coin"
@@ -106,7 +106,7 @@ def test_a_configuration_of_nobody_is_refused() -> None:
 
 
 OWN = """
-from resay.core.verdict import Scores
+from resay.core.scores import Scores
 from resay.scorers import Ngram, ScorerConfig, ScorerTraits
 from resay.scorers.ensemble import Ensemble as TheirEnsemble
 
