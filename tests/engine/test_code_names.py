@@ -177,7 +177,7 @@ def test_the_marked_answer_names_them() -> None:
     answer = python("import requests\nrequests.getJSON(url)")
     verdict = check(answer, samples(GET, GET, GET))
     marked = act(GUARD.policy, answer, verdict).annotated()
-    assert "```\n\n[not checked]\n\n`getJSON` [unsupported]\n\nThat" in marked
+    assert "```\n\n[not checked]\n\n`getJSON` [contradicted]\n\nThat" in marked
 
 
 def test_no_name_is_in_a_verdict_without_content() -> None:
