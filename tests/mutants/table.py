@@ -120,7 +120,14 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.similarity": ("scorers/test_known_models.py",),
     "resay.scorers.snowballing": ("scorers/test_snowballing.py",),
     "resay.scorers.stopping": ("scorers/test_stopping.py",),
+    "resay.core.claim_verdict": ("core/test_verdict.py",),
+    "resay.core.former_keys": ("core/test_verdict.py",),
+    "resay.core.highlighting": ("core/test_verdict.py",),
+    "resay.core.regeneration": ("core/test_verdict.py",),
+    "resay.core.scores": ("core/test_verdict.py",),
+    "resay.core.step_record": ("core/test_verdict.py",),
     "resay.core.verdict": ("core/test_verdict.py",),
+    "resay.core.verdict_json": ("core/test_verdict.py",),
 }
 
 # Faults that once went unnoticed: where, what is replaced, and by what.
