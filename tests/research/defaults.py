@@ -38,13 +38,13 @@ from resay.scorers.common.judging import parse_yes_no
 from resay.scorers.common.silence import Between
 from resay.scorers.prompt import Prompt
 from resay_lab.benchmarks import metrics
-from resay_lab.benchmarks.entries import Lenient, choose_rows, parse_row, read_lines
 from resay_lab.benchmarks.measuring import Checked, Item, check
+from resay_lab.benchmarks.rows import DataRow, choose_rows, parse_row, read_lines
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 from resay_lab.benchmarks.wikibio import DATA, RECORDED_DATA, Label
 from resay_lab.calibration.diagrams import wilson
 
-MOST_ACCURATE, LEAST_MAJOR = 18.0, 82.0
+MAX_ACCURATE, MIN_MAJOR = 18.0, 82.0
 """The goal, in percent: flag at most this share of the accurate sentences, and at least this share
 of the major inaccurate ones."""
 
@@ -52,7 +52,7 @@ FITTED_ACCURATE = 17.5
 """The share, in percent, of accurate sentences that `max` is fitted to over all draws: less than
 the goal, because the draws differ by half a point."""
 
-LEAST_RIGHT = 80.0
+MIN_RIGHT = 80.0
 """The minimum share, in percent, of sentences called supported that must be accurate."""
 
 FOLDS = 5
@@ -93,7 +93,7 @@ SAC3 = Source(
 FACTSCORE = Source("factscore_instructgpt", "factscore_instructgpt/responses.jsonl")
 
 
-class _Response(Lenient):
+class _Response(DataRow):
     prompt: str = ""
     passage: str
     sentences: list[str]
@@ -102,7 +102,7 @@ class _Response(Lenient):
     samples: list[str]
 
 
-class _Recorded(Lenient):
+class _Recorded(DataRow):
     answers: dict[str, list[list[str | None]]] = Field(alias="prompt_answers")
 
 
@@ -151,7 +151,7 @@ class Judged:
         )
 
     @property
-    def places(self) -> range:
+    def indices(self) -> range:
         """The indices of all passages."""
         return range(len(self.items))
 
@@ -177,15 +177,17 @@ def load(folder: Path, source: Source, rows: slice) -> tuple[Draws, ...]:
     """
     if source.recorded is None:
         return ()
-    read = read_all(folder, source, rows)
+    data_sets = read_all(folder, source, rows)
     drawn = Policy.default().sampling.max
-    fewest = min(len(item.samples) for item in read[0].items)
+    fewest = min(len(item.samples) for item in data_sets[0].items)
     if fewest < drawn:
         raise ConfigurationError(
             f"{source.name!r} has rows with {fewest} samples; the default policy draws {drawn}"
         )
     starts = range(0, fewest - drawn + 1, drawn)
-    return tuple(tuple(judged.cut(start, start + drawn) for start in starts) for judged in read)
+    return tuple(
+        tuple(judged.cut(start, start + drawn) for start in starts) for judged in data_sets
+    )
 
 
 def read_all(folder: Path, source: Source, rows: slice) -> tuple[Judged, ...]:
@@ -205,16 +207,16 @@ def read_all(folder: Path, source: Source, rows: slice) -> tuple[Judged, ...]:
     path = folder / source.responses
     lines = read_lines(path)
     indices = choose_rows(lines, rows, path)
-    read = [parse_row(_Response, lines, i, path) for i in indices]
-    items = tuple(_item(i, row) for i, row in zip(indices, read, strict=True))
-    labels = tuple(tuple(row.labels) for row in read)
+    responses = [parse_row(_Response, lines, i, path) for i in indices]
+    items = tuple(_item(i, row) for i, row in zip(indices, responses, strict=True))
+    labels = tuple(tuple(row.labels) for row in responses)
     if source.recorded is None:
-        nothing = tuple([[None] * len(row.samples) for _ in row.sentences] for row in read)
-        return (Judged(source, "", 1, items, labels, nothing),)
-    beside = folder / source.recorded
-    recorded = read_lines(beside)
-    by_row = [parse_row(_Recorded, recorded, i, beside).answers for i in indices]
-    for index, row, answers in zip(indices, read, by_row, strict=True):
+        no_answers = tuple([[None] * len(row.samples) for _ in row.sentences] for row in responses)
+        return (Judged(source, "", 1, items, labels, no_answers),)
+    recorded_path = folder / source.recorded
+    recorded = read_lines(recorded_path)
+    by_row = [parse_row(_Recorded, recorded, i, recorded_path).answers for i in indices]
+    for index, row, answers in zip(indices, responses, by_row, strict=True):
         _check_shape(source, index, row, answers)
     return tuple(
         Judged(source, judge, 1, items, labels, tuple(answers[judge] for answers in by_row))
@@ -282,9 +284,11 @@ class RecordedProvider:
         context, claims = _CONTEXT.search(prompt), _CLAIMS.search(prompt)
         if context is None or claims is None:
             raise ConfigurationError("the default policy asks in a form that was not recorded")
-        asked = _CLAIM.findall(claims["text"])
-        answers = (self._answers[claim, context["text"]] for claim in asked)
-        lines = [f"{i}: {self._word(answer)}" for i, answer in enumerate(answers, 1) if answer]
+        lines: list[str] = []
+        for number, claim in enumerate(_CLAIM.findall(claims["text"]), 1):
+            answer = self._answers[claim, context["text"]]
+            if answer:
+                lines.append(f"{number}: {self._word(answer)}")
         return Completions((Completion("\n".join(lines)),), Usage(calls=1))
 
     def _word(self, answer: str) -> str:
@@ -311,7 +315,7 @@ class RecordedJudgeAdapter:
         self.name = judged.judge
         self.settings: Mapping[str, Any] = {}
         self._no: No = no
-        self._known = {
+        self._by_index = {
             item.index: (item, answers)
             for item, answers in zip(judged.items, judged.answers, strict=True)
         }
@@ -321,7 +325,7 @@ class RecordedJudgeAdapter:
 
     def provider_for(self, item: int) -> Provider:
         """Return a provider of this item's recorded answers."""
-        return RecordedProvider(*self._known[item], self._no)
+        return RecordedProvider(*self._by_index[item], self._no)
 
     def with_limits(
         self, provider: Provider, limiter: AbstractAsyncContextManager[object]
@@ -345,12 +349,14 @@ async def checked(policy: Policy, judged: Judged, no: No) -> list[Checked]:
     Raises:
         ConfigurationError: The policy asks something that was not recorded.
     """
-    asked = Policy.of(by_sample(policy.model_dump()))
     judge = RecordedJudgeAdapter(judged, no)
-    found = await check(asked, judged.items, judge, skips=True)
-    if any(step.failures for one in found for step in one.verdict.steps):
-        raise ConfigurationError(f"{judged.name}: the default policy asks what was not recorded")
-    return found
+    results = await check(by_sample(policy.model_dump()), judged.items, judge, skips=True)
+    for result in results:
+        if any(step.failures for step in result.verdict.steps):
+            raise ConfigurationError(
+                f"{judged.name}: the default policy asks what was not recorded"
+            )
+    return results
 
 
 def by_sample(settings: Any) -> Any:
@@ -385,21 +391,24 @@ class Line:
 
     def bands(self, weight: float) -> list[Band | None]:
         """Return the band of each sentence with `max` equal to a weight."""
-        threshold, least = Policy.default().threshold, shipped_weight().min
-        share = (weight - least) / (1 - least)
-        return [
-            threshold.band(None if a is None or b is None else a + share * (b - a))
-            for a, b in zip(self.low, self.high, strict=True)
-        ]
+        threshold, minimum = Policy.default().threshold, shipped_weight().min
+        share = (weight - minimum) / (1 - minimum)
+        bands: list[Band | None] = []
+        for low, high in zip(self.low, self.high, strict=True):
+            score = None if low is None or high is None else low + share * (high - low)
+            bands.append(threshold.band(score))
+        return bands
 
 
 async def lines_of(judged: Judged) -> list[Line]:
     """Return the scores of a data set as functions of `max`."""
-    low, high = [
-        await checked(with_max(weight, stops=False), judged, "not_mentioned")
-        for weight in (shipped_weight().min, 1.0)
-    ]
-    return [Line(tuple(a.sentences), tuple(b.sentences)) for a, b in zip(low, high, strict=True)]
+    at_min = with_max(shipped_weight().min, stops=False)
+    low_results = await checked(at_min, judged, "not_mentioned")
+    high_results = await checked(with_max(1.0, stops=False), judged, "not_mentioned")
+    lines: list[Line] = []
+    for low, high in zip(low_results, high_results, strict=True):
+        lines.append(Line(low=tuple(low.sentences), high=tuple(high.sentences)))
+    return lines
 
 
 Lines = Mapping[str, Sequence[Line]]
@@ -422,8 +431,10 @@ def fit(draws: Sequence[Draws], lines: Lines, left_out: int | None = None) -> fl
         for of_judge in draws:
             counts = Bands()
             for judged in of_judge:
-                places = [i for i in judged.places if judged.items[i].index % FOLDS != left_out]
-                counts.add(judged, {i: lines[judged.name][i].bands(step / _STEPS) for i in places})
+                for index in judged.indices:
+                    if judged.items[index].index % FOLDS != left_out:
+                        bands = lines[judged.name][index].bands(step / _STEPS)
+                        counts.add(judged, {index: bands})
             if counts.percent("accurate") > FITTED_ACCURATE:
                 return False
         return True
@@ -447,12 +458,12 @@ async def fit_doubtful(draws: Sequence[Draws]) -> float:
     for of_judge in draws:
         scored: list[tuple[float, Label]] = []
         for judged in of_judge:
-            found = await checked(Policy.default(), judged, "not_mentioned")
-            for one, labels in zip(found, judged.labels, strict=True):
-                for sentence, label in zip(one.verdict.sentences, labels, strict=True):
+            results = await checked(Policy.default(), judged, "not_mentioned")
+            for result, labels in zip(results, judged.labels, strict=True):
+                for sentence, label in zip(result.verdict.sentences, labels, strict=True):
                     if sentence.score is not None and label is not None:
                         scored.append((sentence.score, label))
-        cuts = [cut for cut in cuts if _right_up_to(cut, scored) >= LEAST_RIGHT]
+        cuts = [cut for cut in cuts if _right_up_to(cut, scored) >= MIN_RIGHT]
     return max(cuts, default=0.0)
 
 
@@ -470,14 +481,12 @@ def with_max(weight: float, *, stops: bool = True) -> Policy:
             examined.
     """
     policy, between = Policy.default(), Between(min=shipped_weight().min, max=weight)
-    chain = [
-        step.model_copy(
-            update={"weights": step.weights.model_copy(update={"not_mentioned": between})}
-        )
-        if isinstance(step, Prompt.Config)
-        else step
-        for step in policy.chain
-    ]
+    chain: list[Any] = []
+    for step in policy.chain:
+        if isinstance(step, Prompt.Config):
+            weights = step.weights.model_copy(update={"not_mentioned": between})
+            step = step.model_copy(update={"weights": weights})
+        chain.append(step)
     sampling = policy.sampling
     if not stops:
         sampling = sampling.model_copy(update={"confidence": None})
@@ -512,17 +521,23 @@ class Bands:
             judged: The data set.
             bands: The band of each sentence, by the indices of the passages to count.
         """
-        for place, row in bands.items():
-            labels: list[Label] = [label for label in judged.labels[place] if label is not None]
-            pairs = zip(judged.labels[place], row, strict=True)
-            self.counts.update((label, band) for label, band in pairs if label is not None)
+        for index, of_sentences in bands.items():
+            labels: list[Label] = []
+            for label, band in zip(judged.labels[index], of_sentences, strict=True):
+                if label is not None:
+                    labels.append(label)
+                    self.counts[label, band] += 1
             if labels:
                 worst = max(labels, key=_LABELS.index)
-                self.answers[worst, any(band in FLAGGED for band in row)] += 1
+                self.answers[worst, any(band in FLAGGED for band in of_sentences)] += 1
 
     def total(self, label: Label) -> int:
         """Return the number of sentences with a label."""
-        return sum(n for (known, _), n in self.counts.items() if known == label)
+        total = 0
+        for (sentence_label, _), count in self.counts.items():
+            if sentence_label == label:
+                total += count
+        return total
 
     def flagged(self, label: Label) -> int:
         """Return the number of a label's sentences that are flagged."""
@@ -626,8 +641,8 @@ async def run(
     lines = {j.name: await lines_of(j) for draws in (*wikibio, *sac3) for j in draws}
     cases = [*_shipped(wikibio, sac3), *_crossed(wikibio, sac3, lines)]
     table: list[Row] = []
-    for one in cases:
-        table.append(await _row(one))
+    for case in cases:
+        table.append(await _row(case))
         done()
     fitted = {"max": fit(wikibio, lines), "doubtful": await fit_doubtful(wikibio)}
     notes = list(_notes(table, fitted, missing))
@@ -665,12 +680,20 @@ def _crossed(wikibio: Sequence[Draws], sac3: Sequence[Draws], lines: Lines) -> I
 
 async def _row(case: _Case) -> Row:
     judged, weights = case.judged, case.weights
-    counts, found = Bands(), dict[int, Checked]()
+    results: dict[int, Checked] = {}
     for weight in sorted(set(weights)):
         policy = Policy.default() if weight == shipped_weight().max else with_max(weight)
-        results = await checked(policy, judged, case.no)
-        found |= {i: results[i] for i in judged.places if weights[i] == weight}
-    counts.add(judged, {i: [s.band for s in c.verdict.sentences] for i, c in found.items()})
+        with_weight = await checked(policy, judged, case.no)
+        for index in judged.indices:
+            if weights[index] == weight:
+                results[index] = with_weight[index]
+    counts = Bands()
+    unscored = 0
+    for index, result in results.items():
+        bands = [sentence.band for sentence in result.verdict.sentences]
+        counts.add(judged, {index: bands})
+        for score, label in zip(result.sentences, judged.labels[index], strict=True):
+            unscored += score is None and label is not None
     return {
         "data": judged.source.name,
         "judge": judged.judge,
@@ -679,25 +702,21 @@ async def _row(case: _Case) -> Row:
         "weight": round(fmean(weights), 4),
         "no": case.no,
         **counts.figures(),
-        "roc_auc": _roc_auc(judged, found),
-        "unscored": sum(
-            score is None and label is not None
-            for place, result in found.items()
-            for score, label in zip(result.sentences, judged.labels[place], strict=True)
-        ),
-        "samples": round(fmean(one.verdict.samples for one in found.values()), 2),
-        "calls": round(fmean(one.calls for one in found.values()), 2),
-        "holds": counts.percent("accurate") <= MOST_ACCURATE
-        and counts.percent("major_inaccurate") >= LEAST_MAJOR,
+        "roc_auc": _roc_auc(judged, results),
+        "unscored": unscored,
+        "samples": round(fmean(result.verdict.samples for result in results.values()), 2),
+        "calls": round(fmean(result.calls for result in results.values()), 2),
+        "holds": counts.percent("accurate") <= MAX_ACCURATE
+        and counts.percent("major_inaccurate") >= MIN_MAJOR,
     }
 
 
-def _roc_auc(judged: Judged, found: Mapping[int, Checked]) -> float | None:
+def _roc_auc(judged: Judged, results: Mapping[int, Checked]) -> float | None:
     """Return how well the scores tell wrong sentences from accurate ones."""
     wrong: list[bool] = []
     scores: list[float] = []
-    for place, result in found.items():
-        for label, score in zip(judged.labels[place], result.sentences, strict=True):
+    for index, result in results.items():
+        for label, score in zip(judged.labels[index], result.sentences, strict=True):
             if label is not None and score is not None:
                 wrong.append(label != "accurate")
                 scores.append(score)
@@ -743,8 +762,8 @@ def _notes(
         draws = [r for r in of_shipped if (r["data"], r["judge"]) == (WIKIBIO.name, judge)]
         shares = [fmean(r[f"{key}_flagged"] or 0 for r in draws) for key in ("accurate", "major")]
         yield (
-            f"The goal is at most {MOST_ACCURATE:g} % of the accurate and at least"
-            f" {LEAST_MAJOR:g} % of the major sentences of {WIKIBIO.name}. {judge}, as it ships:"
+            f"The goal is at most {MAX_ACCURATE:g} % of the accurate and at least"
+            f" {MIN_MAJOR:g} % of the major sentences of {WIKIBIO.name}. {judge}, as it ships:"
             f" {'met' if draws[0]['holds'] else 'not met'} on samples {draws[0]['drawn']};"
             f" {shares[0]:.1f} and {shares[1]:.1f} on average over {len(draws)} draws. Of"
             f" {draws[0]['right_answers']} answers without an error"
@@ -759,7 +778,7 @@ def _notes(
     yield (
         "`threshold.doubtful` fitted on the same:"
         f" {_beside(fitted['doubtful'], Policy.default().threshold.doubtful or 0.0, 2)}. It is the"
-        f" greatest in steps of 0.01 with which at least {LEAST_RIGHT:g} % of the sentences called"
+        f" greatest in steps of 0.01 with which at least {MIN_RIGHT:g} % of the sentences called"
         " supported are accurate."
     )
     if FACTSCORE not in missing:

@@ -22,8 +22,9 @@ from resay.engine.regeneration.queries import search_queries
 from resay.retrieval import Retriever, fused
 from resay.retrieval.base import id_of
 from resay.retrieval.folder import FolderRetriever
-from resay_lab.benchmarks.entries import Entry, Lenient, parse_row, read_lines
+from resay_lab.benchmarks.entries import BenchEntry
 from resay_lab.benchmarks.measuring import BenchJudge, Item, measure
+from resay_lab.benchmarks.rows import DataRow, parse_row, read_lines
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 from resay_lab.benchmarks.wikibio import DATA, Corpus
 
@@ -46,7 +47,7 @@ COLUMNS = (
 """The columns of the printed table."""
 
 
-class _DataRow(Lenient):
+class _DataRow(DataRow):
     reference: str
 
 
@@ -93,7 +94,7 @@ def load_references(data: Path) -> tuple[str, ...]:
 async def run(
     corpus: Corpus,
     references: Sequence[str],
-    entries: Sequence[Entry],
+    entries: Sequence[BenchEntry],
     judge: BenchJudge | None,
     *,
     threshold: float = 0.5,
@@ -152,7 +153,7 @@ async def run(
     return ResultTable("retrieval", COLUMNS, tuple(rows), notes, about)
 
 
-def _named(entry: Entry, judge: BenchJudge | None) -> str:
+def _named(entry: BenchEntry, judge: BenchJudge | None) -> str:
     return f"{entry.name}, {judge.name}" if judge and entry.needs_judge else entry.name
 
 

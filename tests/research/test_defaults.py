@@ -17,7 +17,7 @@ from resay.scorers.facts import Facts
 from resay.scorers.prompt import Prompt
 from resay.scorers.samples import Samples
 from research.__main__ import app
-from research.defaults import FACTSCORE, LEAST_MAJOR, MOST_ACCURATE, SAC3
+from research.defaults import FACTSCORE, MAX_ACCURATE, MIN_MAJOR, SAC3
 
 N = 6
 JUDGES = ("gemma4-31b", "qwen3.5-9b-think")
@@ -306,12 +306,12 @@ def test_the_default_policy_holds_on_wikibio(data_dir):
     for row in firsts:
         if row["no"] == "not_mentioned" and row["fitted_on"] != "sac3_hotpot":
             # Fitted on the other judge or on other passages it may be a point more.
-            assert row["accurate_flagged"] <= MOST_ACCURATE + 1
-            assert row["major_flagged"] >= LEAST_MAJOR
+            assert row["accurate_flagged"] <= MAX_ACCURATE + 1
+            assert row["major_flagged"] >= MIN_MAJOR
     for judge in JUDGES:
         draws = [row for row in shipped if row["judge"] == judge]
-        assert fmean(row["accurate_flagged"] for row in draws) <= MOST_ACCURATE
-        assert fmean(row["major_flagged"] for row in draws) >= LEAST_MAJOR
+        assert fmean(row["accurate_flagged"] for row in draws) <= MAX_ACCURATE
+        assert fmean(row["major_flagged"] for row in draws) >= MIN_MAJOR
     # What ships is what the command fits.
     assert {row["weight"] for row in shipped} == {found["fitted"]["max"]}
     assert Policy.default().threshold.doubtful == found["fitted"]["doubtful"]

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from resay import ConfigurationError
-from resay_lab.benchmarks.entries import Lenient, choose_rows, parse_row, read_lines
+from resay_lab.benchmarks.rows import DataRow, choose_rows, parse_row, read_lines
 
 
-class Row(Lenient):
+class Row(DataRow):
     name: str
 
 

@@ -27,7 +27,7 @@ from resay_lab.benchmarks.judge_options import (
 )
 
 if TYPE_CHECKING:
-    from resay_lab.benchmarks.entries import Entry
+    from resay_lab.benchmarks.entries import BenchEntry
 
 app = typer.Typer(help="Run published benchmarks.", no_args_is_help=True, add_completion=False)
 
@@ -370,8 +370,8 @@ def mushroom(
 
 
 def _grounded_entries(
-    available: Sequence[Entry], methods: str, model: Sequence[str] | None
-) -> tuple[Entry, ...]:
+    available: Sequence[BenchEntry], methods: str, model: Sequence[str] | None
+) -> tuple[BenchEntry, ...]:
     from resay_lab.benchmarks.entries import with_models
 
     entries = choose_entries("--methods", available, methods, None)

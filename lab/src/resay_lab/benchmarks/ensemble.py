@@ -23,7 +23,7 @@ from resay.errors import ConfigurationError
 from resay.scorers.combination import Scale, log_odds
 from resay.scorers.common.composite import PartScores
 from resay_lab.benchmarks import metrics
-from resay_lab.benchmarks.entries import Entry
+from resay_lab.benchmarks.entries import BenchEntry
 from resay_lab.benchmarks.measuring import (
     COST_COLUMNS,
     RECORDED,
@@ -119,7 +119,7 @@ COLUMNS = (
 class _Member:
     """A method and its results on every passage."""
 
-    entry: Entry
+    entry: BenchEntry
     results: Sequence[Measured]
 
     @property
@@ -192,7 +192,7 @@ def check_folds(corpus: Corpus, folds: int) -> None:
 
 async def run(
     corpus: Corpus,
-    entries: Sequence[Entry],
+    entries: Sequence[BenchEntry],
     judge: BenchJudge | None,
     *,
     folds: int = 5,
@@ -357,7 +357,7 @@ class _Bench:
             [member.scale for member in self._members],
         )
 
-    def _scorer(self, entry: Entry) -> dict[str, Any]:
+    def _scorer(self, entry: BenchEntry) -> dict[str, Any]:
         asked = self._judge if entry.needs_judge else None
         judge = {"judge": asked.name.removeprefix(RECORDED)} if asked else {}
         return {"method": entry.method, **judge, **entry.settings}

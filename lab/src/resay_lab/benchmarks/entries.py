@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from resay.errors import ConfigurationError
 from resay.models import ModelConfig
 from resay.scorers import ScorerConfig, registry
 from resay.scorers.common.judging import JudgedConfig
 from resay_lab.benchmarks.measuring import BenchJudge, Item
+from resay_lab.benchmarks.rows import first_problem
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BenchEntry:
     """One method in one variant: one row of a benchmark's table.
 
     Attributes:
@@ -68,11 +68,11 @@ class Entry:
             judge: The judge, if the scorer asks one.
             **settings: Settings that override those of the entry.
         """
-        asked: Mapping[str, Any] = judge.settings if judge and self.needs_judge else {}
-        return registry()[self.method].Config(**{**asked, **self.settings, **settings})
+        judge_settings: Mapping[str, Any] = judge.settings if judge and self.needs_judge else {}
+        return registry()[self.method].Config(**{**judge_settings, **self.settings, **settings})
 
 
-class Baseline(Entry):
+class Baseline(BenchEntry):
     """A row for comparison that no scorer of ours computes."""
 
     __slots__ = ()
@@ -83,12 +83,12 @@ class Baseline(Entry):
         return False
 
 
-def choose(entries: Sequence[Entry], wanted: str) -> tuple[Entry, ...]:
+def choose(entries: Sequence[BenchEntry], text: str) -> tuple[BenchEntry, ...]:
     """Find entries by name.
 
     Args:
         entries: All entries.
-        wanted: Names separated by commas, each `method` or `method:variant`. A bare method selects
+        text: Names separated by commas, each `method` or `method:variant`. A bare method selects
             all its variants that are not `extra`.
 
     Returns:
@@ -97,38 +97,44 @@ def choose(entries: Sequence[Entry], wanted: str) -> tuple[Entry, ...]:
     Raises:
         ConfigurationError: A name is unknown, or no name is given.
     """
-    names = [name.strip() for name in wanted.split(",") if name.strip()]
+    names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise ConfigurationError(f"no method is named in {wanted!r}; {_allowed(entries)}")
-    found: dict[str, Entry] = {}
+        raise ConfigurationError(f"no method is named in {text!r}; {_allowed(entries)}")
+    chosen: dict[str, BenchEntry] = {}
     for name in names:
-        found |= {entry.name: entry for entry in _named(entries, name)}
-    return tuple(found.values())
+        for entry in _named(entries, name):
+            chosen[entry.name] = entry
+    return tuple(chosen.values())
 
 
-def _named(entries: Sequence[Entry], name: str) -> list[Entry]:
+def _named(entries: Sequence[BenchEntry], name: str) -> list[BenchEntry]:
     method, _, variant = name.partition(":")
     of_method = [entry for entry in entries if entry.method == method]
     if not of_method:
         raise ConfigurationError(f"unknown method {name!r}; {_allowed(entries)}")
-    named = [e for e in of_method if (e.variant == variant if ":" in name else not e.extra)]
+    if ":" in name:
+        named = [entry for entry in of_method if entry.variant == variant]
+    else:
+        named = [entry for entry in of_method if not entry.extra]
     if not named:
         raise ConfigurationError(f"unknown variant {name!r}; {_allowed(of_method)}")
     return named
 
 
-def _allowed(entries: Sequence[Entry]) -> str:
+def _allowed(entries: Sequence[BenchEntry]) -> str:
     methods = dict.fromkeys(entry.method for entry in entries)
     return f"choose from {', '.join([*methods, *(entry.name for entry in entries)])}"
 
 
-def with_models(entries: Sequence[Entry], given: Sequence[str]) -> tuple[Entry, ...]:
+def with_models(
+    entries: Sequence[BenchEntry], assignments: Sequence[str]
+) -> tuple[BenchEntry, ...]:
     """Replace the default models of methods.
 
     Args:
         entries: The entries to measure.
-        given: Each `METHOD=MODEL`, or only `MODEL` if just one of the methods has a model. A model
-            is a name, or settings as in a policy, such as `{name: FOLDER, backend: onnx}`.
+        assignments: Each `METHOD=MODEL`, or only `MODEL` if just one of the methods has a model. A
+            model is a name, or settings as in a policy, such as `{name: FOLDER, backend: onnx}`.
 
     Returns:
         The entries with those models.
@@ -137,16 +143,16 @@ def with_models(entries: Sequence[Entry], given: Sequence[str]) -> tuple[Entry, 
         ConfigurationError: A model matches no method, or its settings are invalid.
     """
     takers = list(dict.fromkeys(entry.method for entry in entries if entry.takes_model))
-    models = dict(_assigned(text, takers) for text in given)
-    return tuple(
-        replace(entry, settings={**entry.settings, "model": models[entry.method]})
-        if entry.takes_model and entry.method in models
-        else entry
-        for entry in entries
-    )
+    models = dict(_parse_assignment(text, takers) for text in assignments)
+    replaced: list[BenchEntry] = []
+    for entry in entries:
+        if entry.takes_model and entry.method in models:
+            entry = replace(entry, settings={**entry.settings, "model": models[entry.method]})
+        replaced.append(entry)
+    return tuple(replaced)
 
 
-def _assigned(text: str, takers: Sequence[str]) -> tuple[str, str | ModelConfig]:
+def _parse_assignment(text: str, takers: Sequence[str]) -> tuple[str, str | ModelConfig]:
     method, sign, model = text.partition("=")
     named = bool(sign) and method in registry()
     if named and method in takers:
@@ -154,9 +160,9 @@ def _assigned(text: str, takers: Sequence[str]) -> tuple[str, str | ModelConfig]
     if not takers:
         raise ConfigurationError(f"none of the methods has a model, so {text!r} is not used")
     if named or len(takers) != 1:
-        known = ", ".join(takers)
         raise ConfigurationError(
-            f"{text!r} matches no method that has a model; pass METHOD=MODEL with one of: {known}"
+            f"{text!r} matches no method that has a model; pass METHOD=MODEL with one of:"
+            f" {', '.join(takers)}"
         )
     return takers[0], _model(text)
 
@@ -167,72 +173,6 @@ def _model(text: str) -> str | ModelConfig:
     try:
         return ModelConfig.model_validate(yaml.safe_load(text))
     except (yaml.YAMLError, ValidationError) as error:
-        raise ConfigurationError(f"{text!r} is not a model's settings: {_first(error)}") from error
-
-
-def _first(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
-    return str(error).partition("\n")[0]
-
-
-ModelT = TypeVar("ModelT", bound=BaseModel)
-
-
-class Lenient(BaseModel):
-    """Base class of parsed rows; copies of a data set may have more fields than needed."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-def read_lines(path: Path) -> list[bytes]:
-    """Return a file's lines.
-
-    Raises:
-        ConfigurationError: The file cannot be read.
-    """
-    try:
-        return path.read_bytes().splitlines()
-    except OSError as error:
-        raise ConfigurationError(f"cannot read {str(path)!r}: {error.strerror}") from error
-
-
-def choose_rows(lines: Sequence[bytes], rows: slice, path: Path) -> range:
-    """Return the numbers of the selected rows.
-
-    Args:
-        lines: The file's lines.
-        rows: Which of them to select.
-        path: The file, for the message.
-
-    Returns:
-        Their numbers, from 0.
-
-    Raises:
-        ConfigurationError: No row is selected.
-    """
-    chosen = range(len(lines))[rows]
-    if not chosen:
-        raise ConfigurationError(f"no row is left of the {len(lines)} in {str(path)!r}")
-    return chosen
-
-
-def parse_row(model: type[ModelT], lines: Sequence[bytes], index: int, path: Path) -> ModelT:
-    """Parse one row.
-
-    Args:
-        model: The model to parse it into.
-        lines: The file's lines.
-        index: The row's number, from 0.
-        path: The file, for the message.
-
-    Raises:
-        ConfigurationError: The row does not exist, or does not match the model.
-    """
-    if index >= len(lines):
-        raise ConfigurationError(f"{str(path)!r} has no row {index!r}")
-    try:
-        return model.model_validate_json(lines[index])
-    except ValidationError as error:
-        raise ConfigurationError(f"{str(path)!r}, line {index + 1}: {_first(error)}") from error
+        raise ConfigurationError(
+            f"{text!r} is not a model's settings: {first_problem(error)}"
+        ) from error

@@ -27,7 +27,7 @@ from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.models import config_of
 from resay_lab.benchmarks import metrics
-from resay_lab.benchmarks.entries import Entry, Lenient, choose_rows, parse_row, read_lines
+from resay_lab.benchmarks.entries import BenchEntry
 from resay_lab.benchmarks.measuring import (
     COST_COLUMNS,
     Item,
@@ -36,25 +36,26 @@ from resay_lab.benchmarks.measuring import (
     failures_of,
     measure,
 )
+from resay_lab.benchmarks.rows import DataRow, choose_rows, parse_row, read_lines
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 _FLAG_OVER = 0.5
 _WHOLE = "response"
 _REFERENCES = {"evidence": "references"}
 
-RAGTRUTH_ENTRIES: tuple[Entry, ...] = (
-    Entry("grounding", "sentences", {}),
-    Entry("grounding", _WHOLE, {}, extra=True),
-    Entry("nli", "references", _REFERENCES, extra=True),
-    Entry("references", "words", {"by": "words"}),
-    Entry("ngram", "references", {"n": 1, **_REFERENCES}),
+RAGTRUTH_ENTRIES: tuple[BenchEntry, ...] = (
+    BenchEntry("grounding", "sentences", {}),
+    BenchEntry("grounding", _WHOLE, {}, extra=True),
+    BenchEntry("nli", "references", _REFERENCES, extra=True),
+    BenchEntry("references", "words", {"by": "words"}),
+    BenchEntry("ngram", "references", {"n": 1, **_REFERENCES}),
 )
 """All entries for RAGTruth."""
-AGGREFACT_ENTRIES: tuple[Entry, ...] = (
-    Entry("grounding", "claims", {}),
-    Entry("nli", "references", _REFERENCES, extra=True),
-    Entry("references", "words", {"by": "words"}),
-    Entry("ngram", "references", {"n": 1, **_REFERENCES}),
+AGGREFACT_ENTRIES: tuple[BenchEntry, ...] = (
+    BenchEntry("grounding", "claims", {}),
+    BenchEntry("nli", "references", _REFERENCES, extra=True),
+    BenchEntry("references", "words", {"by": "words"}),
+    BenchEntry("ngram", "references", {"n": 1, **_REFERENCES}),
 )
 """All entries for LLM-AggreFact."""
 
@@ -128,12 +129,12 @@ AGGREFACT_COLUMNS = (
 )
 
 
-class _Span(Lenient):
+class _Span(DataRow):
     start: int = Field(ge=0)
     end: int
 
 
-class _Response(Lenient):
+class _Response(DataRow):
     task: Task
     question: str | None = None
     references: list[str] = Field(min_length=1)
@@ -141,7 +142,7 @@ class _Response(Lenient):
     labels: list[_Span]
 
 
-class _Claim(Lenient):
+class _Claim(DataRow):
     dataset: str = Field(min_length=1)
     doc: str
     claim: str = Field(min_length=1)
@@ -216,7 +217,7 @@ def _as_one(text: str) -> Passage:
 
 async def run_ragtruth(
     responses: Sequence[Judged],
-    entries: Sequence[Entry],
+    entries: Sequence[BenchEntry],
     *,
     done: Callable[[], object] = lambda: None,
 ) -> ResultTable:
@@ -248,8 +249,8 @@ async def run_ragtruth(
         notes += _notes_on(entry, results)
         if _model_of(entry) in _RAGTRUTH:
             notes.append(
-                f"{entry.name}: the published figures were had with RAGTruth's own prompts, or with"
-                " a response as one claim; here with the question and the passages."
+                f"{entry.name}: the published figures were obtained with RAGTruth's own prompts,"
+                " or with a response as one claim; here with the question and the passages."
             )
     about = {"responses": len(responses)}
     return ResultTable("ragtruth", RAGTRUTH_COLUMNS, tuple(rows), tuple(notes), about)
@@ -257,7 +258,7 @@ async def run_ragtruth(
 
 async def run_aggrefact(
     claims: Sequence[Judged],
-    entries: Sequence[Entry],
+    entries: Sequence[BenchEntry],
     *,
     done: Callable[[], object] = lambda: None,
 ) -> ResultTable:
@@ -292,14 +293,14 @@ async def run_aggrefact(
     return ResultTable("aggrefact", AGGREFACT_COLUMNS, tuple(rows), tuple(notes), about)
 
 
-def _of_entry(entry: Entry, item: Item) -> Item:
+def _of_entry(entry: BenchEntry, item: Item) -> Item:
     return item if entry.variant != _WHOLE else replace(item, passage=_as_one(item.passage.text))
 
 
 Found = tuple[Judged, Measured]
 
 
-def _ragtruth_row(entry: Entry, task: str, found: Sequence[Found]) -> Row:
+def _ragtruth_row(entry: BenchEntry, task: str, found: Sequence[Found]) -> Row:
     truth = [judged.unsupported for judged, _ in found]
     flagged = [_flags(result) for _, result in found]
     return {
@@ -318,7 +319,7 @@ def _ragtruth_row(entry: Entry, task: str, found: Sequence[Found]) -> Row:
     }
 
 
-def _aggrefact_row(entry: Entry, dataset: str, found: Sequence[Found]) -> Row:
+def _aggrefact_row(entry: BenchEntry, dataset: str, found: Sequence[Found]) -> Row:
     truth = [judged.unsupported for judged, _ in found]
     flagged = [_flags(result) for _, result in found]
     published = dict(zip(_DATASETS, _LEADERBOARD.get(_model_of(entry), ()), strict=False))
@@ -334,7 +335,7 @@ def _aggrefact_row(entry: Entry, dataset: str, found: Sequence[Found]) -> Row:
     }
 
 
-def _mean_row(entry: Entry, rows: Sequence[Row], results: Sequence[Measured]) -> Row:
+def _mean_row(entry: BenchEntry, rows: Sequence[Row], results: Sequence[Measured]) -> Row:
     known = [row["balanced"] for row in rows if row["balanced"] is not None]
     published = _LEADERBOARD.get(_model_of(entry))
     return {
@@ -349,7 +350,7 @@ def _mean_row(entry: Entry, rows: Sequence[Row], results: Sequence[Measured]) ->
     }
 
 
-def _named(entry: Entry) -> dict[str, str | None]:
+def _named(entry: BenchEntry) -> dict[str, str | None]:
     return {
         "method": entry.method,
         "variant": entry.variant,
@@ -357,7 +358,7 @@ def _named(entry: Entry) -> dict[str, str | None]:
     }
 
 
-def _model_of(entry: Entry) -> str:
+def _model_of(entry: BenchEntry) -> str:
     """Return the model's name in lower case, without its owner or its path on this machine."""
     if not entry.takes_model:
         return ""
@@ -386,7 +387,7 @@ def _span_f1(found: Sequence[Found]) -> float | None:
     return 200.0 * common / (claimed + known) if claimed + known else None
 
 
-def _notes_on(entry: Entry, results: Sequence[Measured]) -> Iterator[str]:
+def _notes_on(entry: BenchEntry, results: Sequence[Measured]) -> Iterator[str]:
     yield from failures_of(entry.name, results)
     silent = sum(not any(s is not None for s in r.scores.sentences) for r in results)
     if silent:

@@ -12,7 +12,7 @@ from resay.errors import ConfigurationError
 from resay_lab.benchmarks.bench import bad_parameter
 
 if TYPE_CHECKING:
-    from resay_lab.benchmarks.entries import Entry
+    from resay_lab.benchmarks.entries import BenchEntry
     from resay_lab.benchmarks.measuring import BenchJudge, LiveJudge
     from resay_lab.benchmarks.wikibio import Corpus
 
@@ -29,8 +29,8 @@ ConcurrencyOption = Annotated[
 
 
 def choose_entries(
-    option: str, available: Sequence[Entry], names: str, judge: str | None
-) -> tuple[Entry, ...]:
+    option: str, available: Sequence[BenchEntry], names: str, judge: str | None
+) -> tuple[BenchEntry, ...]:
     """Return the entries that an option names; the judge must be able to answer for them."""
     from resay_lab.benchmarks.entries import choose
 
@@ -40,7 +40,7 @@ def choose_entries(
     return entries
 
 
-def check_judge(entries: Sequence[Entry], judge: str | None) -> None:
+def check_judge(entries: Sequence[BenchEntry], judge: str | None) -> None:
     """Check that a judge can answer for all entries.
 
     Raises:
@@ -55,7 +55,7 @@ def check_judge(entries: Sequence[Entry], judge: str | None) -> None:
             )
 
 
-def need_judge(entries: Sequence[Entry]) -> bool:
+def need_judge(entries: Sequence[BenchEntry]) -> bool:
     """Return whether any of the entries asks a judge."""
     return any(entry.needs_judge for entry in entries)
 
@@ -89,7 +89,7 @@ def load_wikibio(folder: Path, rows: slice) -> Corpus:
 def wikibio_judge(
     judge: str | None,
     api_base: str | None,
-    entries: Sequence[Entry],
+    entries: Sequence[BenchEntry],
     folder: Path,
     corpus: Corpus,
 ) -> BenchJudge | None:

@@ -291,21 +291,28 @@ async def check(
     Returns:
         One result per item.
     """
-    read = Policy.of(policy)
+    policy = Policy.of(policy)
     if not skips:
-        read = read.model_copy(update={"non_claims": "score"})
-    chain, results = Chain(read), list[Checked]()
+        policy = policy.model_copy(update={"non_claims": "score"})
+    chain = Chain(policy)
+    results: list[Checked] = []
     for item in items:
-        asked = Metered(judge.provider_for(item.index))
+        judge_meter = Metered(judge.provider_for(item.index))
         sampler = Metered(ReplayProvider({_QUESTION: item.samples}))
-        evidence = Evidence(Samples(), query=item.query, judge_provider=asked)
-        most = min(read.sampling.max, len(item.samples))
+        evidence = Evidence(Samples(), query=item.query, judge_provider=judge_meter)
+        count = min(policy.sampling.max, len(item.samples))
         started = time.process_time()
         async with anyio.create_task_group() as tasks:
-            evidence.samples.draw_from(tasks, sampler, Query.of(_QUESTION), max_requests=most)
+            evidence.samples.draw_from(tasks, sampler, Query.of(_QUESTION), max_requests=count)
             verdict = await chain.run(item.passage, evidence, math.inf)
-            seconds, usage, waves = time.process_time() - started, asked.usage, sampler.usage.calls
-            results.append(Checked(verdict, usage.calls, usage.tokens, seconds, waves))
+            checked = Checked(
+                verdict=verdict,
+                calls=judge_meter.usage.calls,
+                tokens=judge_meter.usage.tokens,
+                seconds=time.process_time() - started,
+                waves=sampler.usage.calls,
+            )
+            results.append(checked)
         done()
     return results
 

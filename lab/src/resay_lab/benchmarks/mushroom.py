@@ -37,14 +37,7 @@ from resay.core.query import Query
 from resay.core.scores import Scores
 from resay.errors import ConfigurationError
 from resay_lab.benchmarks import metrics
-from resay_lab.benchmarks.entries import (
-    Baseline,
-    Entry,
-    Lenient,
-    choose_rows,
-    parse_row,
-    read_lines,
-)
+from resay_lab.benchmarks.entries import Baseline, BenchEntry
 from resay_lab.benchmarks.measuring import (
     COST_COLUMNS,
     BenchJudge,
@@ -54,6 +47,7 @@ from resay_lab.benchmarks.measuring import (
     failures_of,
     measure,
 )
+from resay_lab.benchmarks.rows import DataRow, choose_rows, parse_row, read_lines
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 Split = Literal["tst", "val"]
@@ -62,17 +56,19 @@ _SPLITS = re.compile(r"[.-](tst|val|test|validation|train)")
 _NAMES = {"test": "tst", "validation": "val"}
 _MARKS_OVER = 0.5
 _SAMPLES = {"evidence": "samples"}
-ENTRIES: tuple[Entry, ...] = (
+ENTRIES: tuple[BenchEntry, ...] = (
     Baseline("mark", "all", {}),
     Baseline("mark", "none", {}),
-    Entry("facts", "samples", _SAMPLES),
-    Entry("ngram", "samples", _SAMPLES),
-    Entry("references", "words", {"by": "words"}),
-    Entry("grounding", "references", {}, extra=True),
-    Entry("prompt", "english", {"mode": "per_sample", **_SAMPLES}, live_only=True),
-    Entry("prompt", "auto", {"mode": "per_sample", "language": "auto", **_SAMPLES}, live_only=True),
-    Entry("direct_question", "english", {}, live_only=True),
-    Entry("direct_question", "auto", {"language": "auto"}, live_only=True),
+    BenchEntry("facts", "samples", _SAMPLES),
+    BenchEntry("ngram", "samples", _SAMPLES),
+    BenchEntry("references", "words", {"by": "words"}),
+    BenchEntry("grounding", "references", {}, extra=True),
+    BenchEntry("prompt", "english", {"mode": "per_sample", **_SAMPLES}, live_only=True),
+    BenchEntry(
+        "prompt", "auto", {"mode": "per_sample", "language": "auto", **_SAMPLES}, live_only=True
+    ),
+    BenchEntry("direct_question", "english", {}, live_only=True),
+    BenchEntry("direct_question", "auto", {"language": "auto"}, live_only=True),
 )
 """All entries of this benchmark. `auto` asks the judge in the answer's language."""
 
@@ -91,13 +87,13 @@ COLUMNS = (
 """The columns of the printed table."""
 
 
-class _Soft(Lenient):
+class _Soft(DataRow):
     start: int = Field(ge=0)
     end: int = Field(ge=0)
     prob: float = Field(ge=0, le=1)
 
 
-class _DataRow(Lenient):
+class _DataRow(DataRow):
     id: str
     lang: str = Field(min_length=2)
     model_input: str = ""
@@ -244,7 +240,7 @@ def _item(index: int, row: _DataRow) -> Item:
 
 async def run(
     outputs: Sequence[Output],
-    entries: Sequence[Entry],
+    entries: Sequence[BenchEntry],
     judge: BenchJudge | None,
     *,
     unlabelled: int = 0,
@@ -295,7 +291,7 @@ async def run(
     return ResultTable("mushroom", COLUMNS, tuple(rows), tuple(notes), about)
 
 
-def _needed(entry: Entry) -> str | None:
+def _needed(entry: BenchEntry) -> str | None:
     """Return the key of a row that an entry requires, if any."""
     if entry.method in {"grounding", "references"}:
         return "references"
@@ -303,13 +299,13 @@ def _needed(entry: Entry) -> str | None:
     return None if evidence is None else str(evidence)
 
 
-def _fits(entry: Entry, item: Item) -> bool:
+def _fits(entry: BenchEntry, item: Item) -> bool:
     needed = _needed(entry)
     return needed is None or bool(item.samples if needed == "samples" else item.references)
 
 
 def _rows(
-    entry: Entry,
+    entry: BenchEntry,
     judge: BenchJudge | None,
     outputs: Sequence[Output],
     results: Sequence[Measured] | None,
@@ -338,7 +334,7 @@ def _rows(
 
 
 def _row(
-    entry: Entry,
+    entry: BenchEntry,
     judge: BenchJudge | None,
     language: str,
     figures: dict[str, float],
@@ -362,7 +358,7 @@ def _is_silent(scores: Scores) -> bool:
     return scores.passage_score is None or scores.error is not None
 
 
-def _marked(entry: Entry, output: Output) -> Labels:
+def _marked(entry: BenchEntry, output: Output) -> Labels:
     length = len(output.truth.soft)
     return Labels.of(length, [(0, length, 1.0)] if entry.variant == "all" else [])
 

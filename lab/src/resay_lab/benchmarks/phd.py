@@ -24,14 +24,7 @@ from resay.core.scores import Scores
 from resay.errors import ConfigurationError
 from resay.scorers.reverse_validation import Entity, ReverseValidation, Variant, without
 from resay_lab.benchmarks import entries, metrics, wikibio
-from resay_lab.benchmarks.entries import (
-    Baseline,
-    Entry,
-    Lenient,
-    choose_rows,
-    parse_row,
-    read_lines,
-)
+from resay_lab.benchmarks.entries import Baseline, BenchEntry
 from resay_lab.benchmarks.measuring import (
     COST_COLUMNS,
     RECORDED,
@@ -43,6 +36,7 @@ from resay_lab.benchmarks.measuring import (
     failures_of,
     measure,
 )
+from resay_lab.benchmarks.rows import DataRow, choose_rows, parse_row, read_lines
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 Domain = Literal["high", "medium", "low"]
@@ -54,7 +48,7 @@ Ids = Literal["even", "odd"]
 _DATA = "phd.jsonl"
 
 
-class _DataRow(Lenient):
+class _DataRow(DataRow):
     entity: str
     domain: Domain
     passage: str
@@ -125,22 +119,22 @@ _MORE = " Do you have any follow-up questions? Please answer with Yes or No."
 _BASELINE = 0.83122575
 
 
-class _Question(Lenient):
+class _Question(DataRow):
     question: str
     answer: str
 
 
-class _Requirements(Lenient):
+class _Requirements(DataRow):
     requirements: str
     answer: str
 
 
-class _Turn(Lenient):
+class _Turn(DataRow):
     role: Literal["user", "assistant"]
     content: str
 
 
-class _Row(Lenient):
+class _Row(DataRow):
     id: int
     rv_qg: _Question
     rv_em: _Requirements
@@ -267,11 +261,11 @@ class Threshold:
     f1: float
 
 
-class _Labelled(Lenient):
+class _Labelled(DataRow):
     labels: list[str]
 
 
-class _Scored(Lenient):
+class _Scored(DataRow):
     bert_scores: list[float] | None
 
 
@@ -308,17 +302,17 @@ def bertscore_threshold(data: Path) -> Threshold:
     return Threshold(best, best * (1.0 - _BASELINE), len(scores), found[best])
 
 
-ENTRIES: tuple[Entry, ...] = (
+ENTRIES: tuple[BenchEntry, ...] = (
     Baseline("all_false", "baseline", {}),
-    Entry("cross_examination", "revised", {"turns": TURNS}),
+    BenchEntry("cross_examination", "revised", {"turns": TURNS}),
     Baseline("bertscore", "roberta-large", {}),
-    Entry("zero_shot", "per_passage", {}),
-    Entry("reverse_validation", "question", {"variant": "question"}),
-    Entry("reverse_validation", "matching", {"variant": "matching"}),
-    Entry("fibe", "exam", {}, live_only=True),
-    Entry("direct_question", "per_sentence", {}, live_only=True),
-    Entry("prompt", "per_pair", {"form": "published"}, live_only=True),
-    Entry("ngram", "maximum-1", {"pool": "maximum", "n": 1, "counted": "response"}),
+    BenchEntry("zero_shot", "per_passage", {}),
+    BenchEntry("reverse_validation", "question", {"variant": "question"}),
+    BenchEntry("reverse_validation", "matching", {"variant": "matching"}),
+    BenchEntry("fibe", "exam", {}, live_only=True),
+    BenchEntry("direct_question", "per_sentence", {}, live_only=True),
+    BenchEntry("prompt", "per_pair", {"form": "published"}, live_only=True),
+    BenchEntry("ngram", "maximum-1", {"pool": "maximum", "n": 1, "counted": "response"}),
 )
 """All entries of this benchmark; those of the paper first, in its order."""
 
@@ -370,7 +364,7 @@ _TABLE_5: Mapping[str, tuple[float, float]] = {
 }
 
 
-def choose(wanted: str) -> tuple[Entry, ...]:
+def choose(wanted: str) -> tuple[BenchEntry, ...]:
     """Find entries by name.
 
     Args:
@@ -386,7 +380,7 @@ def choose(wanted: str) -> tuple[Entry, ...]:
     return entries.choose(ENTRIES, ",".join(names))
 
 
-def published(entry: Entry, domain: Domain | Literal["all"]) -> Mapping[str, float] | None:
+def published(entry: BenchEntry, domain: Domain | Literal["all"]) -> Mapping[str, float] | None:
     """Return the paper's figures for an entry, by the keys of its row."""
     if entry.name not in _TABLE_3:
         return None
@@ -428,7 +422,7 @@ class _Finding:
         match: How names were compared, if they were.
     """
 
-    entry: Entry
+    entry: BenchEntry
     flagged: Sequence[bool]
     judge: BenchJudge | None = None
     results: Sequence[Measured] = ()
@@ -437,7 +431,7 @@ class _Finding:
 
 async def run(
     corpus: Corpus,
-    entries: Sequence[Entry],
+    entries: Sequence[BenchEntry],
     judge: BenchJudge | None,
     *,
     recordings: Recordings | None = None,
@@ -489,7 +483,7 @@ async def run(
     return ResultTable("phd", COLUMNS, rows, notes, {"passages": len(corpus.items)})
 
 
-def _recorded(entry: Entry, recordings: Recordings | None) -> BenchJudge:
+def _recorded(entry: BenchEntry, recordings: Recordings | None) -> BenchJudge:
     if recordings is None:
         raise ConfigurationError(f"{entry.name!r} needs a judge or the recordings; pass one")
     return recordings.judge(entry.name)

@@ -26,7 +26,7 @@ from resay.core.scores import Scores
 from resay.errors import ConfigurationError
 from resay.models import config_of
 from resay_lab.benchmarks import metrics
-from resay_lab.benchmarks.entries import Entry, Lenient, choose_rows, parse_row, read_lines
+from resay_lab.benchmarks.entries import BenchEntry
 from resay_lab.benchmarks.measuring import (
     COST_COLUMNS,
     BenchJudge,
@@ -36,6 +36,7 @@ from resay_lab.benchmarks.measuring import (
     failures_of,
     measure,
 )
+from resay_lab.benchmarks.rows import DataRow, choose_rows, parse_row, read_lines
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 Track = Literal["agnostic", "aware"]
@@ -69,14 +70,14 @@ _BY_TASK, _BY_SOURCE = "task", "source"
 _PROMPT = {"form": "published", "evidence": "references"}
 _NGRAM = {"n": 1, "counted": "response", "evidence": "references"}
 _SIMILARITY = {"evidence": "references", "delta": 0.6}
-ENTRIES: tuple[Entry, ...] = (
-    Entry("prompt", _BY_TASK, {"votes": 5}, live_only=True),
-    Entry("prompt", "references", _PROMPT, live_only=True),
-    Entry("prompt", _BY_SOURCE, _PROMPT, extra=True, live_only=True),
-    Entry("ngram", "references", _NGRAM),
-    Entry("ngram", _BY_SOURCE, _NGRAM, extra=True),
-    Entry("similarity", "references", _SIMILARITY),
-    Entry("similarity", _BY_SOURCE, _SIMILARITY, extra=True),
+ENTRIES: tuple[BenchEntry, ...] = (
+    BenchEntry("prompt", _BY_TASK, {"votes": 5}, live_only=True),
+    BenchEntry("prompt", "references", _PROMPT, live_only=True),
+    BenchEntry("prompt", _BY_SOURCE, _PROMPT, extra=True, live_only=True),
+    BenchEntry("ngram", "references", _NGRAM),
+    BenchEntry("ngram", _BY_SOURCE, _NGRAM, extra=True),
+    BenchEntry("similarity", "references", _SIMILARITY),
+    BenchEntry("similarity", _BY_SOURCE, _SIMILARITY, extra=True),
 )
 """All entries of this benchmark."""
 
@@ -96,7 +97,7 @@ COLUMNS = (
 """The columns of the printed table."""
 
 
-class _DataRow(Lenient):
+class _DataRow(DataRow):
     task: Task
     src: str = Field(min_length=1)
     tgt: str
@@ -179,7 +180,7 @@ def _says_anything(text: str) -> bool:
 
 async def run(
     outputs: Sequence[Output],
-    entries: Sequence[Entry],
+    entries: Sequence[BenchEntry],
     judge: BenchJudge | None,
     *,
     concurrency: int = 16,
@@ -220,7 +221,7 @@ async def run(
     return ResultTable("shroom", COLUMNS, tuple(rows), tuple(notes), {"outputs": len(outputs)})
 
 
-def _item_for(entry: Entry, output: Output) -> Item:
+def _item_for(entry: BenchEntry, output: Output) -> Item:
     """Return the output with its reference: for `source` variants, a paraphrase's source."""
     item = output.item
     if entry.variant != _BY_SOURCE or output.task != "PG" or item.query is None:
@@ -228,14 +229,14 @@ def _item_for(entry: Entry, output: Output) -> Item:
     return replace(item, references=(item.query.question,))
 
 
-def _settings(entry: Entry, task: Task) -> dict[str, Any]:
+def _settings(entry: BenchEntry, task: Task) -> dict[str, Any]:
     return {"task": _TASKS[task]} if entry.variant == _BY_TASK else {}
 
 
 Found = tuple[Output, Measured]
 
 
-def _rows(entry: Entry, judge: BenchJudge | None, found: Sequence[Found]) -> Iterator[Row]:
+def _rows(entry: BenchEntry, judge: BenchJudge | None, found: Sequence[Found]) -> Iterator[Row]:
     for track in TRACKS:
         of_track = [pair for pair in found if pair[0].track == track]
         for task in ("all", *_TASKS):
@@ -253,7 +254,7 @@ def _rows(entry: Entry, judge: BenchJudge | None, found: Sequence[Found]) -> Ite
                 }
 
 
-def _published(entry: Entry, track: Track) -> Mapping[str, float] | None:
+def _published(entry: BenchEntry, track: Track) -> Mapping[str, float] | None:
     return dict(_TABLE_2[entry.name][track]) if entry.name in _TABLE_2 else None
 
 
@@ -284,7 +285,7 @@ def _is_undetermined(scores: Scores) -> bool:
     return scores.undetermined > 0 and scores.error is not None
 
 
-def _notes(outputs: Sequence[Output], entries: Sequence[Entry]) -> Iterator[str]:
+def _notes(outputs: Sequence[Output], entries: Sequence[BenchEntry]) -> Iterator[str]:
     yield (
         "accuracy is that of calling an output a hallucination where its score is over"
         f" {_FLAG_OVER:g}; Spearman is the correlation of the scores with the share of people who"
@@ -316,7 +317,7 @@ def _notes(outputs: Sequence[Output], entries: Sequence[Entry]) -> Iterator[str]
         yield f"{wordless} of the targets are without a word; they are taken as they stand."
 
 
-def _model_of(entry: Entry) -> str:
+def _model_of(entry: BenchEntry) -> str:
     """Return the model's name, without its path on this machine."""
     model = config_of(dict(entry.config(None))["model"]).display_name
     return Path(model).name if Path(model).is_dir() else model
@@ -331,7 +332,7 @@ def _note_on_references(outputs: Sequence[Output]) -> str:
     )
 
 
-def _notes_on(entry: Entry, found: Sequence[Found]) -> Iterator[str]:
+def _notes_on(entry: BenchEntry, found: Sequence[Found]) -> Iterator[str]:
     results = [result for _, result in found]
     yield from failures_of(entry.name, results)
     if unread := sum(result.scores.undetermined for result in results):

@@ -30,14 +30,7 @@ from resay.scorers.evidence import Evidence
 from resay.scorers.prompt import render
 from resay.scorers.snowballing import Snowballing
 from resay_lab.benchmarks import metrics
-from resay_lab.benchmarks.entries import (
-    Baseline,
-    Entry,
-    Lenient,
-    choose_rows,
-    parse_row,
-    read_lines,
-)
+from resay_lab.benchmarks.entries import Baseline, BenchEntry
 from resay_lab.benchmarks.measuring import (
     COST_COLUMNS,
     RECORDED,
@@ -50,6 +43,7 @@ from resay_lab.benchmarks.measuring import (
     failures_of,
     measure,
 )
+from resay_lab.benchmarks.rows import DataRow, choose_rows, parse_row, read_lines
 from resay_lab.benchmarks.table import Column, ResultTable, Row, shown
 
 DATA = "wikibio_gpt3.jsonl"
@@ -61,7 +55,7 @@ RECORDED_DATA = "wikibio_gpt3_recorded.jsonl"
 Label = Literal["accurate", "minor_inaccurate", "major_inaccurate"]
 
 
-class _DataRow(Lenient):
+class _DataRow(DataRow):
     prompt: str = ""
     passage: str
     sentences: list[str]
@@ -69,7 +63,7 @@ class _DataRow(Lenient):
     samples: list[str]
 
 
-class _RecordedAnswers(Lenient):
+class _RecordedAnswers(DataRow):
     prompt_answers: dict[str, list[list[str | None]]]
 
 
@@ -182,7 +176,7 @@ def recording_of(item: Item, answers: Sequence[Sequence[str | None]]) -> Recordi
     return recording
 
 
-class _RecordedScores(Lenient):
+class _RecordedScores(DataRow):
     nli: list[float] | None = Field(default=None, alias="nli_scores")
     bertscore: list[float] | None = Field(default=None, alias="bert_scores")
 
@@ -192,7 +186,7 @@ class _RecordedScores(Lenient):
 
 
 def recorded_scores(
-    data: Path, entries: Sequence[Entry], items: Sequence[Item]
+    data: Path, entries: Sequence[BenchEntry], items: Sequence[Item]
 ) -> dict[str, list[Measured]]:
     """Read recorded scores.
 
@@ -360,14 +354,14 @@ _FORMS: Mapping[str, Snowballing.Config] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Correction(Entry):
+class Correction(BenchEntry):
     """A method followed by `snowballing`: a row without correction, and a row for each form.
 
     Attributes:
         base: The method, measured once for all rows.
     """
 
-    base: Entry
+    base: BenchEntry
 
     @property
     def needs_judge(self) -> bool:
@@ -473,10 +467,10 @@ _FIGURES = ("nonfact", "nonfact_star", "factual", "pearson", "spearman")
 _TABLE_1_FIBE = {"nonfact": 91.72, "factual": 66.40, "roc_auc": 81.06}
 
 
-def _ngram(variant: str, paper: Sequence[float]) -> Entry:
+def _ngram(variant: str, paper: Sequence[float]) -> BenchEntry:
     pool, n = variant.split("-")
     settings = {"pool": pool, "n": int(n), "counted": "response"}
-    return Entry("ngram", variant, settings, dict(zip(_FIGURES, paper, strict=True)))
+    return BenchEntry("ngram", variant, settings, dict(zip(_FIGURES, paper, strict=True)))
 
 
 def _table_2(method: str) -> dict[str, float]:
@@ -484,25 +478,27 @@ def _table_2(method: str) -> dict[str, float]:
 
 
 _NGRAM = {variant: _ngram(variant, paper) for variant, paper in _TABLE_7.items()}
-_PROMPT = Entry("prompt", "per_pair", {"form": "published"}, _table_2("prompt"))
+_PROMPT = BenchEntry("prompt", "per_pair", {"form": "published"}, _table_2("prompt"))
 # For any model, because the paper's was trained with the sentence first.
 _NLI = {"order": "sentence_first"}
 
-ENTRIES: tuple[Entry, ...] = (
+ENTRIES: tuple[BenchEntry, ...] = (
     *_NGRAM.values(),
-    Entry("ngram", "default", {}, extra=True),
+    BenchEntry("ngram", "default", {}, extra=True),
     _PROMPT,
-    Entry("prompt", "per_pair-3", {"form": "published"}, extra=True, samples=3),
-    Entry("prompt", "per_sample", {"mode": "per_sample"}, extra=True, live_only=True),
-    Entry("fibe", "published", {"answers": 5, "temperature": 0.5}, _TABLE_1_FIBE, live_only=True),
-    Entry("direct_question", "yes_no", {}, live_only=True),
-    Entry("direct_question", "logprobs", {"logprobs": True}, extra=True, live_only=True),
-    Entry("nli", "passage", {"premise": "passage", **_NLI}, _table_2("nli")),
-    Entry("nli", "sentences", {"premise": "sentences", **_NLI}, extra=True),
+    BenchEntry("prompt", "per_pair-3", {"form": "published"}, extra=True, samples=3),
+    BenchEntry("prompt", "per_sample", {"mode": "per_sample"}, extra=True, live_only=True),
+    BenchEntry(
+        "fibe", "published", {"answers": 5, "temperature": 0.5}, _TABLE_1_FIBE, live_only=True
+    ),
+    BenchEntry("direct_question", "yes_no", {}, live_only=True),
+    BenchEntry("direct_question", "logprobs", {"logprobs": True}, extra=True, live_only=True),
+    BenchEntry("nli", "passage", {"premise": "passage", **_NLI}, _table_2("nli")),
+    BenchEntry("nli", "sentences", {"premise": "sentences", **_NLI}, extra=True),
     Baseline("nli", "recorded", {}, _table_2("nli"), extra=True),
-    Entry("bertscore", "rescaled", {}, _table_2("bertscore")),
-    Entry("facts", "default", {}),
-    Entry("facts", "disagreement-0.5", {"disagreement": 0.5}),
+    BenchEntry("bertscore", "rescaled", {}, _table_2("bertscore")),
+    BenchEntry("facts", "default", {}),
+    BenchEntry("facts", "disagreement-0.5", {"disagreement": 0.5}),
     Baseline("bertscore", "recorded", {}, _table_2("bertscore"), extra=True),
     Correction("snowballing", "prompt", {}, base=_PROMPT),
     Correction("snowballing", "ngram", {}, base=_NGRAM["maximum-1"]),
@@ -532,7 +528,7 @@ _UNREAD = {
 
 async def run(
     corpus: Corpus,
-    entries: Sequence[Entry],
+    entries: Sequence[BenchEntry],
     judge: BenchJudge | None,
     *,
     recorded: Mapping[str, Sequence[Measured]] | None = None,
@@ -594,7 +590,7 @@ async def run(
 _UNKNOWN: Mapping[str, None] = dict.fromkeys(("calls", "tokens", "seconds"))
 
 
-def _note_on_recorded(entry: Entry, results: Sequence[Measured]) -> str:
+def _note_on_recorded(entry: BenchEntry, results: Sequence[Measured]) -> str:
     there = sum(result.passage is not None for result in results)
     return (
         f"{entry.name}: scores that the code released with the paper gave; they are recorded for"
@@ -603,7 +599,7 @@ def _note_on_recorded(entry: Entry, results: Sequence[Measured]) -> str:
 
 
 def _row(
-    entry: Entry,
+    entry: BenchEntry,
     variant: str,
     judge: BenchJudge | None,
     corpus: Corpus,
@@ -619,7 +615,7 @@ def _row(
     }
 
 
-def _notes(corpus: Corpus, entries: Sequence[Entry]) -> Iterator[str]:
+def _notes(corpus: Corpus, entries: Sequence[BenchEntry]) -> Iterator[str]:
     yield from explain(corpus.labels)
     published = {entry.method for entry in entries if entry.paper}
     if "prompt" in published:
@@ -636,7 +632,7 @@ def _notes(corpus: Corpus, entries: Sequence[Entry]) -> Iterator[str]:
         )
 
 
-def notes_on(entry: Entry, results: Sequence[Measured]) -> Iterator[str]:
+def notes_on(entry: BenchEntry, results: Sequence[Measured]) -> Iterator[str]:
     """Yield notes on failed calls, unparseable answers and missing scores, if there are any.
 
     Args:
