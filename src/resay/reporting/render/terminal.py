@@ -52,9 +52,11 @@ def _repair_headline(regeneration: Regeneration) -> str:
 
 
 def _attempt(number: int, attempt: Attempt, by: str) -> Iterator[Text]:
-    found = f"{len(attempt.documents)} documents" if by == "documents" else "by the samples"
+    evidence = f"{len(attempt.documents)} documents" if by == "documents" else "by the samples"
     scores = f"score {_score(attempt.score_before)} -> {_score(attempt.score_after)}"
-    line = f"attempt {number}: {found}, {scores}, {cost(attempt.usage)}, {attempt.elapsed_s:.1f} s"
+    line = (
+        f"attempt {number}: {evidence}, {scores}, {cost(attempt.usage)}, {attempt.elapsed_s:.1f} s"
+    )
     yield Text(line, "dim")
     for query in attempt.queries:
         yield Text(f"  searched: {clean(query)}", "dim")
@@ -159,9 +161,9 @@ def _passage_reasons(verdict: Verdict) -> Iterator[Text]:
 def _rows(verdict: Verdict, response: str) -> Iterator[_Row]:
     position = 0
     claims = verdict.claims_by_sentence
-    places = {sentence.start: i for i, sentence in enumerate(verdict.sentences)}
-    known = (*verdict.sentences, *verdict.unscored_blocks)
-    for part in sorted(known, key=lambda part: part.start):
+    indexes = {sentence.start: index for index, sentence in enumerate(verdict.sentences)}
+    parts = (*verdict.sentences, *verdict.unscored_blocks)
+    for part in sorted(parts, key=lambda part: part.start):
         yield from _unscored(response[position : part.start])
         if isinstance(part, Unscored):
             yield from _unscored(part.text, f"  ({part.called}, not scored)")
@@ -169,15 +171,15 @@ def _rows(verdict: Verdict, response: str) -> Iterator[_Row]:
                 if name.sentence < 0 and part.start <= name.start < part.end:
                     yield from _flagged_name(name)
         else:
-            yield from _scored(part, claims.get(places[part.start], ()))
+            yield from _scored(part, claims.get(indexes[part.start], ()))
         position = part.end
     yield from _unscored(response[position:])
 
 
-def _unscored(text: str, note: str = "") -> Iterator[_Row]:
+def _unscored(text: str, label: str = "") -> Iterator[_Row]:
     # Skip mere spaces and labels between sentences; the text of a skipped answer is all unscored.
-    if note or re.search(r"\w{2}", text):
-        shown = Text.assemble((clean(text.strip("\n")), "dim"), (note, "dim italic"))
+    if label or re.search(r"\w{2}", text):
+        shown = Text.assemble((clean(text.strip("\n")), "dim"), (label, "dim italic"))
         yield Text("-", "dim"), Text(""), shown
 
 

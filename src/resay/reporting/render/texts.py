@@ -20,15 +20,15 @@ def clean(text: str) -> str:
 
 
 def doubts(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict]) -> list[str]:
-    """Return what is in doubt of a flagged sentence, unless it is all of it.
+    """Return what is in doubt of a flagged sentence; nothing if it is all of it.
 
-    That are the words in doubt of each flagged claim, in quotation marks, or else the claim.
+    These are the words in doubt of each flagged claim, in quotation marks, or else the claim.
 
     Args:
         sentence: The sentence.
         claims: Its claims.
     """
-    named: list[str] = []
+    in_doubt: list[str] = []
     for claim in claims:
         if not claim.flagged:
             continue
@@ -37,10 +37,10 @@ def doubts(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict]) -> list[st
             start = max(part.start - sentence.start, 0)
             words.append(f"“{sentence.text[start : part.end - sentence.start]}”")
         if words:
-            named.append(", ".join(dict.fromkeys(words)))
+            in_doubt.append(", ".join(dict.fromkeys(words)))
         elif len(claims) > 1:
-            named.append(claim.text)
-    return named
+            in_doubt.append(claim.text)
+    return in_doubt
 
 
 def cost(usage: Usage) -> str:

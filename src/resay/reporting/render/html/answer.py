@@ -34,7 +34,7 @@ def answer(verdict: Verdict, text: str | None, key: str) -> Html:
     Args:
         verdict: The verdict, with its text stored.
         text: The text of the answer. If the sentences do not match it at their offsets, they and
-            the unscored stretches are shown without the text between them.
+            the unscored spans are shown without the text between them.
         key: The prefix of the ids of the verdict's elements.
     """
     whole = text if text is not None and _matches_text(verdict, text) else None
@@ -45,8 +45,10 @@ def summary_of(sentence: SentenceVerdict) -> str:
     """Summarize the result for a sentence in a few words."""
     if sentence.score is None:
         return "no score"
-    found = "flagged" if sentence.flagged else "doubtful" if sentence.band == "doubtful" else None
-    return f"score {methods_of(sentence)}{f', {found}' if found else ''}"
+    summary = f"score {methods_of(sentence)}"
+    if sentence.flagged:
+        return f"{summary}, flagged"
+    return f"{summary}, doubtful" if sentence.band == "doubtful" else summary
 
 
 def methods_of(sentence: SentenceVerdict) -> str:
@@ -64,11 +66,10 @@ def legend(*, unscored: bool = False) -> Html:
     Args:
         unscored: Whether to explain unscored text.
     """
-    steps = [
-        tag("span", f"{i / LEVELS:.1f}–{(i + 1) / LEVELS:.1f}", class_=f"chip l{i}")
-        for i in range(LEVELS)
-    ]
-    colours = [hidden("Colours: "), *(part for step in steps for part in (step, " "))]
+    colours: list[str] = [hidden("Colours: ")]
+    for i in range(LEVELS):
+        scores = f"{i / LEVELS:.1f}–{(i + 1) / LEVELS:.1f}"
+        colours += [tag("span", scores, class_=f"chip l{i}"), " "]
     return tag(
         "p",
         *colours,
@@ -106,8 +107,9 @@ def _matches_text(verdict: Verdict, text: str) -> bool:
 def _parts(verdict: Verdict, whole: str | None, key: str) -> Iterator[str]:
     position = 0
     claims = verdict.claims_by_sentence
-    known = (*enumerate(verdict.sentences), *((-1, part) for part in verdict.unscored_blocks))
-    for i, part in sorted(known, key=lambda known: known[1].start):
+    indexes = {sentence.start: index for index, sentence in enumerate(verdict.sentences)}
+    parts = (*verdict.sentences, *verdict.unscored_blocks)
+    for part in sorted(parts, key=lambda part: part.start):
         if whole is not None:
             yield _between(whole[position : part.start])
         elif position:
@@ -117,14 +119,15 @@ def _parts(verdict: Verdict, whole: str | None, key: str) -> Iterator[str]:
         if isinstance(part, Unscored):
             yield _unscored_text(part)
         else:
-            yield _linked(verdict, i, claims.get(i, ()), key)
+            index = indexes[part.start]
+            yield _linked(verdict, index, claims.get(index, ()), key)
         position = part.end
     if whole is not None:
         yield _between(whole[position:])
 
 
-def _unscored_text(stretch: Unscored) -> Html:
-    return tag("span", stretch.text, class_="unscored", title=f"{stretch.called}, not scored")
+def _unscored_text(span: Unscored) -> Html:
+    return tag("span", span.text, class_="unscored", title=f"{span.called}, not scored")
 
 
 def _between(text: str) -> str:
@@ -133,18 +136,21 @@ def _between(text: str) -> str:
 
 def _linked(verdict: Verdict, i: int, claims: Sequence[ClaimVerdict], key: str) -> Html:
     sentence = verdict.sentences[i]
-    marked = " flagged" if sentence.flagged else ""
-    marked = marked or (" doubtful" if sentence.band == "doubtful" else "")
-    shown = tag(
+    status = ""
+    if sentence.flagged:
+        status = " flagged"
+    elif sentence.band == "doubtful":
+        status = " doubtful"
+    linked = tag(
         "a",
         tag("span", _with_marks(sentence, claims), class_="said"),
         chip(sentence.score, flagged=sentence.flagged),
         tag("span", summary_of(sentence), class_="tip", role="tooltip", id=f"{key}-t{i + 1}"),
         href=f"#{key}-s{i + 1}",
-        class_=f"sentence {level(sentence.score)}{marked}",
+        class_=f"sentence {level(sentence.score)}{status}",
         aria_describedby=f"{key}-t{i + 1}",
     )
-    return joined([shown, citation_marks(verdict, sentence.citations, key)])
+    return joined([linked, citation_marks(verdict, sentence.citations, key)])
 
 
 def _with_marks(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict]) -> Html:

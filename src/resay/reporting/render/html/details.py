@@ -44,7 +44,7 @@ def flagged_cards(verdict: Verdict, key: str) -> Html:
 
 
 def sentence_table(verdict: Verdict, key: str) -> Html:
-    """Render one row per sentence: offsets, score, method, explanation.
+    """Render one row per sentence: offsets, score, method, reason.
 
     Args:
         verdict: The verdict.
@@ -59,7 +59,7 @@ def sentence_table(verdict: Verdict, key: str) -> Html:
 
 
 def unscored_table(verdict: Verdict) -> Html:
-    """Render one row per unscored stretch: offsets, kind, text.
+    """Render one row per unscored span: offsets, kind, text.
 
     Args:
         verdict: The verdict.
@@ -68,11 +68,11 @@ def unscored_table(verdict: Verdict) -> Html:
     rows = [
         tag(
             "tr",
-            tag("th", f"{stretch.start}–{stretch.end}", scope="row", class_="number"),
-            tag("td", stretch.called),
-            tag("td", stretch.text, dir="auto") if shown else None,
+            tag("th", f"{span.start}–{span.end}", scope="row", class_="number"),
+            tag("td", span.called),
+            tag("td", span.text, dir="auto") if shown else None,
         )
-        for stretch in verdict.unscored
+        for span in verdict.unscored
     ]
     heads = _heads(("Characters", "What", *(("Text",) if shown else ())))
     return scrolling(tag("table", tag("thead", heads), tag("tbody", *rows)), "Not scored")
@@ -84,13 +84,13 @@ def _heads(columns: tuple[str, ...]) -> Html:
 
 
 def _card(sentence: SentenceVerdict | ClaimVerdict, in_doubt: Sequence[str], name: str) -> Html:
-    said = sentence.contradicted_by
+    contradiction = sentence.contradicted_by
     sides = [definition("The answer says", tag("span", sentence.text, dir="auto"))]
     sides += [definition("In doubt", tag("span", doubt, dir="auto")) for doubt in in_doubt]
-    if said is not None:
-        other = tag("span", said.text, dir="auto")
-        speaker = said.model or said.speaker.capitalize()
-        sides.append(definition(f"{speaker} says", other))
+    if contradiction is not None:
+        statement = tag("span", contradiction.text, dir="auto")
+        speaker = contradiction.model or contradiction.speaker.capitalize()
+        sides.append(definition(f"{speaker} says", statement))
     reason = (
         tag("p", sentence.reason, class_="score-reason", dir="auto") if sentence.reason else None
     )
@@ -122,7 +122,7 @@ def _sentence_row(verdict: Verdict, i: int, key: str, shown: bool) -> Html:
 def _methods(sentence: SentenceVerdict | ClaimVerdict) -> str:
     if len(sentence.scores) < 2:
         return sentence.by or "none"
-    return ", ".join(f"{name} {score_text(said)}" for name, said in sentence.scores.items())
+    return ", ".join(f"{name} {score_text(score)}" for name, score in sentence.scores.items())
 
 
 def _names(citations: Sequence[str]) -> str:

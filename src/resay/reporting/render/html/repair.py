@@ -21,7 +21,7 @@ from resay.reporting.render.html.markup import (
 )
 from resay.reporting.render.texts import cost
 
-_NOT_KEPT = "text not stored"
+_NOT_STORED = "text not stored"
 
 
 def headline(regeneration: Regeneration) -> str:
@@ -71,30 +71,30 @@ def _listed(title: str, items: Sequence[Html], heading: str | None, kind: str) -
 
 
 def _edit(verdict: Verdict, edit: Edit, key: str) -> Html:
-    place = f"characters {edit.start}–{edit.end} of the first answer"
-    known = citation_marks(verdict, edit.sources, key)
-    sources = joined(["; from ", known or ", ".join(edit.sources)]) if edit.sources else None
+    position = f"characters {edit.start}–{edit.end} of the first answer"
+    marks = citation_marks(verdict, edit.sources, key)
+    sources = joined(["; from ", marks or ", ".join(edit.sources)]) if edit.sources else None
     if edit.before or edit.after:
         before = tag("del", edit.before, dir="auto")
         after = tag("ins", edit.after, dir="auto") if edit.after else tag("em", "removed")
         pair = tag("dl", definition("Before", before), definition("After", after), class_="pair")
     else:
-        pair = tag("p", tag("em", _NOT_KEPT))
-    return tag("li", pair, tag("p", place, sources, class_="by"), class_="card")
+        pair = tag("p", tag("em", _NOT_STORED))
+    return tag("li", pair, tag("p", position, sources, class_="by"), class_="card")
 
 
 def _attempt(index: int, attempt: Attempt, adopted: bool, heading: str, *, searches: bool) -> Html:
     title = f"Attempt {index + 1}{', adopted' if adopted else ''}"
     change = [chip(attempt.score_before), hidden(" before, then"), " → ", chip(attempt.score_after)]
-    found = [" ", badge(attempt.decision)] if attempt.decision else []
+    decision = [" ", badge(attempt.decision)] if attempt.decision else []
     searched = [
-        definition("Searched for", _bullets(attempt.queries) or tag("em", _NOT_KEPT)),
+        definition("Searched for", _bullets(attempt.queries) or tag("em", _NOT_STORED)),
         definition("Found", _bullets(attempt.documents) or "nothing"),
     ]
     rows = [
         definition("Reason", attempt.reason),
         *(searched if searches else ()),
-        definition("Score", *change, *found),
+        definition("Score", *change, *decision),
         definition("Error", attempt.error) if attempt.error else None,
         definition("Cost", f"{cost(attempt.usage)}, {seconds(attempt.elapsed_s)}"),
     ]
@@ -110,10 +110,10 @@ def _sources(sources: Sequence[Document], key: str) -> list[Html]:
 
 
 def _source(source: Document, name: str) -> Html:
-    named = link(source.title, source.metadata.get("url"))
-    other = None if source.title == source.id else tag("code", source.id)
-    text = _quote("Its text", source.text) if source.text else tag("p", tag("em", _NOT_KEPT))
-    return tag("li", named, " ", other, text, id=name)
+    title = link(source.title, source.metadata.get("url"))
+    id_ = None if source.title == source.id else tag("code", source.id)
+    text = _quote("Its text", source.text) if source.text else tag("p", tag("em", _NOT_STORED))
+    return tag("li", title, " ", id_, text, id=name)
 
 
 def _quote(title: str, text: str) -> Html:
