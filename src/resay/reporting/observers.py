@@ -163,11 +163,11 @@ class Delivery:
         if verdict.decision == "skipped" and verdict.regeneration is None:
             return
         try:
-            where = place.get() or self._observer.place()
-            if where is None:
+            current_place = place.get() or self._observer.place()
+            if current_place is None:
                 self._miss()
             else:
-                self._put(where, self._finding(verdict, action, model, policy))
+                self._put(current_place, self._finding(verdict, action, model, policy))
         # The answer exists already. The error's message may quote it, so only its type is logged.
         except Exception as error:
             self._lose(1, f"finding its place failed with {type(error).__name__}", taken=1)
@@ -217,18 +217,18 @@ class Delivery:
             score=verdict.score,
             reason=verdict.reason,
             metadata={key: value for key, value in metadata.items() if value is not None},
-            flagged=tuple(one.text for one in flagged) if self._config.content else (),
+            flagged=tuple(sentence.text for sentence in flagged) if self._config.content else (),
         )
 
-    def _put(self, where: Place, finding: Finding) -> None:
+    def _put(self, current_place: Place, finding: Finding) -> None:
         with self._changed:
             self._start()
             self._taken += 1
-            full = len(self._waiting) >= self._config.max_waiting
-            if not full:
-                self._waiting.append((where, finding))
+            is_full = len(self._waiting) >= self._config.max_waiting
+            if not is_full:
+                self._waiting.append((current_place, finding))
                 self._changed.notify_all()
-        if full:
+        if is_full:
             self._lose(1, "too many verdicts were waiting")
 
     def _start(self) -> None:
@@ -254,8 +254,8 @@ class Delivery:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._waiting or self._flushed < self._flushes)
-                few = min(len(self._waiting), _BATCH)
-                batch = [self._waiting.popleft() for _ in range(few)]
+                size = min(len(self._waiting), _BATCH)
+                batch = [self._waiting.popleft() for _ in range(size)]
                 flushes = self._flushes
             if batch:
                 self._send(batch)
@@ -301,8 +301,8 @@ class Delivery:
     def _miss(self) -> None:
         with self._changed:
             self._unplaced += 1
-            first = self._unplaced == 1
-        if first:
+            is_first = self._unplaced == 1
+        if is_first:
             self._warn("has no current trace; verdicts outside of a trace are not pushed")
 
     def _warn(self, message: str) -> None:
@@ -344,11 +344,12 @@ if hasattr(os, "register_at_fork"):
 
 def _opened(config: ObserverConfig) -> Observer:
     path = f"resay_observers:{config.to}" if config.to in TOOLS else config.to
-    make: Any = import_named(path)
-    observer: Any = make() if callable(make) else make
-    if lacking := [name for name in ("place", "send", "flush") if not hasattr(observer, name)]:
-        raise ConfigurationError(
-            f"{config.to!r} in `observers` has no method {lacking[0]!r}; derive it from"
-            " `resay.reporting.observers.Observer`"
-        )
+    imported: Any = import_named(path)
+    observer: Any = imported() if callable(imported) else imported
+    for method in ("place", "send", "flush"):
+        if not hasattr(observer, method):
+            raise ConfigurationError(
+                f"{config.to!r} in `observers` has no method {method!r}; derive it from"
+                " `resay.reporting.observers.Observer`"
+            )
     return observer

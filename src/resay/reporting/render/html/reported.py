@@ -42,15 +42,16 @@ class Reported:
             ConfigurationError: It contains no valid verdict.
         """
         inner = data.get("verdict")
-        held = cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else data
-        identity, text, action = data.get("id"), data.get("text"), data.get("action")
+        is_answer = isinstance(inner, Mapping)
+        verdict = cast("Mapping[str, Any]", inner) if is_answer else data
+        id_, text, action = data.get("id"), data.get("text"), data.get("action")
         return cls(
-            Verdict.from_dict(held),
-            id=str(identity) if isinstance(identity, (str, int)) else None,
-            text=text if isinstance(text, str) and held is not data else None,
+            Verdict.from_dict(verdict),
+            id=str(id_) if isinstance(id_, (str, int)) else None,
+            text=text if isinstance(text, str) and is_answer else None,
             action=action if action in get_args(Action) else None,
             # A verdict's own `usage` covers only the check.
-            usage=None if held is data else _usage(data.get("usage")),
+            usage=_usage(data.get("usage")) if is_answer else None,
         )
 
 
