@@ -19,11 +19,12 @@ endef
 SOURCES := src integrations server lab tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-ecosystem test-mutants test-proxy docs pictures dist sbom licences lint format bench bench-research bench-attacks bench-handbook bench-performance bench-peers compare-performance lock clean
+.PHONY: help demo test test-kernel test-benches test-extras test-matrix test-frameworks test-ecosystem test-mutants test-proxy docs pictures dist sbom licences lint format bench bench-research bench-attacks bench-handbook bench-performance bench-peers compare-performance lock clean
 
 help:
 	@echo "make demo                 catch a hallucinated sentence, with a simulated provider (light install)"
 	@echo "make test                 run the test suite"
+	@echo "make test-kernel          run the guard's own tests, without any extra (three minutes)"
 	@echo "make test-benches         test the benchmarks, and what needs their data (RESAY_DATA=DIR)"
 	@echo "make test-extras          test each extra, and the pages that install it, in a clean environment"
 	@echo "make test-matrix          test the adapters with the oldest and the newest frameworks"
@@ -95,6 +96,14 @@ test:
 
 servers:
 	@.ci/servers
+
+# The guard's own tests, where nothing is installed but `resay` and what runs tests: first and fast.
+KERNEL := .venv-kernel
+KERNEL_TESTED := tests/test_*.py $(addprefix tests/,_internal cli core engine lang models policy providers reporting retrieval scorers)
+test-kernel:
+	@$(PYTHON) -m venv $(KERNEL)
+	@$(KERNEL)/bin/$(PIP) $(PINS) --editable . hypothesis pytest pytest-timeout pytest-xdist
+	$(KERNEL)/bin/python -m pytest --numprocesses 2 --dist loadfile $(KERNEL_TESTED)
 
 test-apart:
 	$(BIN)/python -m pytest $(TESTED_APART)
@@ -308,4 +317,4 @@ compare-performance: $(VENV)/.benches
 	$(PERFORMANCE) ratios --data "$(RESAY_DATA)"
 
 clean:
-	rm -rf $(VENV) $(CLEAN) $(DOCS) $(SBOM) $(LICENCES) $(MATRIX) $(FRAMEWORKS) $(ECOSYSTEM) $(PROXY) $(PEERS) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(KERNEL) $(CLEAN) $(DOCS) $(SBOM) $(LICENCES) $(MATRIX) $(FRAMEWORKS) $(ECOSYSTEM) $(PROXY) $(PEERS) build dist .pytest_cache .ruff_cache .hypothesis

@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from resay.adapters.upstream import litellm_provider
 from resay.providers.caching import close_caches
 from resay.providers.prices import _litellm_rates
 from simulation import SimulatedProvider
+from support.alone import missing_packages
 from support.covering import covering
 from support.tiny_models import tiny
 
@@ -41,8 +43,17 @@ settings.register_profile(
 settings.load_profile("resay")
 
 
+ALONE = find_spec("resay_server") is None
 # Folders whose tests run many kinds of real clients over real HTTP: no pairs of values there.
 FEWEST = ("_internal", "gateway", "integrations", "simulation", "testing")
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out what needs more than `resay` where nothing else is installed."""
+    is_test = collection_path.name.startswith(("test_", "conftest"))
+    if ALONE and is_test and collection_path.suffix == ".py":
+        return True if missing_packages(collection_path) else None
+    return None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -138,7 +149,8 @@ class _PromptAsyncio:
 def prompt_shutdowns() -> Iterator[None]:
     """Stop servers at once; uvicorn sleeps for a tenth of a second after it closed connections."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("uvicorn.server.asyncio", _PromptAsyncio())
+        if find_spec("uvicorn") is not None:
+            patch.setattr("uvicorn.server.asyncio", _PromptAsyncio())
         yield
 
 
@@ -172,6 +184,8 @@ def data_dir() -> Path:
 @pytest.fixture
 def simulated() -> Iterator[SimulatedProvider]:
     """A loopback provider that knows a little and makes up the rest."""
+    for package in ("uvicorn", "litellm"):
+        pytest.importorskip(package)
     with SimulatedProvider(seed=7) as provider:
         yield provider
 

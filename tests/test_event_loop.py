@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from support.alone import needs
+
 # What is longer is read in a thread, or in part. Resay's own lists of words are shorter.
+
 MOST_CHARS = 30_000
 SIZE = 2 * MOST_CHARS
 UNITS = {
@@ -116,6 +119,7 @@ def longest_readings(policy: dict[str, Any], place: str) -> dict[str, int]:
     return result["longest"]
 
 
+@needs("resay_server")
 @pytest.mark.parametrize(("policy", "place"), CASES)
 def test_patterns_read_no_long_text_on_the_event_loop(policy: str, place: str) -> None:
     assert longest_readings(POLICIES[policy], place) == {}

@@ -20,6 +20,7 @@ from resay import (
 from resay.core.usage import Usage
 from resay.providers import Completion, Completions, LiteLLMProvider, ReplayProvider
 from simulation import SimulatedProvider
+from support.alone import needs
 
 pytestmark = pytest.mark.anyio
 
@@ -368,6 +369,7 @@ async def test_a_response_is_a_text() -> None:
         await Guard(NGRAM).acheck(nothing, samples=["a"])
 
 
+@needs("litellm")
 @pytest.mark.parametrize("params", [{"stream": True}, {"n": 2}])
 async def test_a_guard_gives_one_whole_answer(params: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match="one complete answer"):

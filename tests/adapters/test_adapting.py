@@ -26,6 +26,7 @@ from resay.core.regeneration import Attempt, Edit, Regeneration
 from resay.core.sentence_verdict import SentenceVerdict
 from resay.errors import MissingDependencyError
 from resay.providers.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body
+from support.alone import needs
 
 NGRAM = {"chain": [{"method": "ngram"}]}
 
@@ -123,6 +124,7 @@ def test_what_a_judge_answers_is_found_by_how_it_is_asked() -> None:
     assert source(MESSAGES, max_tokens=5) != source(MESSAGES, max_tokens=9000)
 
 
+@needs("litellm")
 def test_one_provider_serves_all() -> None:
     assert litellm_provider() is litellm_provider()
 

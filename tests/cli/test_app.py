@@ -13,6 +13,7 @@ import typer
 import resay
 from resay.cli.app import COMMANDS, imported, run
 from simulation import Refused, SimulatedProvider
+from support.alone import needs
 from support.cli import resay_cli, resay_here
 
 QUESTION = "Tell me about the Sydney Harbour Bridge."
@@ -108,6 +109,7 @@ def test_check_takes_the_tokens_of_the_response(files: Path, wrapped: bool) -> N
     assert done.stdout.startswith("FLAGGED  passage 0.76 > 0.50, 1 of 2 sentences > 0.50\n")
 
 
+@needs("resay_lab")
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -238,6 +240,7 @@ def test_policy_schema() -> None:
     assert json.loads(done.stdout)["$schema"].endswith("2020-12/schema")
 
 
+@needs("openai", "uvicorn")
 def test_demo_catches_a_made_up_sentence() -> None:
     done = resay_here("demo")
     assert done.returncode == 0, done.stderr
@@ -250,6 +253,7 @@ def test_version() -> None:
     assert resay_here("--version").stdout.strip() == resay.__version__
 
 
+@needs("resay_server", "resay_lab")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_is_listed_of_a_command_is_what_its_own_help_begins_with(name: str) -> None:
     assert imported(name).help.partition("\n")[0] == COMMANDS[name].help
@@ -288,6 +292,7 @@ def greet(name: str) -> None:
     typer.echo(f"Good morning, {name}")
 
 
+@needs("resay_lab")
 @pytest.mark.parametrize("words", [("--help",), ("--version",), ("bench", "--help")])
 def test_a_commands_code_is_imported_when_it_runs(words: tuple[str, ...]) -> None:
     program = (
@@ -356,6 +361,7 @@ def test_a_policy_of_the_environment_that_cannot_be_read(
     assert "missing.yaml" in done.stderr
 
 
+@needs("litellm")
 def test_check_says_why_no_model_can_be_asked(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     words = ("check", "-r", "response.txt", "--question", QUESTION, "--model", "openai/vary")

@@ -12,6 +12,7 @@ import pytest
 from resay import Guard
 from resay.cli import main
 from simulation import SimulatedProvider
+from support.alone import needs
 from support.cli import resay_cli, resay_here
 
 CHECK = ("check", "-r", "r.txt", "--method", "ngram", "--samples", "a.txt", "b.txt", "c.txt")
@@ -125,6 +126,7 @@ def test_an_answer_that_the_policy_withholds_by_raising_is_flagged(
     assert done.stderr.startswith("the answer was withheld: ")
 
 
+@needs("litellm")
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [

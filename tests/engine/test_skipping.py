@@ -7,6 +7,7 @@ import pytest
 
 from resay import ConfigurationError, Guard, Query
 from simulation import SimulatedProvider
+from support.alone import needs
 
 pytestmark = pytest.mark.anyio
 
@@ -89,6 +90,7 @@ def test_a_function_that_is_not_there_is_told_before_it_costs_an_answer() -> Non
         Guard({"chain": [step]})
 
 
+@needs("litellm")
 async def test_a_step_can_be_left_out() -> None:
     chain = [{"method": "ngram"}, {"method": "prompt", "when": {"min_sentences": 5}}]
     guard = Guard({"chain": chain})

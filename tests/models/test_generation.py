@@ -15,6 +15,7 @@ import pytest
 
 from resay.errors import ConfigurationError, ScorerError
 from resay.models import ModelConfig, text_generator
+from support.alone import needs
 from support.known_models import make_writer
 from support.later import LazyImport
 from support.tiny_models import TEXTS, make_longformer, make_t5, sentences
@@ -182,6 +183,7 @@ async def test_a_model_that_writes_no_text_is_refused(tiny: Tiny, tmp_path: Path
         await text_generator(str(tmp_path / "nothing")).prepare()
 
 
+@needs("torch")
 def test_only_torch_writes_text() -> None:
     for config in (
         ModelConfig(name="writer", backend="onnx"),

@@ -51,7 +51,7 @@ def serving(answer: Callable[[dict[str, Any]], Any]) -> Iterator[str]:
         await exchange.start(200, "application/json", [("content-length", str(len(data)))])
         await exchange.send(data, last=True)
 
-    server = LoopbackServer(handle, "a test")
+    server = LoopbackServer(handle)
     server.start()
     try:
         yield f"http://127.0.0.1:{server.port}"

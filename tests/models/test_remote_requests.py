@@ -297,7 +297,7 @@ async def test_any_form_of_a_wait_is_understood_or_passed_over(after: str) -> No
         await exchange.start(status, "application/json", headers)
         await exchange.send(data, last=True)
 
-    server = LoopbackServer(handle, "a test")
+    server = LoopbackServer(handle)
     server.start()
     try:
         url = f"http://127.0.0.1:{server.port}"

@@ -14,9 +14,10 @@ from resay.errors import (
     ProviderTimeoutError,
 )
 from resay.providers import LiteLLMEmbedder
+from support.alone import needs
 from support.embeddings import EmbeddingServer, embedded
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, needs("litellm")]
 
 SECRET = "sesame-opens-nothing"
 MODEL = "openai/text-embedding-3-small"

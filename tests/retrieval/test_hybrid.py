@@ -25,6 +25,7 @@ from resay.retrieval import (
     open_retriever,
 )
 from simulation import SimulatedInference
+from support.alone import needs
 from support.embeddings import RerankServer, shared_words
 from support.known_models import make_denier, make_reranker
 
@@ -351,6 +352,7 @@ def texts(query: str) -> list[str]:
     return list(TEXTS)
 
 
+@needs("numpy")
 async def test_a_reranker_may_be_a_service() -> None:
     part = Part(*(Document(str(i), text) for i, text in enumerate(TEXTS)))
     with RerankServer() as server:

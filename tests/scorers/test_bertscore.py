@@ -16,6 +16,7 @@ from resay.errors import ConfigurationError
 from resay.scorers.bertscore import Bertscore
 from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Samples
+from support.alone import needs
 from support.later import LazyImport
 from support.tiny_models import make_roberta, sentences
 
@@ -114,6 +115,7 @@ async def test_each_distinct_sentence_is_embedded_once(
     assert len(embedded) == len(set(embedded)) == len(distinct)
 
 
+@needs("torch")
 def test_published_layers_and_baselines_belong_together() -> None:
     assert Bertscore()._baseline == 0.83122575
     assert Bertscore(Bertscore.Config(layer=20))._baseline == 0.0

@@ -21,8 +21,10 @@ from resay.scorers.prompt import render
 from resay.scorers.samples import Samples
 from resay.scorers.step import Step
 from resay.scorers.zero_shot import render as render_zero_shot
+from support.alone import needs
 
 pytestmark = pytest.mark.anyio
+
 
 SENTENCES = ["The bridge opened in 1932.", "Its painter was Harold Finch."]
 PASSAGE = Passage.from_sentences(SENTENCES)
@@ -213,6 +215,7 @@ def test_what_is_no_ensemble_is_refused(parts: list[Any], message: str) -> None:
         Policy.of({"chain": [{"method": "ensemble", "parts": parts}]})
 
 
+@needs("torch")
 @pytest.mark.parametrize("method", ["ensemble", "combination"])
 async def test_what_is_made_of_others_prepares_them(
     method: str, monkeypatch: pytest.MonkeyPatch

@@ -24,6 +24,7 @@ from resay.scorers.probe import (
     render_answer,
     render_questions,
 )
+from support.alone import needs
 from support.known_models import make_denier
 
 pytestmark = pytest.mark.anyio
@@ -245,10 +246,12 @@ def test_a_policy_says_who_asks_and_who_answers() -> None:
     assert of(judge="y/two") == (True, ["y/two"])
 
 
+@needs("torch")
 def test_a_claim_is_asked_about_after_what_is_before_it() -> None:
     assert not Probe().traits.by_sentence
 
 
+@needs("torch")
 async def test_without_a_model_to_ask_it_says_so() -> None:
     scores = await Probe().score(Passage.of(RESPONSE), Evidence())
     assert scores.error == "the model that wrote the response cannot be asked"

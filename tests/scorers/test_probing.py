@@ -32,8 +32,10 @@ from resay.scorers.common.short_answers import (
     words_decide,
 )
 from resay.testing import Invention, SimulatedProvider, Subject, World
+from support.alone import needs
 
 pytestmark = pytest.mark.anyio
+
 
 ANSWER = "The bridge is red. It opened in 1923."
 SAMPLES = ["The bridge is red.", "A red bridge.", "It is a red bridge."]
@@ -305,6 +307,7 @@ async def test_a_claim_is_not_flagged_where_there_is_no_time_to_ask() -> None:
     assert verdict.claims[0].band == "supported"
 
 
+@needs("litellm")
 async def test_where_the_model_is_not_known_nobody_is_asked() -> None:
     with SimulatedProvider() as provider:
         judge = {"model": "openai/judge", "params": provider.params}
@@ -496,6 +499,7 @@ def test_no_text_can_end_the_marks_around_it(conversation: str, said: str) -> No
         assert f"</{mark}-{code}>" in prompt
 
 
+@needs("litellm")
 async def test_the_simulated_provider_knows_facts_and_makes_up_the_rest() -> None:
     inventions = [Invention(f"They {verb} {{number}} {part}.") for verb, part in _PARTS]
     tower = Subject(

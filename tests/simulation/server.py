@@ -14,8 +14,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
+import pytest
 
-from resay.errors import ConfigurationError, MissingDependencyError
+from resay.errors import ConfigurationError
 from resay.testing.faults import Fault, FaultSchedule
 
 if TYPE_CHECKING:
@@ -92,12 +93,10 @@ class LoopbackServer:
 
     Args:
         handler: What answers.
-        purpose: What this is, for the error when a dependency is missing.
     """
 
-    def __init__(self, handler: Handler, purpose: str) -> None:
+    def __init__(self, handler: Handler) -> None:
         self._handler = handler
-        self._purpose = purpose
         self._running: _Running | None = None
 
     @property
@@ -118,15 +117,10 @@ class LoopbackServer:
     def start(self) -> None:
         """Start and return when connections are accepted.
 
-        Raises:
-            MissingDependencyError: The extra `server` is not installed.
+        Where the extra `server` is not installed, the test is skipped.
         """
-        try:
-            import uvicorn
-
-            app = self._app()
-        except ImportError as error:
-            raise MissingDependencyError("starlette", "server", self._purpose) from error
+        uvicorn = pytest.importorskip("uvicorn")
+        app = self._app()
         # asyncio turns Nagle's algorithm off, which costs 40 ms a request, only where the protocol
         # is spelt out.
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -351,7 +345,7 @@ class ObservedServer(ABC):
         self._seed = seed
         self._schedule = FaultSchedule(tuple(faults), seed)
         self._log = RequestLog()
-        self._server = LoopbackServer(self._handle, called)
+        self._server = LoopbackServer(self._handle)
 
     @abstractmethod
     async def _handle(self, exchange: Exchange) -> None: ...
@@ -373,7 +367,6 @@ class ObservedServer(ABC):
 
         Raises:
             ConfigurationError: It runs already.
-            MissingDependencyError: The extra `server` is not installed.
         """
         if self._server.port is not None:
             raise ConfigurationError(f"{self._called} runs already; stop it first")

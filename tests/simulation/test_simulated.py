@@ -4,7 +4,6 @@ import gc
 import json
 import logging
 import socket
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ import httpx
 import openai
 import pytest
 
-from resay.errors import ConfigurationError, MissingDependencyError
+from resay.errors import ConfigurationError
 from resay.scorers.common.per_sample import render as render_all
 from simulation import (
     CutConnection,
@@ -689,9 +688,3 @@ async def test_fifty_at_once() -> None:
 def test_what_cannot_work_is_refused_with_the_value(build: Any, problem: str) -> None:
     with pytest.raises(ConfigurationError, match=problem):
         build()
-
-
-def test_a_missing_server_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "starlette.requests", None)
-    with pytest.raises(MissingDependencyError, match=r"resay\[server\]"):
-        SimulatedProvider().start()

@@ -118,7 +118,7 @@ class BatchServer:
         self.mute_creation = False
         self.waits: dict[str, str] = {}
         self._files: dict[str, list[dict[str, Any]]] = {}
-        self._server = LoopbackServer(self._handle, "a Batch API")
+        self._server = LoopbackServer(self._handle)
 
     def __enter__(self) -> Self:
         self._server.start()

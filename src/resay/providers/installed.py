@@ -12,7 +12,6 @@ from resay.core.query import Query
 from resay.providers.base import (
     Chunk,
     Completions,
-    Layer,
     Provider,
     open_stream,
     prepare,
@@ -35,7 +34,7 @@ def default_provider(model: str | None) -> Provider:
     return InstalledProviders(model) if installed_names(_GROUP) else LiteLLMProvider()
 
 
-class InstalledProviders(Layer):
+class InstalledProviders:
     """Asks each model through the installed provider that its name begins with, or litellm.
 
     Args:
@@ -43,7 +42,6 @@ class InstalledProviders(Layer):
     """
 
     def __init__(self, model: str | None) -> None:
-        super().__init__(LiteLLMProvider())
         self._model = model
 
     def provider_of(self, model: str | None) -> Provider:
@@ -51,11 +49,12 @@ class InstalledProviders(Layer):
 
         Raises:
             ConfigurationError: The installed provider cannot be loaded.
+            MissingDependencyError: It is litellm, which is not installed.
         """
         name, slash, _ = (model or "").partition("/")
         if slash and name in installed_names(_GROUP):
             return _installed(name)
-        return self.inner
+        return LiteLLMProvider()
 
     async def prepare(self) -> None:
         """Let the response's provider load what it needs; litellm takes seconds."""

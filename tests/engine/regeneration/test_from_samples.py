@@ -15,8 +15,10 @@ from resay.errors import ConfigurationError, PolicyError, ProviderTimeoutError
 from resay.policy import Policy, Regenerate
 from resay.providers.base import Completion, Completions
 from resay.testing import SimulatedProvider, Subject, World
+from support.alone import needs
 
 pytestmark = pytest.mark.anyio
+
 
 QUESTION = "Tell me about the Old Mill."
 RIGHT = "The Old Mill was built in 1801."
@@ -444,6 +446,7 @@ async def test_a_stream_goes_on_with_the_repaired_answer() -> None:
     assert stream.answer.regenerated
 
 
+@needs("litellm")
 async def test_a_simulated_model_repairs_what_another_contradicts() -> None:
     wrong = World([Subject("Old Mill", (), ["The Old Mill was built in 1801 by monks."])])
     known = World([Subject("Old Mill", (), ["The Old Mill was built in 1799 by monks."])])

@@ -181,7 +181,7 @@ class HomeServer:
     def __init__(self):
         self.replies = {}
         self.seen = defaultdict(list)
-        self._server = LoopbackServer(self._answer, "the tests")
+        self._server = LoopbackServer(self._answer)
 
     def __enter__(self):
         self._server.start()

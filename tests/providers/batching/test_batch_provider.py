@@ -24,6 +24,7 @@ from resay import Query
 from resay.errors import ConfigurationError, ProviderError, ProviderRefusedError
 from resay.providers import Completions
 from resay.providers.batching import BatchCallsConfig, BatchProvider
+from support.alone import needs
 from support.batch_apis import LONGEST_S, WAIT_S, BatchServer, Fate, Fault, once_idle
 
 KEY = "sk-very-secret"
@@ -423,6 +424,7 @@ async def test_a_well_known_name_needs_no_provider(tmp_path: Path, name: str, pa
         await provider.aclose()
 
 
+@needs("openai", "anthropic")
 @both
 async def test_a_missing_key_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str

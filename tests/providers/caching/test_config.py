@@ -26,6 +26,7 @@ from resay.providers.caching import (
     close_caches,
     open_cache,
 )
+from support.alone import needs
 
 URL = "redis://someone:hunter2@localhost:6379/0"
 
@@ -106,6 +107,7 @@ def test_a_bad_address_is_refused_without_showing_it(url: str) -> None:
     assert "hunter2" not in str(caught.value)
 
 
+@needs("redis")
 def test_a_password_is_not_shown() -> None:
     config = RedisCacheConfig(url=URL)
     assert "hunter2" not in repr(config) + str(config) + repr(open_cache(config))
@@ -115,6 +117,7 @@ def test_nothing_kept_is_no_cache() -> None:
     assert open_cache(NoCacheConfig()) is None
 
 
+@needs("redis")
 def test_equal_descriptions_share_one_cache(tmp_path: Path) -> None:
     path = str(tmp_path / "a.db")
     assert open_cache(MemoryCacheConfig()) is open_cache(MemoryCacheConfig())

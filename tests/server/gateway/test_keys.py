@@ -26,7 +26,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.headers: list[dict[str, str]] = []
-        self._server = LoopbackServer(self._handle, "the test")
+        self._server = LoopbackServer(self._handle)
 
     async def _handle(self, exchange: Exchange) -> None:
         self.headers.append(exchange.headers)

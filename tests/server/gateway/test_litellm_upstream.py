@@ -87,7 +87,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.seen: list[str] = []
-        self.server = LoopbackServer(self._handle, "the test")
+        self.server = LoopbackServer(self._handle)
 
     async def _handle(self, exchange: Exchange) -> None:
         self.seen.append(f"{exchange.path} {exchange.headers} {exchange.body.decode()}")

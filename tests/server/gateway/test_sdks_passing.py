@@ -31,7 +31,7 @@ class Store:
 
     def __init__(self) -> None:
         self.kept = b""
-        self._server = LoopbackServer(self._handle, "the test")
+        self._server = LoopbackServer(self._handle)
 
     def __enter__(self) -> Store:
         self._server.start()
