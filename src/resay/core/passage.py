@@ -11,8 +11,8 @@ from typing import Protocol
 
 from resay.core.segmentation.alignment import UnalignedError, align
 from resay.core.segmentation.blocks import Kind, parse_layout
-from resay.core.segmentation.characters import LINE_BREAKS, STOPS
-from resay.core.segmentation.pieces import SentenceUnit, after_space, piece_spans
+from resay.core.segmentation.characters import LINE_BREAKS, STOPS, after_space
+from resay.core.segmentation.pieces import SentenceUnit, piece_spans
 from resay.core.segmentation.spans import Span
 from resay.core.segmentation.splitters import Splitter, load_splitter
 from resay.errors import ConfigurationError

@@ -1,6 +1,8 @@
-"""Characters that end lines and sentences."""
+"""Classes of characters: white space, and what ends lines and sentences."""
 
 from __future__ import annotations
+
+import re
 
 LINE_BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 """The characters at which `str.splitlines` breaks lines, for a character class."""
@@ -10,3 +12,10 @@ WIDE_STOPS = "。！？｡．။។៕"
 """The marks that end a sentence without a space after them, for a character class."""
 STOPS = rf".!?…‽؟{WIDE_STOPS}।॥۔։።፧᠃"
 """The marks that end sentences, for a character class."""
+_SPACE = re.compile(r"\s*")
+
+
+def after_space(text: str, position: int) -> int:
+    """Return the first position from one on that has no white space."""
+    match = _SPACE.match(text, position)
+    return match.end() if match else position

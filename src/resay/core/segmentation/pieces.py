@@ -8,13 +8,13 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from resay.core.segmentation.blocks import Block, Layout, is_delimiter_row
+from resay.core.segmentation.characters import after_space
 from resay.core.segmentation.spans import Span
 
 SentenceUnit = Literal["sentence", "item", "heading", "head", "row", "code"]
 """The kind of a sentence: running text, a list item, a heading, a table's header or one row. A
 claim may also be a name in code."""
 
-_SPACE = re.compile(r"\s*")
 _SPACE_IN_ROW = " \t\r\n"
 _ALNUM = re.compile(r"[^\W_]")
 
@@ -52,12 +52,6 @@ def piece_spans(
         return _rows(layout, block)
     title = _title(layout, block) if block.kind == "heading" else None
     return iter([PieceSpan(block.start, block.end, title, "heading")])
-
-
-def after_space(text: str, position: int) -> int:
-    """Return the first position from one on that has no white space."""
-    match = _SPACE.match(text, position)
-    return match.end() if match else position
 
 
 def _sentences(

@@ -8,83 +8,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 from resay._internal.event_loops import stop_if_abandoned
+from resay.core.segmentation.characters import after_space
 from resay.core.segmentation.code_spans import hide_code_spans
+from resay.core.segmentation.periods import ends_after_period, is_plain_end
 from resay.core.segmentation.sentence_words import (
-    ABBREVIATIONS,
     ATTRIBUTIONS,
-    AWAITS,
-    BEFORE_CLOCK,
-    BEFORE_LABEL,
     BEFORE_NUMBER,
-    BEFORE_ORDINAL,
-    BEGINS,
-    CLOCK,
     COMPANIES,
-    CONTINUES,
-    ERAS_AND_DEGREES,
-    LABELLED,
     NEVER_FINAL,
     OPENERS,
-    ORDINAL_MONTHS,
-    POLITE_ENDS,
     PRONOUNS,
     RARELY_FINAL,
-    ROLES,
-    SUBORDINATES,
     TITLES,
 )
+from resay.core.segmentation.terminators import (
+    CITATION,
+    HARD_STOPS,
+    LEADING_MARKS,
+    LOOK_BEHIND,
+    TERMINATOR,
+    TERMINATOR_OR_SPACE,
+    Terminator,
+)
+from resay.core.segmentation.thai import ends_at_space, has_thai
 
-_LOOK_BEHIND = 48
-# These end a sentence even without white space after them; others need it.
-_HARD_STOPS = "。！？｡．।॥۔։።፧။។៕᠃"
-_EMOJI = r"\u2600-\u27bf\ufe0f\u200d\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
-_CLOSERS = rf"""[\"'”’»«›‹)\]}}*_`´」』）】》〉〕＂＇{_EMOJI}]*"""
-_GREEK = r"\u0370-\u037d\u037f-\u0386\u0388-\u03ff\u1f00-\u1fff"
-# Greek questions end with a semicolon.
-_MARKS = rf"(?<=[{_GREEK}]{{2}})[;\u037e]+|[.!?…‽؟{_HARD_STOPS}]+"
-_STOP = rf"({_MARKS})({_CLOSERS}(?:[ \u00a0\u202f]»(?=[\s,.]|\Z))?)"
-_TERMINATOR = re.compile(_STOP)
-_THAI = r"\u0e01-\u0e4f\u0e81-\u0ecf\u0edc-\u0edf"
-_HAS_THAI = re.compile(rf"[{_THAI}]\s")
-# A space that may end a Thai or Lao sentence has no terminator.
-_TERMINATOR_OR_SPACE = re.compile(rf"{_STOP}|(?<=[{_THAI}\d]){_CLOSERS}(?=\s+[{_THAI}])")
-_SHORT, _LONG, _LOOK_AHEAD = 8, 20, 40
-_CITATION = re.compile(
-    rf"""
-    (?: \[ \[? \^? [\w\ ,;.–-]{{1,24}} \]? \] (?: \( [^()\s]{{1,400}} \) )?
-      | \s? 【 [^【】]{{1,60}} † [^【】]{{0,60}} 】
-      | [ \t]{{1,2}} \[ \^? \d{{1,3}} (?: [,–-] \ ? \d{{1,3}} ){{0,9}} \] (?=\s|\[|\Z)
-      | [⁰¹²³⁴-⁹]{{1,6}}
-    )+
-    {_CLOSERS}
-    """,
-    re.VERBOSE,
-)
-_SPACE = re.compile(r"\s*")
-_OPENING = re.compile(r"""(?:[\"'“”‘«»„‚(\[{¿¡*_~`–—\-#「『（【《] ?){0,16}""")
-_LEADING = "\"'“”‘’«»„‚([{¿¡*_~`–—-#「『（【《"
-_WORD = re.compile(r"[^\W\d_]{1,24}(?:['’][^\W\d_]{1,8})?")
 _ALNUM = re.compile(r"[^\W_]")
-_CAPITAL_NEXT = re.compile(r"\s+[A-Z]")
-_GOES_ON = frozenset(",;:)]}&=/%+.!?…、，；：）」』】》")
-_LETTER_STOPS = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
-_SPACED_LETTER = re.compile(r"[^\W\d_]\.")
-_ABJAD = re.compile(r"[\u05d0-\u05ea\u0620-\u06d3]")
-_LONGEST_ROMAN = 5
-_ENUMERATOR = re.compile(
-    rf"\d{{1,3}}(?:\.\d{{1,3}}){{0,4}}|[^\W\d_]|[ivxIVX]{{1,{_LONGEST_ROMAN}}}"
-)
-_LABEL = re.compile(r"[IVXLCM]{1,6}|[A-Z]")
-_ORDINAL_MONTH = re.compile(rf"(?:{ORDINAL_MONTHS})\b")
+# A sentence goes on before these characters.
+_CONTINUING = frozenset(",;:)]}&=/%+.!?…、，：；）」』】》")
 _CAMEL = re.compile(r"[a-z]{1,3}[A-Z]")
 _YEAR = re.compile(r"\((?:c(?:a|irca)?\.? ?)?\d{4}(?: ?[–-] ?\d{2,4})?\)")
 _ATTRIBUTION = re.compile(rf"(?:[A-Z][\w.'’-]{{0,30}}\s){{1,3}}?(?:{ATTRIBUTIONS})\b")
 _RUN_ON = re.compile(r"([^\W\d_]{1,24})(?=[\s,'’:;]|[.!?](?:\s|\Z))")
 _NO_WORD = frozenset("/@_\\:=#.`")
+_EXCLAMATIONS = frozenset("!?‽؟;\u037e")
 _QUOTE_MARKS = frozenset("\"'”’»›“‘«")
 _IDEOGRAPHIC = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 # Words after a Japanese or Chinese quotation that continue the sentence around it.
@@ -106,267 +64,107 @@ def sentence_ends(text: str) -> Iterator[int]:
         and brackets and any citation, before the white space. Every sentence delimited in this way
         has a letter or a digit, unless the text has none.
     """
-    lower_only = text.islower()
+    is_lower = text.islower()
     text = hide_code_spans(text)
-    sentence = checked = 0
+    sentence_start = checked_end = 0
     has_letters = False
     stop_if_abandoned()
-    pattern = _TERMINATOR_OR_SPACE if _HAS_THAI.search(text) else _TERMINATOR
+    pattern = TERMINATOR_OR_SPACE if has_thai(text) else TERMINATOR
     for match in pattern.finditer(text):
         stop_if_abandoned()
-        if match[1] and _is_plain_end(text, match):
+        if match[1] and is_plain_end(text, match):
             yield match.end()
-            sentence = checked = match.end()
+            sentence_start = checked_end = match.end()
             has_letters = False
             continue
-        end = _end_of_sentence(text, match, sentence, lower_only=lower_only)
+        end = _end_at(text, match, sentence_start, is_lower=is_lower)
         if end is None:
             continue
-        has_letters = has_letters or _ALNUM.search(text, checked, end) is not None
-        checked = end
+        has_letters = has_letters or _ALNUM.search(text, checked_end, end) is not None
+        checked_end = end
         if not has_letters:
             continue
         if _ALNUM.search(text, end) is None:
             return
         yield end
-        sentence = end
+        sentence_start = end
         has_letters = False
 
 
-def is_abbreviation(text: str, period: int, sentence: int = 0) -> bool:
-    """Return whether a period before white space ends no sentence: "No. 3", "St. John".
+def _end_at(text: str, match: re.Match[str], sentence_start: int, *, is_lower: bool) -> int | None:
+    """Return the end of the sentence that a terminator ends; None if it ends none.
 
     Args:
         text: The text.
-        period: The position of the period.
-        sentence: The start of its sentence, at which an enumerator may stand: "1. Open the door."
+        match: The match of the terminator or space.
+        sentence_start: The start of the sentence.
+        is_lower: Whether the text has no capitals.
     """
-    match = _TERMINATOR.match(text, period)
-    if match is None or match[1] != "." or _is_plain_end(text, match):
-        return False
-    context = _terminator_context(text, match, match.end())
-    return not _ends_after_period(text, context, sentence)
-
-
-def _is_plain_end(text: str, match: re.Match[str]) -> bool:
-    """Whether a period lies between an ordinary word or a year and a capital: most do.
-
-    A fast path that agrees with the rules below.
-    """
-    start, end = match.span()
-    if end - start > 1 or text[start] != "." or not _CAPITAL_NEXT.match(text, end):
-        return False
-    words = text[max(0, start - _LOOK_BEHIND) : start].rsplit(None, 1)
-    if not words or text[start - 1].isspace():
-        return False
-    before = words[-1]
-    if not before.isascii() or not before.isalpha():
-        return len(before) > 3 and before.isascii() and before.isdigit()
-    key = before.lower()
-    return (
-        len(key) > 1
-        and key not in ABBREVIATIONS
-        and not key.endswith("str")
-        and not (len(before) <= _LONGEST_ROMAN and _ENUMERATOR.fullmatch(before))
-    )
-
-
-@dataclass(slots=True)
-class _TerminatorContext:
-    """A terminator followed by white space, and its context.
-
-    Attributes:
-        mark: The terminator.
-        closers: The quotes and brackets that close after it.
-        start: Its position.
-        before: The word before it.
-        earlier: The word before that.
-        next: The position of what follows.
-        first: The first character that follows, without opening quotes and brackets.
-        after: The word that follows.
-        opens: Whether that word often opens a sentence.
-    """
-
-    mark: str
-    closers: str
-    start: int
-    before: str
-    earlier: str
-    next: int
-    first: str
-    after: str
-    opens: bool
-
-
-def _end_of_sentence(
-    text: str, match: re.Match[str], sentence: int, *, lower_only: bool
-) -> int | None:
-    end = match.end()
-    if not match[1]:
-        return end if _ends_at_space(text, match.start(), end, sentence) else None
+    mark, end = match[1], match.end()
+    if not mark:
+        return end if ends_at_space(text, match.start(), end, sentence_start) else None
+    is_hard = mark[-1] in HARD_STOPS
     following = text[end : end + 1]
-    if (following.isalpha() or following.isdecimal()) and match[1][-1] not in _HARD_STOPS:
-        return end if _runs_on(text, match) else None
-    citation = _CITATION.match(text, end)
+    if not is_hard and (following.isalpha() or following.isdecimal()):
+        return end if _ends_without_space(text, match) else None
+    citation = CITATION.match(text, end)
     if citation:
         end = citation.end()
         following = text[end : end + 1]
-    if match[1][-1] in _HARD_STOPS:
-        return end if _ends_after_hard(text, match, end) else None
+    if is_hard:
+        return end if _ends_after_hard_stop(text, match, end) else None
     if following.isspace():
-        stop = _terminator_context(text, match, end)
-        return end if _ends(text, stop, sentence, lower_only=lower_only) else None
+        terminator = Terminator.of(text, match, end)
+        return end if _ends_before_space(text, terminator, sentence_start, is_lower) else None
     return end if citation and following.isupper() else None
 
 
-def _terminator_context(text: str, match: re.Match[str], end: int) -> _TerminatorContext:
-    start = match.start()
-    before, earlier = _words_before(text, start)
-    following = _after(_SPACE, text, end)
-    word_start = _after(_OPENING, text, following)
-    word = _WORD.match(text, word_start)
-    after = word.group() if word else ""
-    word_end = word_start + len(after)
-    return _TerminatorContext(
-        mark=match[1],
-        closers=match[2],
-        start=start,
-        before=before,
-        earlier=earlier,
-        next=following,
-        first=text[word_start : word_start + 1],
-        after=after,
-        opens=after.lower() in OPENERS and text[word_end : word_end + 1] not in {".", "-"},
-    )
-
-
-# A dash or an opening bracket, with or without white space before it: "1932.(Doc. 3)".
-_BEFORE_WORD = re.compile(r"[—(\[（【]")
-
-
-def _words_before(text: str, position: int) -> tuple[str, str]:
-    """Return the word before a position, without leading punctuation, and the previous one."""
-    span = text[max(0, position - _LOOK_BEHIND) : position]
-    if not span or span[-1].isspace():
-        return "", ""
-    words = span.rsplit(None, 2)
-    before = _BEFORE_WORD.split(words[-1])[-1].lstrip(_LEADING)
-    return before, words[-2] if len(words) > 1 else ""
-
-
-def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
-    match = pattern.match(text, position)
-    return match.end() if match else position
-
-
-def _ends(text: str, stop: _TerminatorContext, sentence: int, *, lower_only: bool) -> bool:
-    if not stop.first or stop.first in _GOES_ON or _YEAR.match(text, stop.next):
+def _ends_before_space(
+    text: str, terminator: Terminator, sentence_start: int, is_lower: bool
+) -> bool:
+    next_character = terminator.next_character
+    if not next_character or next_character in _CONTINUING:
         return False
-    if stop.first.islower() and not lower_only and not _CAMEL.match(stop.after):
+    if _YEAR.match(text, terminator.next_start):
         return False
-    if stop.closers and text[stop.start - 1 : stop.start] in {"(", "["}:
+    if next_character.islower() and not is_lower and not _CAMEL.match(terminator.next_word):
         return False
-    if not set(stop.mark).isdisjoint("!?‽؟;\u037e"):
-        return _ends_after_exclamation(text, stop)
-    if len(stop.mark) > 1 or stop.mark == "…":
-        return stop.after.partition("'")[0].partition("’")[0] != "I"
-    return _ends_after_period(text, stop, sentence)
-
-
-def _ends_after_exclamation(text: str, stop: _TerminatorContext) -> bool:
-    if stop.after.lower() in COMPANIES:
+    if terminator.closers and text[terminator.start - 1 : terminator.start] in {"(", "["}:
         return False
-    quoted = not _QUOTE_MARKS.isdisjoint(stop.closers)
-    named = quoted and stop.after.lower() not in PRONOUNS
-    return not (named and _ATTRIBUTION.match(text, stop.next))
+    if not _EXCLAMATIONS.isdisjoint(terminator.mark):
+        return _ends_after_exclamation(text, terminator)
+    if len(terminator.mark) > 1 or terminator.mark == "…":
+        # "I", "I'm" after an ellipsis
+        return terminator.next_word.partition("'")[0].partition("’")[0] != "I"
+    return ends_after_period(text, terminator, sentence_start)
 
 
-def _ends_after_period(text: str, stop: _TerminatorContext, sentence: int) -> bool:
-    if not stop.before:
+def _ends_after_exclamation(text: str, terminator: Terminator) -> bool:
+    """Whether a question or an exclamation ends a sentence: not in '"Stop!" Ada said'."""
+    next_word = terminator.next_word.lower()
+    if next_word in COMPANIES:
+        return False
+    if _QUOTE_MARKS.isdisjoint(terminator.closers) or next_word in PRONOUNS:
         return True
-    if _is_enumerator(text, stop, sentence) or _is_ordinal(stop):
-        return False
-    key = stop.before.lower()
-    finality = _finality(key, stop)
-    if stop.first.isdigit():
-        return finality == "usually" and key not in BEFORE_NUMBER
-    return finality == "usually" or (finality == "rarely" and stop.opens)
+    return not _ATTRIBUTION.match(text, terminator.next_start)
 
 
-def _is_enumerator(text: str, stop: _TerminatorContext, sentence: int) -> bool:
-    """Whether the word is a number or letter before an enumerated item: "1. Open the door."."""
-    if len(stop.before) > 20 or not _ENUMERATOR.fullmatch(stop.before):
-        return False
-    if stop.before.isdigit() and stop.earlier.endswith((":", ";")):
-        return True
-    start = stop.start - len(stop.before)
-    return start - sentence <= _LOOK_BEHIND and _ALNUM.search(text, sentence, start) is None
-
-
-def _is_ordinal(stop: _TerminatorContext) -> bool:
-    if not (stop.before.isdigit() and len(stop.before) <= 3):
-        return False
-    return _ORDINAL_MONTH.match(stop.after) is not None or (
-        stop.earlier.lower() in BEFORE_ORDINAL and not stop.opens
-    )
-
-
-def _finality(key: str, stop: _TerminatorContext) -> Literal["never", "rarely", "usually"]:
-    """Return how often a sentence ends after a word with a period and before a capital."""
-    if key in NEVER_FINAL:
-        is_acronym = stop.before.isupper() and "." not in key
-        return "usually" if is_acronym else "never"
-    if key in TITLES:
-        return "never" if stop.before.istitle() and not stop.closers else "rarely"
-    if key in RARELY_FINAL or key.endswith("str"):  # Hauptstr. 5
-        return "rarely"
-    if len(key) == 1:
-        return _finality_of_letter(stop)
-    if key in BEFORE_LABEL and _LABEL.fullmatch(stop.after):
-        is_label = stop.after not in {"I", "A"} or stop.before[0].isupper()
-        return "never" if is_label else "usually"
-    if key in COMPANIES:
-        is_role = stop.after.isupper() and 2 <= len(stop.after) <= 5
-        return "rarely" if is_role or stop.after.lower() in ROLES else "usually"
-    if key in CLOCK:
-        return "never" if stop.after.lower() in BEFORE_CLOCK else "usually"
-    if _LETTER_STOPS.fullmatch(key) and key not in ERAS_AND_DEGREES:
-        return "rarely"
-    return "usually"
-
-
-def _finality_of_letter(stop: _TerminatorContext) -> Literal["never", "rarely", "usually"]:
-    letter = stop.before
-    if letter.isdigit():
-        return "usually"
-    if _ABJAD.match(letter):
-        # A title or an initial, unless it gives the era of a year.
-        return "usually" if stop.earlier[-1:].isdigit() else "rarely"
-    if _SPACED_LETTER.fullmatch(stop.earlier) and stop.earlier.islower():
-        return "never"  # z. B., d. h., u. a.
-    if letter.isupper():
-        is_word = letter == "I" and stop.earlier[:1].islower()
-        is_label = stop.earlier.lower().lstrip(_LEADING) in LABELLED
-        return "usually" if is_word or is_label else "rarely"
-    return "rarely" if letter.islower() and letter not in {"x", "y"} else "usually"
-
-
-def _runs_on(text: str, match: re.Match[str]) -> bool:
+def _ends_without_space(text: str, match: re.Match[str]) -> bool:
     """Whether a sentence ends although no white space follows: "This is one.This is two."."""
     if match[2] or match[1][0] == "…" or match[1].startswith(".."):
         return False
     start, end = match.span(1)
     following = text[end]
     if _IDEOGRAPHIC.match(following):
-        return _IDEOGRAPHIC.match(text, start - 1) is not None if start else False
+        return start > 0 and _IDEOGRAPHIC.match(text, start - 1) is not None
     if not following.isupper():
         return False
-    word = _RUN_ON.match(text, end)
-    before = text[max(0, start - _LOOK_BEHIND) : start]
-    if word is None or not before or before[-1].isspace():
+    next_word = _RUN_ON.match(text, end)
+    before = text[max(0, start - LOOK_BEHIND) : start]
+    if next_word is None or not before or before[-1].isspace():
         return False
-    token = before.rsplit(None, 1)[-1].lstrip(_LEADING)
-    return _are_separate(token, word[1])
+    word_before = before.rsplit(None, 1)[-1].lstrip(LEADING_MARKS)
+    return _are_separate(word_before, next_word[1])
 
 
 def _are_separate(before: str, after: str) -> bool:
@@ -383,40 +181,17 @@ def _are_separate(before: str, after: str) -> bool:
     return len(before) > 2 and before.isalpha() and before.islower() and len(after) > 1
 
 
-def _ends_at_space(text: str, start: int, end: int, sentence: int) -> bool:
-    """Whether a space ends a Thai or Lao sentence: between long phrases, or before an opener.
-
-    If in doubt, it does not: a claim with two statements is still checked, but half a claim says
-    nothing.
-    """
-    begin = max(sentence, start - 2 * _LOOK_BEHIND)
-    so_far = text[begin:start].lstrip()
-    before = so_far.rsplit(None, 1)[-1] if so_far else ""
-    following = _after(_SPACE, text, end)
-    after = text[following : following + _LOOK_AHEAD].split(None, 1)[0]
-    if before.endswith(POLITE_ENDS):
-        return True
-    if before.endswith(AWAITS) or after.startswith(CONTINUES):
+def _ends_after_hard_stop(text: str, match: re.Match[str], end: int) -> bool:
+    mark, closers = match[1], match[2]
+    next_start = after_space(text, end)
+    next_character = text[next_start : next_start + 1]
+    if next_character in _CONTINUING or (mark[-1] == "．" and next_character.isdigit()):
         return False
-    if before.startswith(SUBORDINATES) or so_far.startswith(SUBORDINATES):
+    if mark == "។" and text.startswith(_KHMER_ETC, end):
         return False
-    if after.startswith(BEGINS):
-        return len(so_far) > _SHORT and len(after) >= _SHORT
-    return not before[-1:].isdigit() and min(len(before), len(after)) >= _LONG
-
-
-def _ends_after_hard(text: str, match: re.Match[str], end: int) -> bool:
-    first = text[end : end + 1]
-    if first.isspace():
-        following = _after(_SPACE, text, end)
-        first = text[following : following + 1]
-    if first in _GOES_ON or (match[1][-1] == "．" and first.isdigit()):
-        return False
-    if match[1] == "។" and text.startswith(_KHMER_ETC, end):
-        return False
-    if match[2][-1:] not in _IDEOGRAPHIC_QUOTES:
+    if closers[-1:] not in _IDEOGRAPHIC_QUOTES:
         return True
     if _JAPANESE_PARTICLE.match(text, end):
         return False
-    is_statement = match[1][-1] in {"。", "｡"}
+    is_statement = mark[-1] in {"。", "｡"}
     return is_statement or _CHINESE_ATTRIBUTION.match(text, end) is None

@@ -19,7 +19,7 @@ from itertools import chain, combinations, pairwise
 from typing import Final
 
 from resay.core.quantities import negations
-from resay.core.segmentation.sentences import is_abbreviation
+from resay.core.segmentation.periods import is_abbreviation
 from resay.core.segmentation.spans import Span
 from resay.lang.language import all_words, load
 from resay.scorers.common.words import (

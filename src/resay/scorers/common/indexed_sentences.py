@@ -11,7 +11,7 @@ from operator import attrgetter
 
 from resay.core.normalization import NormalizedText
 from resay.core.quantities import Quantity, may_negate, negations, quantities
-from resay.core.segmentation.sentences import is_abbreviation
+from resay.core.segmentation.periods import is_abbreviation
 from resay.core.segmentation.spans import Span
 from resay.scorers.common.contrast import parts_of
 from resay.scorers.common.words import stems_of, word_stems, words_of
