@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -118,23 +118,23 @@ class _Comparison:
     async def run(self) -> None:
         rule, samples = self.evidence.stopping, self.evidence.samples
         pending = frozenset(range(len(self.passage.sentences)))
-        seen, wanted = 0, rule.min_samples if rule else samples.available
+        compared, required = 0, rule.min_samples if rule else samples.available
         while pending:
-            await self._compare(seen, wanted, pending)
-            seen = len(self.columns)
-            if rule is None or seen < wanted or seen >= samples.available:
+            await self._compare(pending, after=compared, required=required)
+            compared = len(self.columns)
+            if rule is None or compared < required or compared >= samples.available:
                 return
-            known = [self.columns[i] for i in sorted(self.columns)]
+            columns = [self.columns[i] for i in sorted(self.columns)]
             work = rule.remaining(
-                [column.raw or column.scores for column in known],
-                [column.passage for column in known],
-                bounded=not any(column.raw for column in known),
+                [column.raw or column.scores for column in columns],
+                [column.passage for column in columns],
+                bounded=not any(column.raw for column in columns),
             )
-            pending, wanted = work.sentences, seen + work.more
+            pending, required = work.sentences, compared + work.more
 
-    async def _compare(self, seen: int, wanted: int, pending: frozenset[int]) -> None:
+    async def _compare(self, pending: frozenset[int], *, after: int, required: int) -> None:
         async with anyio.create_task_group() as tasks:
-            async for sample in self.evidence.samples.first(wanted, after=seen):
+            async for sample in self.evidence.samples.first(required, after=after):
                 tasks.start_soon(self._compare_with, sample, pending)
 
     async def _compare_with(self, sample: Sample, pending: frozenset[int]) -> None:
@@ -151,23 +151,25 @@ class _Comparison:
         return await compute(self.scores, chars=_AVERAGING * entries)
 
     def scores(self) -> Scores:
-        columns = [self.columns[i] for i in sorted(self.columns)]
-        included = [self.compared_sentences[i] for i in sorted(self.columns)]
+        indexes = sorted(self.columns)
+        columns = [self.columns[index] for index in indexes]
         sentences = range(len(self.passage.sentences))
-        compared = list(zip(columns, included, strict=True))
-        rows = [[c.scores[i] for c, of in compared if i in of] for i in sentences]
+        # By sentence, the entries of the samples with which it was compared.
+        rows: list[list[float | None]] = [[] for _ in sentences]
+        for index in indexes:
+            for sentence in sorted(self.compared_sentences[index]):
+                rows[sentence].append(self.columns[index].scores[sentence])
         failures = tuple(failure for column in columns for failure in column.failures)
         undetermined = sum(column.undetermined for column in columns)
         silent = _silent(columns, len(sentences))
         if self.scorer.any_of:
-            found = tuple(column.scores for column in columns)
-            means = best_scores(found, silent, len(sentences))
-            raw = _raw_best(columns, len(sentences))
-            passage = min((c.passage for c in columns if c.passage is not None), default=None)
+            means = best_scores([column.scores for column in columns], silent, len(sentences))
+            raw = _pooled_raw(columns, len(sentences), _lowest)
+            passage = _lowest([column.passage for column in columns])
         else:
             means = [mean_score(row) for row in rows]
-            raw = _raw_means(columns, len(sentences))
-            passage = mean_score([c.passage for c in columns])
+            raw = _pooled_raw(columns, len(sentences), mean_score)
+            passage = mean_score([column.passage for column in columns])
         if raw:
             means = [min(max(value, 0.0), 1.0) for value in raw]
         return Scores(
@@ -186,29 +188,38 @@ class _Comparison:
 
 def _widened(column: Column, compared: Iterable[int], count: int) -> Column:
     """Return a column over some sentences as a column over all of them."""
-    places = sorted(compared)
+    positions = sorted(compared)
 
-    def spread(row: Row) -> Row:
-        known = dict(zip(places, row, strict=True)) if row else {}
-        return tuple(known.get(i) for i in range(count)) if row else ()
+    def widened_row(row: Row) -> Row:
+        if not row:
+            return ()
+        entries = dict(zip(positions, row, strict=True))
+        return tuple(entries.get(i) for i in range(count))
 
-    silent = {i for i, is_silent in zip(places, column.silent, strict=False) if is_silent}
-    denied = {i for i, is_denied in zip(places, column.denied, strict=False) if is_denied}
+    def widened_flags(flags: tuple[bool, ...]) -> tuple[bool, ...]:
+        flagged = {i for i, flag in zip(positions, flags, strict=False) if flag}
+        return tuple(i in flagged for i in range(count))
+
     return Column(
-        spread(column.scores),
-        column.failures,
-        column.undetermined,
-        spread(column.raw),
-        silent=tuple(i in silent for i in range(count)),
-        denied=tuple(i in denied for i in range(count)) if column.denied else (),
+        scores=widened_row(column.scores),
+        failures=column.failures,
+        undetermined=column.undetermined,
+        raw=widened_row(column.raw),
+        silent=widened_flags(column.silent),
+        denied=widened_flags(column.denied) if column.denied else (),
     )
 
 
 def _silent(columns: Sequence[Column], sentences: int) -> tuple[tuple[int, ...], ...]:
-    reporting = [(n, column.silent) for n, column in enumerate(columns) if any(column.silent)]
-    if not reporting:
+    """Return for each sentence the columns whose samples say nothing about it."""
+    if not any(any(column.silent) for column in columns):
         return ()
-    return tuple(tuple(n for n, silent in reporting if silent[i]) for i in range(sentences))
+    silent: list[list[int]] = [[] for _ in range(sentences)]
+    for position, column in enumerate(columns):
+        for sentence, is_silent in enumerate(column.silent):
+            if is_silent:
+                silent[sentence].append(position)
+    return tuple(map(tuple, silent))
 
 
 def _denied(columns: Sequence[Column], sentences: int) -> tuple[bool, ...]:
@@ -231,39 +242,44 @@ def best_scores(
         silent: For each sentence the documents that do not mention it; empty if unknown.
         sentences: Number of sentences.
     """
-    found: list[float | None] = []
-    for i in range(sentences):
-        quiet = frozenset(silent[i]) if silent else frozenset[int]()
-        row = [(n, c[i]) for n, c in enumerate(columns)]
-        known = [(n, score) for n, score in row if score is not None]
-        speaking = [score for n, score in known if n not in quiet]
-        found.append(min(speaking or (score for _, score in known), default=None))
-    return found
+    best: list[float | None] = []
+    for sentence in range(sentences):
+        silent_columns = frozenset(silent[sentence]) if silent else frozenset[int]()
+        row = [column[sentence] for column in columns]
+        mentioning = [score for position, score in enumerate(row) if position not in silent_columns]
+        score = _lowest(mentioning)
+        best.append(_lowest(row) if score is None else score)
+    return best
 
 
-def _raw_best(columns: Sequence[Column], sentences: int) -> tuple[float, ...]:
-    known = [column.raw for column in columns if column.raw]
-    best = [
-        min((v for raw in known if (v := raw[i]) is not None), default=None)
-        for i in range(sentences)
-    ]
-    found = tuple(value for value in best if value is not None)
-    return found if len(found) == sentences else ()
+def _lowest(scores: Iterable[float | None]) -> float | None:
+    return min((score for score in scores if score is not None), default=None)
 
 
-def _raw_means(columns: Sequence[Column], sentences: int) -> tuple[float, ...]:
-    means = [mean_score([c.raw[i] for c in columns if c.raw]) for i in range(sentences)]
-    known = tuple(mean for mean in means if mean is not None)
-    return known if len(known) == sentences else ()
+def _pooled_raw(
+    columns: Sequence[Column],
+    sentences: int,
+    pool: Callable[[Sequence[float | None]], float | None],
+) -> tuple[float, ...]:
+    """Return the pooled unbounded entries of each sentence; none if one of them has none."""
+    rows = [column.raw for column in columns if column.raw]
+    pooled: list[float] = []
+    for sentence in range(sentences):
+        value = pool([row[sentence] for row in rows])
+        if value is None:
+            return ()
+        pooled.append(value)
+    return tuple(pooled)
 
 
 def _why(row: list[float | None], *, any_of: bool) -> str | None:
-    known = [score for score in row if score is not None]
-    if not known:
+    entries = [score for score in row if score is not None]
+    if not entries:
         return None
-    if any_of and len(known) > 1 and (support := sum(score <= 0.5 for score in known)):
-        return f"supported by {support} of {len(known)} texts compared"
-    return why_of(known)
+    support = sum(entry <= 0.5 for entry in entries)
+    if any_of and len(entries) > 1 and support:
+        return f"supported by {support} of {len(entries)} texts compared"
+    return why_of(entries)
 
 
 def why_of(entries: Collection[float]) -> str:
