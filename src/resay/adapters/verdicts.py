@@ -126,10 +126,10 @@ def _summary_of(verdict: Verdict) -> Verdict:
 
 def failed_check(error: Exception) -> Verdict:
     """Return the verdict on an answer whose check failed."""
-    why = f"the check failed with {type(error).__name__}"
+    reason = f"the check failed with {type(error).__name__}"
     if isinstance(error, DeadlineExceededError):
-        why = "the answer was not complete within `limits.deadline_s`"
-    return Verdict("inconclusive", None, why)
+        reason = "the answer was not complete within `limits.deadline_s`"
+    return Verdict("inconclusive", None, reason)
 
 
 def verdict_of(response: object) -> Verdict | None:

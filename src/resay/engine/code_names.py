@@ -251,16 +251,16 @@ def _result(name: CodeName, index: _Index, own: _ResponseNames) -> ClaimResult:
         columns = [c if c != 1.0 else max(_USED_BY_SOME, _NOT_MENTIONED) for c in columns]
     known = [score for score in columns if score is not None]
     score = sum(known) / len(known)
-    why = f"{used} of {len(uses)} samples with such code use it"
+    reason = f"{used} of {len(uses)} samples with such code use it"
     contradiction = None
     if replacements:
         most = Counter(text for _, text in replacements).most_common(1)[0][0]
         sample = next(i for i, text in replacements if text == most)
-        why += f", {len(replacements)} something else in its place: {most}"
+        reason += f", {len(replacements)} something else in its place: {most}"
         span = name.start, name.end
         contradiction = Contradiction("sample", sample, most, "name", span, (0, len(most)))
     return ClaimResult(
-        score, METHOD, why, None, tuple(columns), contradiction, scores={METHOD: score}
+        score, METHOD, reason, None, tuple(columns), contradiction, scores={METHOD: score}
     )
 
 

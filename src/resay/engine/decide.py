@@ -385,7 +385,7 @@ class Decider:
         if state.names_score is not None:
             basis += f"; compared: {_count_of_names(state)} in code"
         gap = f"{len(undecided)} of {count} {self._unit}s could not be scored"
-        gap += self._why_unanswered(state)
+        gap += self._unanswered_reason(state)
         reasons: list[str] = []
         if threshold.passage is not None and over(score, threshold.passage):
             digits = digits_to_tell(score, threshold.passage)
@@ -400,8 +400,8 @@ class Decider:
         if reasons:
             return "flagged", ", ".join(reasons) + basis + (f"; {gap}" if undecided else "")
         if undecided:
-            why = self._why_undecided(state.decisive, evidence)
-            return "inconclusive", why or self._why_unconfirmed(state, evidence) or gap
+            reason = self._undecided_reason(state.decisive, evidence)
+            return "inconclusive", reason or self._unconfirmed_reason(state, evidence) or gap
         if state.score is None and state.names_score is None:
             return "inconclusive", "no method of the chain returned a score"
         doubtful = bands["doubtful"]
@@ -446,14 +446,14 @@ class Decider:
         there, most = len(evidence.samples), evidence.samples.available
         return f" after {there} of {most} samples" if there < most else f" with {there} samples"
 
-    def _why_undecided(self, decisive: StepRecord | None, evidence: Evidence) -> str | None:
+    def _undecided_reason(self, decisive: StepRecord | None, evidence: Evidence) -> str | None:
         if decisive is None or decisive.error is None:
             return None
         if decisive.error == TIMED_OUT:
             return self._timeout_reason(evidence)
         return f"{decisive.method}: {decisive.error}"
 
-    def _why_unanswered(self, state: RunState) -> str:
+    def _unanswered_reason(self, state: RunState) -> str:
         """Return why questions about claims that samples do not mention have no answer."""
         unanswered = {i: result.unanswered for i, result in enumerate(state.results)}
         reasons = {reason for reason in unanswered.values() if reason is not None}
@@ -462,12 +462,12 @@ class Decider:
         count = len(state.sentences(i for i, reason in unanswered.items() if reason is not None))
         return f": most samples do not mention {count} of them, and {', '.join(sorted(reasons))}"
 
-    def _why_unconfirmed(self, state: RunState, evidence: Evidence) -> str | None:
+    def _unconfirmed_reason(self, state: RunState, evidence: Evidence) -> str | None:
         """Return why claims have no second opinion, if nothing else is missing."""
         asked = [record for step, record in state.done if step.is_second]
         if state.undecided or not asked:
             return None
-        return self._why_undecided(asked[-1], evidence) or asked[-1].verdict_reason
+        return self._undecided_reason(asked[-1], evidence) or asked[-1].verdict_reason
 
     def _timeout_reason(self, evidence: Evidence) -> str:
         return (

@@ -240,14 +240,14 @@ def _updated(before: ClaimResult, step: Step, scores: Scores, place: int) -> Cla
     said.update((name, part) for name, part in parts.items() if part is not None)
     if step.corrects and score == before.score:
         return replace(before, scores=said)
-    why = scores.reasons[place] if scores.reasons else None
+    reason = scores.reasons[place] if scores.reasons else None
     if not step.corrects:
         columns = tuple(column[place] for column in scores.columns)
         spans = scores.spans[place] if scores.spans else ()
         return ClaimResult(
             score,
             step.name,
-            why,
+            reason,
             step,
             columns,
             contradiction=scores.contradictions[place] if scores.contradictions else None,
@@ -256,7 +256,7 @@ def _updated(before: ClaimResult, step: Step, scores: Scores, place: int) -> Cla
             unsupported=spans,
             denied=scores.denied[place] if scores.denied else None,
         )
-    reasons = "; ".join(reason for reason in (before.reason, why) if reason)
+    reasons = "; ".join(part for part in (before.reason, reason) if part)
     after = replace(before, score=score, by=step.name, reason=reasons or None, scores=said)
     if not step.is_second or (before.score is not None and score < before.score):
         return after

@@ -222,9 +222,9 @@ class _DocumentRepair(Repair):
             candidate = await self._rewritten(number, documents)
         else:
             candidate = await self._repaired(number, documents)
-        why = candidate and self._unfit(candidate)
-        if why:
-            self._errors.append(why)
+        reason = candidate and self._unfit(candidate)
+        if reason:
+            self._errors.append(reason)
             return None
         return candidate
 
@@ -367,8 +367,8 @@ def _names_any(found: SearchResult, names: Sequence[str]) -> bool:
 
 
 def _abstention_verdict(sentence: Sentence) -> SentenceVerdict:
-    why = "says what the documents do not tell"
-    return SentenceVerdict(sentence.text, sentence.start, sentence.end, reason=why)
+    reason = "says what the documents do not tell"
+    return SentenceVerdict(sentence.text, sentence.start, sentence.end, reason=reason)
 
 
 def _named(

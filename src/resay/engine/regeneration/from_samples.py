@@ -257,9 +257,9 @@ class _SampleRepair(Repair):
             self._errors.append("nothing could be written")
             return False
         candidate = await self._candidate(number, written)
-        why = self._unfit(candidate)
-        if why:
-            self._errors.append(why)
+        reason = self._unfit(candidate)
+        if reason:
+            self._errors.append(reason)
             return False
         candidate = await self._checked(candidate, hedged)
         if self._is_better(candidate):
