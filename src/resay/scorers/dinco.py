@@ -44,12 +44,11 @@ from resay.providers.base import Completion
 from resay.providers.prices import Metered
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.entailing import Entailing, EntailingConfig
+from resay.scorers.common.judge_confidence import By, ask_probability
 from resay.scorers.common.judge_words import TRUTH
 from resay.scorers.common.judging import (
-    By,
     ParsedAnswer,
     ask_each,
-    ask_probability,
     ask_together,
     judge_for,
     strip_decoration,

@@ -30,13 +30,12 @@ from resay.core.quoting import quotable
 from resay.core.scores import Scores
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.choices import Choices
+from resay.scorers.common.judge_confidence import By, ask_probability
 from resay.scorers.common.judge_words import TRUTH
 from resay.scorers.common.judging import (
-    By,
     JudgedConfig,
     ParsedAnswer,
     ask_each,
-    ask_probability,
     judge_for,
 )
 from resay.scorers.evidence import Evidence

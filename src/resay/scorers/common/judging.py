@@ -13,24 +13,21 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice, pairwise, repeat
-from math import ceil, exp
+from math import ceil
 from typing import Any, Generic, Literal, TypeVar
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field
 
 from resay.core.failures import tally
-from resay.core.logprobs import TokenLogprob
 from resay.core.query import Message, Query
 from resay.core.scores import Scores
 from resay.errors import ProviderError, ScorerError
 from resay.providers.base import Completion
-from resay.providers.layers import WithLogprobs
 from resay.scorers.base import ScorerConfig
 from resay.scorers.common.answers import read_items
-from resay.scorers.common.choices import Choices, Stated
 from resay.scorers.common.judge_words import CLEAR_YES_OR_NO, SUPPORT, YES_OR_NO
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge, as_messages
@@ -248,7 +245,7 @@ _MOST_CLAIMS = 30
 _MORE_ROOM = 2
 
 
-def _most_tokens(parse: Parser[Any], tokens: int) -> int:
+def max_answer_tokens(parse: Parser[Any], tokens: int) -> int:
     """Return how many tokens an answer needs at most."""
     return _TOKENS_AROUND + tokens * len(parse(Completion("")))
 
@@ -277,13 +274,13 @@ async def ask(
     Returns:
         The parsed slots; the second answer fills only those the first left empty.
     """
-    messages = _sendable(prompt)
-    most = _most_tokens(parse, tokens)
+    messages = sendable(prompt)
+    most = max_answer_tokens(parse, tokens)
     try:
         arrived = await judge.complete(messages, max_tokens=most, exact=True, schema=schema)
     except ProviderError as error:
         return _unanswered(parse, error)
-    return await _settle(judge, messages, arrived.first, parse, restatement, most, schema)
+    return await settle_slots(judge, messages, arrived.first, parse, restatement, most, schema)
 
 
 def claims_by_prompt(claims: Sequence[int]) -> list[Sequence[int]]:
@@ -357,8 +354,8 @@ async def ask_together(
     Returns:
         The parsed answers, in order.
     """
-    messages = _sendable(prompt)
-    most = _most_tokens(parse, tokens)
+    messages = sendable(prompt)
+    most = max_answer_tokens(parse, tokens)
     try:
         arrived = await judge.complete(messages, n=count, max_tokens=most)
     except ProviderError as error:
@@ -366,7 +363,7 @@ async def ask_together(
     parsed_answers: dict[int, ParsedAnswer[T]] = {}
 
     async def settle(i: int, completion: Completion) -> None:
-        parsed_answers[i] = await _settle(
+        parsed_answers[i] = await settle_slots(
             judge.at(i), messages, completion, parse, restatement, most
         )
 
@@ -380,126 +377,20 @@ async def ask_together(
     )
 
 
-By = Literal["auto", "logprobs", "votes"]
-"""How to measure a judge's confidence: by the probabilities of its first words, by the shares of
-several answers, or by the probabilities if the provider returns them, else by shares (auto)."""
-_ALTERNATIVES = 5
-# Of an answer whose probabilities are read.
-_MOST_CHARS = 4_000
-
-
-async def ask_probability(
-    judge: Judge,
-    prompt: str,
-    choices: Choices[bool],
-    restatement: str | None,
-    *,
-    by: By = "auto",
-    votes: int = 5,
-) -> ParsedAnswer[float]:
-    """Ask a judge a question with two answers, and return its confidence in the first.
-
-    Args:
-        judge: The judge.
-        prompt: The question.
-        choices: What it may answer: True for the first answer, False for the second.
-        restatement: As for `ask`.
-        by: How to measure the confidence. By logprobs, it is the first answer's probability
-            relative to both, over the most probable tokens at the place where the judge states its
-            answer.
-        votes: Number of answers if the confidence is their share.
-
-    Returns:
-        The confidence as the only slot; None without probabilities if fewer than half of the votes
-        could be parsed.
-    """
-
-    def slot(answer: Completion) -> list[bool | None]:
-        return read_items(answer.text, 1, choices)
-
-    parsed_answers: tuple[ParsedAnswer[bool], ...] = ()
-    most = _most_tokens(slot, TOKENS_OF_VERDICT)
-    if by != "votes":
-        messages, sure = (
-            _sendable(prompt),
-            replace(judge, provider=WithLogprobs(judge.provider, _ALTERNATIVES)),
-        )
-        try:
-            first = (await sure.complete(messages, max_tokens=most)).first
-        except ProviderError as error:
-            return ParsedAnswer((None,), answered=False, failures=(type(error).__name__,))
-        confidence = _confidence(first, choices)
-        if confidence is not None or by == "logprobs":
-            return ParsedAnswer((confidence,))
-        parsed_answers = (await _settle(judge, messages, first, slot, restatement, most),)
-    if missing := votes - len(parsed_answers):
-        varied = await ask_together(judge.varied(), prompt, slot, restatement, missing)
-        parsed_answers = (*parsed_answers, *varied)
-    known = [vote for parsed in parsed_answers for vote in parsed.slots if vote is not None]
-    return ParsedAnswer(
-        (sum(known) / len(known) if len(known) * 2 >= votes else None,),
-        answered=any(parsed.answered for parsed in parsed_answers),
-        failures=tuple(failure for parsed in parsed_answers for failure in parsed.failures),
-    )
-
-
-def _confidence(answer: Completion, choices: Choices[bool]) -> float | None:
-    """Return the probability of the first of two answers, where the judge states one of them."""
-    stated = choices.find(answer.text[:_MOST_CHARS])
-    # Without a statement, a token that looks like one may be an article.
-    token = None if stated is None else _token_at(answer, stated, choices)
-    if stated is None or token is None or token.logprob is None:
-        return None
-    alternatives = {top.token: top.logprob for top in token.top}
-    mass = {True: 0.0, False: 0.0}
-    for text, logprob in {**alternatives, token.token: token.logprob}.items():
-        meaning = stated.value if text == token.token else _meaning_of_token(text, choices)
-        if meaning is not None:
-            mass[meaning] += exp(min(logprob, 0.0))
-    if not alternatives:
-        mass[not stated.value] = max(1.0 - mass[stated.value], 0.0)
-    total = mass[True] + mass[False]
-    return mass[True] / total if total else float(stated.value)
-
-
-def _token_at(
-    answer: Completion, stated: Stated[bool], choices: Choices[bool]
-) -> TokenLogprob | None:
-    """Return the token that begins what the judge states."""
-    texts = [token.token for token in answer.logprobs]
-    if "".join(texts) == answer.text == unicodedata.normalize("NFKC", answer.text):
-        end = 0
-        for token in answer.logprobs:
-            end += len(token.token)
-            if end > stated.start:
-                return token
-        return None
-    for token in answer.logprobs:
-        if _meaning_of_token(token.token, choices) == stated.value:
-            return token
-    return None
-
-
-def _meaning_of_token(token: str, choices: Choices[bool]) -> bool | None:
-    # A lone small letter is more likely the article.
-    if len(token.strip()) == 1 and token.strip() not in choices.letters:
-        return None
-    return choices.whole(token)
-
-
 def _unanswered(parse: Parser[T], error: Exception | None) -> ParsedAnswer[T]:
     failures = () if error is None else (type(error).__name__,)
     return ParsedAnswer(tuple(parse(Completion(""))), answered=False, failures=failures)
 
 
-def _sendable(prompt: str | Sequence[Message]) -> tuple[Message, ...]:
+def sendable(prompt: str | Sequence[Message]) -> tuple[Message, ...]:
+    """Return a prompt as messages that clients can send."""
     if isinstance(prompt, str):
         # Clients cannot send lone surrogates, and one in a sample must not fail the check.
         prompt = prompt.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return as_messages(prompt)
 
 
-async def _settle(
+async def settle_slots(
     judge: Judge,
     messages: tuple[Message, ...],
     completion: Completion,
@@ -508,6 +399,17 @@ async def _settle(
     max_tokens: int,
     schema: Mapping[str, Any] | None = None,
 ) -> ParsedAnswer[T]:
+    """Parse an answer, and ask once more with the format restated if a slot stays empty.
+
+    Args:
+        judge: The judge.
+        messages: The question that it answered.
+        completion: Its answer.
+        parse: Parses an answer into slots.
+        restatement: The restated format; None to accept the answer as it is.
+        max_tokens: How long the second answer may be; longer if the first was cut off.
+        schema: The JSON Schema of the answer, for models that take one.
+    """
     slots = tuple(parse(completion))
     if restatement is None or None not in slots:
         return ParsedAnswer(slots)
