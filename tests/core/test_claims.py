@@ -168,24 +168,24 @@ def test_a_claim_has_a_kind(text: str, kind: str) -> None:
 )
 def test_a_title_that_repeats_what_was_asked_about_is_a_label(text: str, kind: str) -> None:
     question = "Write a profile of the Venn windmill."
-    found = claims_of(Passage.of(f"{text}\n\nIt stands in Torsby."), question)
-    assert [claim.kind for claim in found] == [kind, "fact"]
+    claims = claims_of(Passage.of(f"{text}\n\nIt stands in Torsby."), question)
+    assert [claim.kind for claim in claims] == [kind, "fact"]
 
 
 @pytest.mark.parametrize(("head", "count"), [("Feature", 2), ("Protocol", 3), ("Merkmal", 2)])
 def test_the_name_of_a_feature_is_no_claim_of_its_row(head: str, count: int) -> None:
     text = f"| {head} | TCP | UDP |\n|---|---|---|\n| Delivery | Guaranteed | Best effort |"
-    found = claims_of(Passage.of(text), "How do they differ?")
-    assert [claim.text for claim in found if claim.is_checkable][-2:] == [
+    claims = claims_of(Passage.of(text), "How do they differ?")
+    assert [claim.text for claim in claims if claim.is_checkable][-2:] == [
         "Guaranteed",
         "Best effort",
     ]
-    assert sum(claim.is_checkable for claim in found) == count
+    assert sum(claim.is_checkable for claim in claims) == count
 
 
 def test_what_is_bold_is_a_title_only_beside_something_else() -> None:
-    found = claims_of(Passage.of("**Height**\n\n- 31 m"), QUESTION)
-    assert [claim.kind for claim in found] == ["label", "fact"]
+    claims = claims_of(Passage.of("**Height**\n\n- 31 m"), QUESTION)
+    assert [claim.kind for claim in claims] == ["label", "fact"]
 
 
 def test_rows_can_be_left_whole_and_all_sentences_scored() -> None:
@@ -249,16 +249,16 @@ def test_a_response_that_is_being_written_has_the_claims_of_the_whole(text: str,
     if any(part and part.changed for part in settled):
         return
     read = [
-        told_of(claim)
+        fields_of(claim)
         for part in settled
         if part
         for i in part.sentences
         for claim in rules.read(part.passage.sentences[i], 0, alone=alone)
     ]
-    assert read == [told_of(c) for c in claims_of(Passage.of(text), QUESTION)]
+    assert read == [fields_of(c) for c in claims_of(Passage.of(text), QUESTION)]
 
 
-def told_of(claim: Claim) -> tuple[object, ...]:
+def fields_of(claim: Claim) -> tuple[object, ...]:
     return (claim.text, claim.start, claim.kind, claim.completed_text, claim.unit)
 
 

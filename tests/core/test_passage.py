@@ -84,17 +84,17 @@ MARKDOWN = [
 
 @given(text=st.lists(st.sampled_from(MARKDOWN), max_size=30).map("".join) | TEXTS)
 @settings(max_examples=100, deadline=None)
-def test_every_letter_and_digit_is_in_a_sentence_or_is_told(splitter: Splitter, text: str) -> None:
+def test_every_letter_and_digit_is_in_a_sentence_or_unscored(splitter: Splitter, text: str) -> None:
     passage = Passage.of(text, splitter=splitter)
-    told = passage.unscored()
-    assert all(stretch.text == text[stretch.start : stretch.end] for stretch in told)
-    assert all(re.search(r"[^\W_]", s.text) and s.text == s.text.strip() for s in told)
-    spans = sorted((span.start, span.end) for span in (*passage.sentences, *told))
-    at = 0
+    unscored = passage.unscored()
+    assert all(part.text == text[part.start : part.end] for part in unscored)
+    assert all(re.search(r"[^\W_]", p.text) and p.text == p.text.strip() for p in unscored)
+    spans = sorted((part.start, part.end) for part in (*passage.sentences, *unscored))
+    position = 0
     for start, end in [*spans, (len(text), len(text))]:
-        assert at <= start
-        assert LABEL.fullmatch(text, at, start)
-        at = end
+        assert position <= start
+        assert LABEL.fullmatch(text, position, start)
+        position = end
 
 
 @pytest.mark.parametrize(
@@ -224,8 +224,8 @@ def test_a_sentence_is_not_mistaken_for_the_same_words_in_a_heading() -> None:
 def test_a_sentence_is_found_behind_the_same_words_elsewhere(text: str) -> None:
     passage = Passage.of(text)
     assert len(passage.sentences) == 1
-    found = Passage.from_sentences([passage.sentences[0].text], text=text).sentences
-    assert [(s.text, s.start) for s in found] == [(s.text, s.start) for s in passage.sentences]
+    (aligned,) = Passage.from_sentences([passage.sentences[0].text], text=text).sentences
+    assert (aligned.text, aligned.start) == (passage.sentences[0].text, passage.sentences[0].start)
 
 
 def test_sentences_may_come_from_anywhere_in_the_text() -> None:

@@ -10,15 +10,14 @@ from resay.core.code.standard import is_standard
 from resay.core.passage import Passage
 
 
-def names(text: str) -> list[tuple[str, str, str]]:
+def names_in(text: str) -> list[tuple[str, str, str]]:
     passage, reader = Passage.of(text), CodeReader()
-    found = [
-        (name.kind, name.dotted, text[name.start : name.end])
-        for code in code_in(enumerate(passage.sentences), passage.unscored())
-        for name in reader.read(code)
-        if not is_standard(name)
-    ]
-    return list(dict.fromkeys(found))
+    names: dict[tuple[str, str, str], None] = {}
+    for code in code_in(enumerate(passage.sentences), passage.unscored()):
+        for name in reader.read(code):
+            if not is_standard(name):
+                names[name.kind, name.dotted, text[name.start : name.end]] = None
+    return list(names)
 
 
 def block(language: str, code: str) -> str:
@@ -74,7 +73,7 @@ def block(language: str, code: str) -> str:
 def test_names_of_others_are_found_in_each_language(
     language: str, code: str, expected: list[str]
 ) -> None:
-    assert [name for _, name, _ in names(block(language, code))] == expected
+    assert [name for _, name, _ in names_in(block(language, code))] == expected
 
 
 FRAGMENTS = [
@@ -113,7 +112,7 @@ FRAGMENTS = [
 @settings(max_examples=100, deadline=None)
 @example("go", ["import a", "```\n", "a.b"])
 def test_each_name_is_where_it_says(language: str, parts: list[str]) -> None:
-    for _, dotted, span in names(block(language, "".join(parts))):
+    for _, dotted, span in names_in(block(language, "".join(parts))):
         assert span
         assert span == span.strip()
         assert dotted.endswith(span) or span.endswith(dotted.rpartition(".")[2])

@@ -97,22 +97,22 @@ LABEL = re.compile(
 
 
 @given(text=texts(MARKDOWN), sizes=st.lists(st.integers(0, 12)))
-def test_every_letter_and_digit_given_out_is_in_a_sentence_or_told(
+def test_every_released_letter_and_digit_is_in_a_sentence_or_unscored(
     text: str, sizes: list[int]
 ) -> None:
     before, last = stream(cut(text, sizes))
     for settled in (*before, last):
         passage = settled.passage
-        at = len(passage.text) - len(settled.text)
-        known = (*passage.sentences, *passage.unscored(at))
-        spans = sorted((span.start, span.end) for span in known if span.end > at)
+        position = len(passage.text) - len(settled.text)
+        parts = (*passage.sentences, *passage.unscored(position))
+        spans = sorted((part.start, part.end) for part in parts if part.end > position)
         for start, end in [*spans, (len(passage.text),) * 2]:
-            assert LABEL.fullmatch(passage.text, at, max(start, at))
-            at = max(at, end)
+            assert LABEL.fullmatch(passage.text, position, max(start, position))
+            position = max(position, end)
 
 
 @given(text=texts(MARKDOWN) | st.text(), sizes=st.lists(st.integers(0, 12)))
-def test_what_is_given_out_is_the_text_and_no_sentence_of_it_is_left_out(
+def test_the_released_texts_are_the_response_and_each_sentence_is_reported(
     splitter: Splitter, text: str, sizes: list[int]
 ) -> None:
     before, last = stream(cut(text, sizes), splitter)
@@ -123,42 +123,44 @@ def test_what_is_given_out_is_the_text_and_no_sentence_of_it_is_left_out(
     assert all(end <= start for (_, end), (start, _) in pairwise(reported))
     finals = [(s.start, s.end) for s in last.passage.sentences]
     assert sorted({*finals} - {*reported}) == spans(last)
-    given_out = len(text) - len(last.text)
-    assert [i for i in last.sentences if finals[i][0] < given_out] == list(last.changed)
+    released = len(text) - len(last.text)
+    assert [i for i in last.sentences if finals[i][0] < released] == list(last.changed)
 
 
 @given(text=texts(MARKDOWN), sizes=st.lists(st.integers(1, 12)))
-def test_what_has_settled_is_a_passage_of_its_own(
+def test_final_text_is_a_passage_of_its_own(
     splitter: Splitter, text: str, sizes: list[int]
 ) -> None:
-    shown = 0
-    known: tuple[object, ...] = ()
+    released = 0
+    sentences: tuple[object, ...] = ()
     for settled in stream(cut(text, sizes), splitter)[0]:
         passage = settled.passage
         assert passage.text == text[: len(passage.text)]
-        assert settled.text == passage.text[shown:] != ""
-        shown = len(passage.text)
-        assert passage.sentences[: len(known)] == known
-        assert list(settled.sentences) == list(range(len(known), len(passage.sentences)))
-        known = passage.sentences
+        assert settled.text == passage.text[released:] != ""
+        released = len(passage.text)
+        assert passage.sentences[: len(sentences)] == sentences
+        assert list(settled.sentences) == list(range(len(sentences), len(passage.sentences)))
+        sentences = passage.sentences
         assert all(s.text == text[s.start : s.end] == s.text.strip() for s in passage.sentences)
         assert "".join(piece.text for piece in passage.pieces) == passage.text
         assert all(p.text == text[p.start : p.end] for p in passage.pieces)
 
 
 @given(text=texts(MARKDOWN), sizes=st.lists(st.integers(1, 12)))
-def test_what_has_settled_is_like_any_other_passage(text: str, sizes: list[int]) -> None:
-    # Each is asked before anything of it has been put together.
-    for place, settled in enumerate(stream(cut(text, sizes))[0]):
-        again, third, fourth = (stream(cut(text, sizes))[0][place].passage for _ in range(3))
+def test_final_text_is_like_any_other_passage(text: str, sizes: list[int]) -> None:
+    # Each is compared before its text has been joined.
+    for index, settled in enumerate(stream(cut(text, sizes))[0]):
+        again, third, fourth = (stream(cut(text, sizes))[0][index].passage for _ in range(3))
         passage = settled.passage
         plain = Passage(again.text, again.sentences, again.pieces)
-        at = settled.start
-        assert len(plain.text) - len(settled.text) == at
-        assert passage.unscored(at) == plain.unscored(at)
+        start = settled.start
+        assert len(plain.text) - len(settled.text) == start
+        assert passage.unscored(start) == plain.unscored(start)
         for chosen in (settled.sentences, [0] * len(plain.sentences), []):
             assert passage.only(chosen) == plain.only(chosen) == third.only(chosen)
-            assert passage.only(chosen).unscored(at) == plain.only(chosen).unscored(at)
+            assert passage.only(chosen).unscored(start) == plain.only(chosen).unscored(start)
+        for end in (start, start + 3, len(plain.text)):
+            assert passage.excerpt(start // 2, end) == plain.excerpt(start // 2, end)
         with pytest.raises(IndexError, match=f"a passage of {len(plain.sentences)}"):
             passage.only([-1])
         assert passage.unscored() == plain.unscored()
@@ -175,11 +177,11 @@ def test_a_long_response_is_not_copied_for_each_sentence() -> None:
         try:
             before, _ = stream(parts)
             alone = [s.passage.only([i]) for s in before for i in s.sentences]
-            found = [s.passage.unscored(s.start) for s in before]
+            unscored = [s.passage.unscored(s.start) for s in before]
             sizes.append(tracemalloc.get_traced_memory()[0])
         finally:
             tracemalloc.stop()
-        assert (len(alone), any(found)) == (2 * length, False)
+        assert (len(alone), any(unscored)) == (2 * length, False)
     # 16 times, if each held all of it.
     assert sizes[1] < 6 * sizes[0]
 
