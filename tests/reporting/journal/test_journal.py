@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resay import Usage
+from resay import Guard, Usage, Verdict
 from resay.core.decision import Decision
 from resay.errors import ConfigurationError
 from resay.reporting.journal import (
@@ -344,3 +344,17 @@ async def test_what_is_being_appended_is_written_before_the_end(journal: Journal
     await journal.aclose()
     assert appending.done()
     assert len(await journal.recent()) == 1
+
+
+async def test_the_claims_of_a_verdict_are_kept_without_their_words(journal: Journal) -> None:
+    verdict = await Guard({"chain": [{"method": "facts"}]}).acheck(
+        "It opened in 1932. It has 31 lamps.",
+        samples=[f"It opened in 1932. It has {lamps} lamps." for lamps in (11, 22, 33)],
+    )
+    assert len(verdict.claims) == 2
+    await journal.append(Entry.of(verdict, model="m", policy="p", action="annotate"))
+    await journal.flush()
+    (stored,) = await journal.recent(1)
+    claims = Verdict.from_dict(stored.verdict).claims
+    assert [claim.flagged for claim in claims] == [False, True]
+    assert not any(claim.text for claim in claims)
