@@ -28,6 +28,7 @@ from resay.reporting.journal import (
     open_journal,
 )
 from resay.reporting.journal.rows import row_of
+from support.claims import claim_verdict
 from support.journal import NOW, SECRETS, entry, found, repaired
 
 pytestmark = pytest.mark.anyio
@@ -274,6 +275,17 @@ async def test_what_is_no_part_of_a_verdict_is_not_kept(opened: Opener, level: A
     read = await journal.get("a")
     assert read is not None
     assert "extra" not in read.verdict
+
+
+async def test_claims_without_content_keep_their_offsets(opened: Opener) -> None:
+    journal = opened(content="none")
+    claim = claim_verdict(SECRETS[0], 3, 9, unit="row", score=0.75, flagged=True)
+    await journal.append(entry(replace(found(), claims=(claim,)), id="a"))
+    await journal.flush()
+    read = await journal.get("a")
+    assert read is not None
+    (kept,) = read.verdict["claims"]
+    assert (kept["text"], kept["start"], kept["end"], kept["unit"]) == ("", 3, 9, "row")
 
 
 async def test_what_is_no_verdict_is_refused_without_its_words(journal: Journal) -> None:
