@@ -30,6 +30,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from math import ceil, exp, fsum, log, log1p, sqrt, tanh
+from operator import mul
 from statistics import NormalDist, fmean
 
 import anyio
@@ -87,35 +88,41 @@ class Estimate(BaseModel):
         return [base + self.overlap * o for o in overlaps]
 
     def expect(
-        self, known: Sequence[tuple[float, float]], left: Sequence[float]
+        self, judged: Sequence[tuple[float, float]], unjudged: Sequence[float]
     ) -> tuple[float, float]:
         """Estimate the entries of samples that were not judged.
 
         Args:
-            known: The log-odds and the entry, in [0, 1], of each judged sample.
-            left: The log-odds of the others.
+            judged: The log-odds and the entry, in [0, 1], of each judged sample.
+            unjudged: The log-odds of the others.
 
         Returns:
             The expectation and the variance of their sum.
         """
-        if not left:
+        if not unjudged:
             return 0.0, 0.0
-        shifts = [self.spread * u for u in _GRID]
-        logs = [
-            sum(x * (odds + shift) - _softplus(odds + shift) for odds, x in known) - u * u / 2
-            for u, shift in zip(_GRID, shifts, strict=True)
-        ]
-        most = max(logs)
-        weights = [exp(value - most) for value in logs]
-        whole = sum(weights)
-        chances = [[_logistic(odds + shift) for odds in left] for shift in shifts]
-        sums = [sum(of_u) for of_u in chances]
-        mean = sum(w * value for w, value in zip(weights, sums, strict=True)) / whole
-        variance = sum(
-            w * (sum(p * (1 - p) for p in of_u) + (value - mean) ** 2)
-            for w, of_u, value in zip(weights, chances, sums, strict=True)
-        )
-        return mean, variance / whole
+        log_weights = [self._log_weight(u, judged) for u in _GRID]
+        highest = max(log_weights)
+        weights = [exp(log_weight - highest) for log_weight in log_weights]
+        total_weight = sum(weights)
+        # At each grid point, the expectation and the variance of the sum of the others.
+        means: list[float] = []
+        variances: list[float] = []
+        for u in _GRID:
+            chances = [_logistic(odds + self.spread * u) for odds in unjudged]
+            means.append(sum(chances))
+            variances.append(sum(chance * (1 - chance) for chance in chances))
+        mean = sum(map(mul, weights, means)) / total_weight
+        variance = 0.0
+        for weight, grid_mean, grid_variance in zip(weights, means, variances, strict=True):
+            variance += weight * (grid_variance + (grid_mean - mean) ** 2)
+        return mean, variance / total_weight
+
+    def _log_weight(self, u: float, judged: Sequence[tuple[float, float]]) -> float:
+        """Return the logarithm of how likely a grid point is, given the judged entries."""
+        shift = self.spread * u
+        likelihood = sum(entry * (odds + shift) - _softplus(odds + shift) for odds, entry in judged)
+        return likelihood - u * u / 2
 
 
 def _logistic(odds: float) -> float:
@@ -139,20 +146,22 @@ def overlaps(sentences: Sequence[str], samples: Sequence[str]) -> list[list[floa
         For each sentence one number in [0, 1] per sample; a word weighs
         `log((N + 1) / (k + 1/2))` if k of the N samples contain it.
     """
-    held = [frozenset(tokenize(sample)) for sample in samples]
-    frequency = Counter(word for words in held for word in words)
-
-    def of(sentence: str) -> list[float]:
+    words_by_sample = [frozenset(tokenize(sample)) for sample in samples]
+    frequency = Counter(word for words in words_by_sample for word in words)
+    shares: list[list[float]] = []
+    for sentence in sentences:
         stop_if_abandoned()
+        weights: dict[str, float] = {}
         # Sorted, so that rounding does not depend on the iteration order of a set.
-        words = sorted(set(tokenize(sentence)))
-        weights = {w: log((len(samples) + 1) / (frequency[w] + 0.5)) for w in words}
+        for word in sorted(set(tokenize(sentence))):
+            weights[word] = log((len(samples) + 1) / (frequency[word] + 0.5))
         total = sum(weights.values())
-        if total <= 0:
-            return [0.0] * len(samples)
-        return [sum(weights[w] for w in words if w in other) / total for other in held]
-
-    return [of(sentence) for sentence in sentences]
+        row: list[float] = []
+        for words in words_by_sample:
+            shared = sum(weight for word, weight in weights.items() if word in words)
+            row.append(shared / total if total > 0 else 0.0)
+        shares.append(row)
+    return shares
 
 
 @dataclass(frozen=True, slots=True)
