@@ -633,7 +633,7 @@ class Guard:
         every_chunk: bool = False,
         budget: Budget | None = None,
     ) -> AnswerStream:
-        """Do what `astream` does, with each kind of call sent to its provider in `sources`.
+        """Like `astream`, but each kind of call goes to its provider in `sources`.
 
         Args:
             query: The query.

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from resay import ConfigurationError, Guard, Query
+from resay.scorers.gate import When
 from simulation import SimulatedProvider
 from support.alone import needs
 
@@ -41,6 +42,29 @@ async def test_what_is_skipped_whatever_the_response_draws_no_sample(
     answer = await Guard(policy, model="openai/simulated").aask(QUESTION, **simulated.params)
     assert answer.verdict.skipped
     assert simulated.calls == 1
+
+
+@pytest.mark.parametrize("mode", ["check", "hold", "after", "buffer"])
+async def test_a_request_asks_once_whether_it_is_checked_at_all(
+    mode: Any, simulated: SimulatedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Query | None] = []
+    original = When.before
+
+    def before(self: When, query: Query | None) -> str | None:
+        asked.append(query)
+        return original(self, query)
+
+    monkeypatch.setattr(When, "before", before)
+    chain = [{"method": "facts"}]
+    guard = Guard({"chain": chain, "when": {"roles": ["user"]}}, model="openai/simulated")
+    if mode == "check":
+        await guard.acheck(SHORT, question=QUESTION, samples=[SHORT] * 3)
+    else:
+        async with guard.astream(QUESTION, stream_mode=mode, **simulated.params) as stream:
+            async for _ in stream:
+                pass
+    assert len(asked) == 1
 
 
 async def test_a_query_may_say_itself_that_it_is_not_to_be_checked(

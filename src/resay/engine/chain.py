@@ -202,7 +202,7 @@ class Chain:
     async def check(
         self, state: RunState, evidence: Evidence, deadline: float, budget: Budget | None = None
     ) -> Verdict:
-        """Do the work of `run`, given a state without results."""
+        """Like `run`, but from a state without results."""
         return await self._decide(self._steps, state, evidence, deadline, budget)
 
     async def initial_state(
@@ -509,11 +509,11 @@ class Chain:
                 await compute(partial(write_results, runs), chars=_DECISION_COST * count)
 
     async def _run_step(self, run: StepRun) -> None:
-        with span(f"resay.score {run.step.name}", {"resay.method": run.step.name}) as around:
+        with span(f"resay.score {run.step.name}", {"resay.method": run.step.name}) as active_span:
             try:
                 await self._score(run)
             finally:
-                around.set(run.attributes)
+                active_span.set(run.attributes)
 
     async def _score(self, run: StepRun) -> None:
         step, evidence = run.step, run.evidence

@@ -71,13 +71,16 @@ class Check:
     """One check, created for one request.
 
     Args:
-        policy: Says what to check and how.
+        policy: What to check, and how.
         chain: The policy's chain.
         query: The query that the response answers, if known.
         sources: Providers of samples and judges' answers; None if no model may be called.
         inputs: Material supplied by the caller.
         cache: Cache for samples; None for no caching.
         calls: Chain for tool calls; None if they are not checked.
+
+    Attributes:
+        early_skip_reason: Why the query is not checked whatever the response, or None.
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class Check:
         self._reference_errors: list[StepRecord] = []
         self._samplers: list[AnswersOnly] = []
         self._query = query
+        self.early_skip_reason = early_skip_reason(policy, query)
         self._cache = cache
         self._started = anyio.current_time()
         self._slots = anyio.Semaphore(policy.limits.concurrency)
@@ -271,7 +275,7 @@ class Check:
     async def _own_references(self, query: Query) -> list[Reference]:
         """Return the references found by the application's functions, recording failures."""
         found: list[Reference] = []
-        for function in () if self.early_skip_reason() else self._chain.reference_functions:
+        for function in () if self.early_skip_reason else self._chain.reference_functions:
             reason = (
                 f"the check took longer than `limits.deadline_s` ({self._policy.limits.deadline_s})"
             )
@@ -426,7 +430,7 @@ class Check:
         """Return the verdict on a response with nothing to check, or None."""
         if not completion.text.strip() and not split.reasoning:
             return Verdict("skipped", None, "the answer contains no words")
-        early = self.early_skip_reason()
+        early = self.early_skip_reason
         if early:
             return Verdict("skipped", None, early)
         if split.is_unanswered:
@@ -483,12 +487,12 @@ class Check:
     def _mark_unread(self, completion: Completion, verdict: Verdict) -> Verdict:
         """Make a consistent verdict inconclusive if part of the answer was not read."""
         decided = verdict.flagged or verdict.inconclusive
-        if completion.unread is None or decided or self.early_skip_reason() is not None:
+        if completion.unread is None or decided or self.early_skip_reason is not None:
             return verdict
         return replace(verdict, decision="inconclusive", reason=completion.unread)
 
     async def _run_fields(self, completion: Completion, query: Query) -> Verdict:
-        skipped = self.early_skip_reason()
+        skipped = self.early_skip_reason
         if skipped:
             return Verdict("skipped", None, skipped)
         given = self._inputs.samples or ()
@@ -513,7 +517,7 @@ class Check:
         chain, query, sampler = self._calls, self._query, self._sampler
         if chain is None or query is None or sampler is None:
             return Verdict("skipped", None, "the answer calls tools")
-        skipped = self.early_skip_reason()
+        skipped = self.early_skip_reason
         if skipped:
             return Verdict("skipped", None, skipped)
         last = completion.calls[-1].arguments.strip()
@@ -536,7 +540,7 @@ class Check:
 
     async def _with_prose(self, completion: Completion, verdict: Verdict) -> Verdict:
         """List the claims in the text beside tool calls, which is compared with nothing."""
-        if not completion.text.strip() or self.early_skip_reason() is not None:
+        if not completion.text.strip() or self.early_skip_reason is not None:
             return verdict
         listing = partial(claims_beside_calls, completion.text, self._policy, self._query)
         unscored = None
@@ -583,19 +587,15 @@ class Check:
         verdict = await self._chain.conclude(state, self._evidence, self.deadline, self._budget)
         return self.with_totals(placed(verdict, split))
 
-    def early_skip_reason(self) -> str | None:
-        """Return why the query is not checked whatever the response, or None."""
-        return early_skip_reason(self._policy, self._query)
-
     async def skip_reason(self, passage: Passage) -> str | None:
         """Return why the response is not checked, or None."""
-        if self._query is not None and self._query.unchecked:
-            return self._query.unchecked
+        if self.early_skip_reason is not None:
+            return self.early_skip_reason
         when = self._policy.when
         if when is None:
             return None
         with anyio.CancelScope(deadline=self.deadline):
-            return when.before(self._query) or await when.after(self._query, passage)
+            return await when.after(self._query, passage)
         # If that times out, check the response as far as there is time.
         return None
 

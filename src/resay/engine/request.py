@@ -44,7 +44,7 @@ class RequestRunner:
     """Runs the requests of one guard, without keeping state between them.
 
     Args:
-        policy: Says what to check and how.
+        policy: What to check, and how.
         chain: The policy's chain.
         cache: Cache for samples; None for no caching.
         retriever: Source of documents, for a policy that regenerates.
@@ -86,7 +86,7 @@ class RequestRunner:
         await check.find_references()
         check.prepare_sampling(tasks)
         together = self._policy.sampling.start == "together" and not query.has_side_effects
-        if together and check.needs_samples and not check.early_skip_reason():
+        if together and check.needs_samples and not check.early_skip_reason:
             check.start_sampling()
         return check
 

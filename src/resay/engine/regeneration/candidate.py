@@ -25,8 +25,8 @@ class Candidate:
     Attributes:
         passage: The answer.
         verdict: The verdict on it.
-        named: Its sentences that were written from documents, by index, with the ids of the
-            documents that the model cited for each.
+        citations_by_sentence: Its sentences that were written from documents, by index, with the
+            ids of the documents that the model cited for each.
         repairs: Replacements of the draft's sentences, by their indices there.
         places: The spans of the draft's sentences in it, if it is a repaired draft.
         abstains: Its sentences that say that the documents have no answer, and claim nothing.
@@ -37,7 +37,9 @@ class Candidate:
 
     passage: Passage
     verdict: Verdict
-    named: Mapping[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
+    citations_by_sentence: Mapping[int, tuple[str, ...]] = field(
+        default_factory=dict[int, tuple[str, ...]]
+    )
     repairs: Mapping[int, Replacement] = field(default_factory=dict[int, Replacement])
     places: tuple[tuple[int, int], ...] = ()
     abstains: frozenset[int] = frozenset()

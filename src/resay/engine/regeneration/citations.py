@@ -21,7 +21,7 @@ class CitedText:
     text: str
     marks: tuple[tuple[int, int], ...] = ()
 
-    def named(self, start: int, end: int) -> tuple[int, ...]:
+    def citations(self, start: int, end: int) -> tuple[int, ...]:
         """Return the document numbers cited in a span of the text, or right after it."""
         return tuple(dict.fromkeys(n for n in self._numbers(start, end) if n))
 

@@ -90,7 +90,7 @@ class DocumentRegenerator:
         Returns:
             The best answer, with its verdict.
         """
-        with span("resay.regenerate", {"resay.regenerate.mode": self._action.mode}) as around:
+        with span("resay.regenerate", {"resay.regenerate.mode": self._action.mode}) as active_span:
             draft = Candidate(await split_text(text, self._policy), verdict)
             document_search = DocumentSearch(
                 self._action, self._retriever, check.query and check.query.tenant
@@ -99,7 +99,7 @@ class DocumentRegenerator:
                 self._policy, self._action, check, draft, shown, self._rechecker, document_search
             )
             found = await work.run()
-            around.set(attributes_of(found.verdict))
+            active_span.set(attributes_of(found.verdict))
             return found
 
 
@@ -231,8 +231,8 @@ class _DocumentRepair(Repair):
     async def _rewritten(self, number: int, documents: Sequence[Document]) -> Candidate | None:
         written = await self._writer.answer(documents, index=number)
         passage = await split_text(written.text, self._policy)
-        named = {
-            i: tuple(documents[n - 1].id for n in written.named(s.start, s.end))
+        citations = {
+            i: tuple(documents[n - 1].id for n in written.citations(s.start, s.end))
             for i, s in enumerate(passage.sentences)
         }
         known = " ".join([self._question, *(document.text for document in documents)])
@@ -243,7 +243,7 @@ class _DocumentRepair(Repair):
             and not claims_more(s.text, known)
         )
         return replace(
-            Candidate(passage, self._best.verdict, named, abstains=abstains, attempt=number),
+            Candidate(passage, self._best.verdict, citations, abstains=abstains, attempt=number),
             is_abstention=self._claims_nothing(passage, abstains),
         )
 
@@ -280,7 +280,9 @@ class _DocumentRepair(Repair):
         repairs |= {i: Replacement(says) for i, says in abstentions.items()}
         repaired = RepairedText.of(draft, repairs, floor=self._shown)
         passage = await split_text(repaired.text, self._policy)
-        named = _named(passage, repaired, {i: r.named for i, r in repairs.items()})
+        citations = _citations_by_sentence(
+            passage, repaired, {i: repair.citations for i, repair in repairs.items()}
+        )
         known = " ".join([self._question, *(document.text for document in documents)])
         abstains = frozenset(
             i
@@ -298,7 +300,7 @@ class _DocumentRepair(Repair):
         return Candidate(
             passage,
             self._best.verdict,
-            named,
+            citations,
             repairs,
             repaired.places,
             abstains,
@@ -367,17 +369,17 @@ def _names_any(found: SearchResult, names: Sequence[str]) -> bool:
 
 
 def _abstention_verdict(sentence: Sentence) -> SentenceVerdict:
-    reason = "says what the documents do not tell"
+    reason = "states that the documents do not contain the answer"
     return SentenceVerdict(sentence.text, sentence.start, sentence.end, reason=reason)
 
 
-def _named(
-    passage: Passage, repaired: RepairedText, named: Mapping[int, tuple[str, ...]]
+def _citations_by_sentence(
+    passage: Passage, repaired: RepairedText, citations: Mapping[int, tuple[str, ...]]
 ) -> dict[int, tuple[str, ...]]:
     """Return the sentences that were written from documents, with the documents cited for them."""
     found: dict[int, tuple[str, ...]] = {}
     for i, sentence in enumerate(passage.sentences):
-        origins = [o for o in repaired.origin(sentence.start, sentence.end) if o in named]
+        origins = [o for o in repaired.origin(sentence.start, sentence.end) if o in citations]
         if origins:
-            found[i] = tuple(dict.fromkeys(name for o in origins for name in named[o]))
+            found[i] = tuple(dict.fromkeys(name for o in origins for name in citations[o]))
     return found

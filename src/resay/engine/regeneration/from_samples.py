@@ -221,11 +221,11 @@ class SampleRegenerator:
         Returns:
             The best answer, with its verdict.
         """
-        with span("resay.regenerate", {"resay.regenerate.mode": self._action.mode}) as around:
+        with span("resay.regenerate", {"resay.regenerate.mode": self._action.mode}) as active_span:
             draft = Candidate(await split_text(text, self._policy), verdict)
             work = _SampleRepair(self._policy, self._action, self._chain, check, draft, shown)
             found = await work.run()
-            around.set(attributes_of(found.verdict))
+            active_span.set(attributes_of(found.verdict))
             return found
 
 

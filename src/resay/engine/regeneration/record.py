@@ -76,8 +76,10 @@ def _serializable(document: Document) -> Document:
 
 def _cited(best: Candidate, documents: Sequence[Document]) -> Verdict:
     sentences = tuple(
-        replace(sentence, citations=sources_of(sentence.text, best.named[i], documents))
-        if i in best.named and not sentence.flagged and i not in best.abstains
+        replace(
+            sentence, citations=sources_of(sentence.text, best.citations_by_sentence[i], documents)
+        )
+        if i in best.citations_by_sentence and not sentence.flagged and i not in best.abstains
         else sentence
         for i, sentence in enumerate(best.verdict.sentences)
     )

@@ -67,25 +67,25 @@ class Repair:
         before = self._best.verdict
         self._attempts.append(Attempt(before.reason, score_before=before.score))
         self._errors.clear()
-        goes_on = over = False
+        try_again = finished = False
         try:
-            goes_on = await self._try(number)
-            over = True
+            try_again = await self._try(number)
+            finished = True
         # An answer exists already, so no failure in here may lose it.
         except Exception as error:
             # Only our own messages are sure not to contain words of the answer.
             is_own = isinstance(error, (ConfigurationError, ScorerError))
             why = f": {error}" if is_own else ""
             self._errors.append(f"it failed with {type(error).__name__}{why}")
-            over = True
+            finished = True
         finally:
-            errors = self._errors if over else [*self._errors, "there was no time left"]
+            errors = self._errors if finished else [*self._errors, "there was no time left"]
             self._record(
                 error="; ".join(errors) or None,
                 usage=self._check.usage.since(spent),
                 elapsed_s=anyio.current_time() - started,
             )
-        return goes_on
+        return try_again
 
     async def _try(self, number: int) -> bool:
         """Try for a better answer; return whether to try again."""

@@ -28,11 +28,11 @@ class Replacement:
 
     Attributes:
         text: The words; empty if the sentence is removed.
-        named: The ids of the documents that the model cited for it.
+        citations: The ids of the documents that the model cited for it.
     """
 
     text: str
-    named: tuple[str, ...] = ()
+    citations: tuple[str, ...] = ()
 
 
 def parse_replacement(answer: str, documents: Sequence[Document]) -> Replacement | None:
@@ -52,8 +52,8 @@ def parse_replacement(answer: str, documents: Sequence[Document]) -> Replacement
         return None
     if text.strip(" .*_`'\"[]").upper() == REMOVE:
         return Replacement("")
-    named = written.named(-1, len(written.text))
-    return Replacement(text, tuple(documents[number - 1].id for number in named))
+    numbers = written.citations(-1, len(written.text))
+    return Replacement(text, tuple(documents[number - 1].id for number in numbers))
 
 
 def in_form_of(written: str, original: str) -> str:

@@ -79,9 +79,9 @@ class DocumentSearch:
     async def _search(self, query: str, names: Sequence[str]) -> None:
         wanted = min(self._action.k * _FURTHER, _MAX_FOUND) if names else self._action.k
         try:
-            with span("resay.retrieve") as around, anyio.fail_after(self._action.timeout_s):
+            with span("resay.retrieve") as active_span, anyio.fail_after(self._action.timeout_s):
                 found = await self._retriever.retrieve(query, k=wanted, tenant=self._tenant)
-                around.set({"resay.documents": len(found)})
+                active_span.set({"resay.documents": len(found)})
             self._known[query] = tuple(named_first(found, names))[: self._action.k]
         # A failing retriever must not cost the user the answer.
         except Exception as error:
