@@ -14,7 +14,7 @@ import threading
 import time
 import types
 
-import resay.reporting.journal.rows as rows
+import pydantic
 from resay import Guard
 from resay.providers import Completion, Completions
 
@@ -26,12 +26,12 @@ with open(os.path.join(folder, "slow.py"), "w") as file:
     file.write("import gate, time\\ngate.importing.set()\\ntime.sleep(0.5)\\n")
 
 
-def build(kind, adapter=rows.TypeAdapter):
+def build(kind, adapter=pydantic.TypeAdapter):
     import slow
     return adapter(kind)
 
 
-rows.TypeAdapter = build
+pydantic.TypeAdapter = build
 
 
 class Provider:

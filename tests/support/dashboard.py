@@ -13,7 +13,7 @@ from resay.core.usage import Usage
 from resay.reporting.dashboard import routes
 from resay.reporting.journal import Entry, Journal
 from support.html import Element, parsed
-from support.journal import entry, found
+from support.journal import entry, make_verdict
 
 __all__ = ["asking", "cells", "make", "recent", "shown", "tiles", "write"]
 
@@ -39,7 +39,7 @@ def make(decision: Any = "flagged", **changes: Any) -> Entry:
         "usage": Usage(1, 10, 5, 0.03),
         "check_usage": Usage(5, 50, 25, 0.01),
     }
-    return entry(found(decision), **(given | changes))
+    return entry(make_verdict(decision), **(given | changes))
 
 
 def recent(count: int, **changes: Any) -> list[Entry]:

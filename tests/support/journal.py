@@ -13,7 +13,7 @@ from resay.core.step_record import StepRecord
 from resay.core.usage import Usage
 from resay.reporting.journal import Entry
 
-__all__ = ["NOW", "SECRETS", "entry", "found", "repaired"]
+__all__ = ["NOW", "SECRETS", "entry", "make_verdict", "repaired"]
 
 NOW = 1_700_000_000.0
 # One for each place where a verdict contains words.
@@ -40,7 +40,7 @@ SECRETS = tuple(
 ) = SECRETS
 
 
-def found(decision: Any = "flagged", regeneration: Regeneration | None = None) -> Verdict:
+def make_verdict(decision: Any = "flagged", regeneration: Regeneration | None = None) -> Verdict:
     """Return a verdict with words in every possible place."""
     said = Contradiction("sample", 0, SAMPLE)
     sentence = SentenceVerdict(SENTENCE, 0, 12, 0.75, decision == "flagged", "ngram", REASON, said)
@@ -71,7 +71,7 @@ def repaired(adopted: int | None) -> Regeneration:
 
 def entry(about: Verdict | None = None, **changes: Any) -> Entry:
     """Return an entry, by default of a flagged answer, with words in every possible place."""
-    verdict = about or found()
+    verdict = about or make_verdict()
     given = {
         "model": "openai/gpt-4.1-mini",
         "policy": "default",

@@ -26,7 +26,7 @@ from support.journal import (
     SECRETS,
     SENTENCE,
     entry,
-    found,
+    make_verdict,
     repaired,
 )
 
@@ -210,7 +210,7 @@ async def test_feedback_that_is_none(
 
 async def test_words_that_were_kept_are_shown(opened: Callable[..., Journal]) -> None:
     journal = opened(content="all")
-    await write(journal, entry(found("flagged", repaired(0)), id="e-1"))
+    await write(journal, entry(make_verdict("flagged", repaired(0)), id="e-1"))
     async with asking(journal) as client:
         page = await shown(client, "/ui/verdicts/e-1")
     sentence = page.one("a", "sentence")
@@ -283,7 +283,7 @@ async def test_ids_of_any_kind_lead_there_and_back(
 
 async def test_headings_and_ids_are_in_order(opened: Callable[..., Journal]) -> None:
     journal = opened(content="all")
-    await write(journal, entry(found("flagged", repaired(0)), id="e-1"), make())
+    await write(journal, entry(make_verdict("flagged", repaired(0)), id="e-1"), make())
     async with asking(journal) as client:
         pages = [await shown(client, path) for path in ("/ui", "/ui/verdicts/e-1", "/ui?span=1h")]
     for page in pages:

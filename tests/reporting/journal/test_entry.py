@@ -9,7 +9,7 @@ import pytest
 from resay import Usage
 from resay.engine import actions
 from resay.reporting.journal import Action, Entry, new_id
-from support.journal import SECRETS, entry, found
+from support.journal import SECRETS, entry, make_verdict
 
 
 def test_actions_are_those_of_the_guard() -> None:
@@ -17,7 +17,7 @@ def test_actions_are_those_of_the_guard() -> None:
 
 
 def test_an_entry_says_what_its_verdict_says() -> None:
-    verdict = found()
+    verdict = make_verdict()
     made = Entry.of(verdict, model="m", policy="p", action="block", usage=Usage(1, 2, 3, 0.5))
     assert (made.decision, made.score, made.reason) == ("flagged", 0.75, verdict.reason)
     assert (made.flagged, made.sentences, made.check_usage) == (1, 1, verdict.usage)

@@ -13,7 +13,7 @@ from resay import ConfigurationError, Usage
 from resay.core.documents import Document
 from resay.core.regeneration import Regeneration
 from resay.reporting.journal import Feedback, Journal, SampledEntry, Sort
-from support.journal import NOW, entry, found
+from support.journal import NOW, entry, make_verdict
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +40,7 @@ async def test_by_time_and_request(journal: Journal) -> None:
 
 async def test_by_words(opened: Callable[..., Journal]) -> None:
     journal = opened(content="all")
-    said = found()
+    said = make_verdict()
     texts = ["The Brücke has 31 lamps", "100% of it, and_more", "An unrelated flagged one"]
     for i, text in enumerate(texts):
         sentence = replace(said.sentences[0], text=text)
@@ -178,7 +178,7 @@ async def test_no_text_passes_by_the_redaction(opened: Callable[..., Journal]) -
     regeneration = Regeneration(
         "repair", (), reason="r", score=0.9, draft="anna", sources=(source,)
     )
-    await write(journal, {"about": found(regeneration=regeneration)})
+    await write(journal, {"about": make_verdict(regeneration=regeneration)})
     await journal.rate(Feedback(entry_id="e-0", rating="right", note="anna said so"))
     (said,) = await journal.feedback("e-0")
     assert said.note == "X said so"
@@ -322,3 +322,30 @@ def test_what_feedback_says_of_an_answer(
 def test_feedback_that_is_none(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="not"):
         Feedback(**{"entry_id": "e", "rating": "right", **wrong})
+
+
+async def test_words_of_claims_are_found_in_verdicts_of_older_versions(
+    opened: Callable[..., Journal],
+) -> None:
+    verdict = make_verdict().to_dict()
+    sentence = verdict["sentences"][0]
+    claim = {
+        "text": "A zqclaimzq is made.",
+        "start": 0,
+        "end": 12,
+        "kind": "fact",
+        "score": 0.75,
+        "flagged": True,
+        "by": "ngram",
+        "why": "zqnotezq",
+        "contradicted_by": None,
+    }
+    old = {key: value for key, value in sentence.items() if key != "reason"} | {"why": "zqoldzq"}
+    verdict = {**verdict, "sentences": [old], "claims": [claim]}
+    journal = opened(content="all")
+    await write(journal, {"verdict": verdict})
+    assert await ids(journal, words="zqclaimzq zqnotezq zqoldzq") == ["e-0"]
+    bare = opened()
+    await write(bare, {"id": "bare", "verdict": verdict})
+    (entry_without_text,) = [one for one in await bare.recent() if one.id == "bare"]
+    assert "zq" not in str(entry_without_text.verdict)

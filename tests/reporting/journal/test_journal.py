@@ -29,7 +29,7 @@ from resay.reporting.journal import (
 )
 from resay.reporting.journal.rows import row_of
 from support.claims import claim_verdict
-from support.journal import NOW, SECRETS, entry, found, repaired
+from support.journal import NOW, SECRETS, entry, make_verdict, repaired
 
 pytestmark = pytest.mark.anyio
 Opener = Callable[..., Journal]
@@ -144,7 +144,9 @@ async def test_recent_pages_through_all_newest_first(journal: Journal) -> None:
 
 async def test_recent_chooses(journal: Journal) -> None:
     await journal.append(entry(id="a", model="m", policy="p", tenant="t"))
-    await journal.append(entry(found("consistent"), id="b", model="m", policy="q", tenant="u"))
+    await journal.append(
+        entry(make_verdict("consistent"), id="b", model="m", policy="q", tenant="u")
+    )
     await journal.append(entry(id="c", model="n", policy="q"))
     await journal.flush()
 
@@ -241,13 +243,15 @@ async def test_words_are_kept_as_the_settings_say(opened: Opener, level: Any) ->
     journal = opened(content=level)
     notable = {
         "flagged": entry(id="flagged"),
-        "blocked": entry(found("inconclusive"), id="blocked", action="block"),
-        "repaired": entry(found("consistent", repaired(0)), id="repaired", action="regenerate"),
-        "unsure": entry(found("inconclusive", repaired(0)), id="unsure"),
+        "blocked": entry(make_verdict("inconclusive"), id="blocked", action="block"),
+        "repaired": entry(
+            make_verdict("consistent", repaired(0)), id="repaired", action="regenerate"
+        ),
+        "unsure": entry(make_verdict("inconclusive", repaired(0)), id="unsure"),
     }
     plain = {
-        "fine": entry(found("consistent"), id="fine", action="allow"),
-        "given": entry(found("inconclusive", repaired(None)), id="given"),
+        "fine": entry(make_verdict("consistent"), id="fine", action="allow"),
+        "given": entry(make_verdict("inconclusive", repaired(None)), id="given"),
     }
     for one in (notable | plain).values():
         await journal.append(one)
@@ -269,8 +273,8 @@ async def test_words_are_kept_as_the_settings_say(opened: Opener, level: Any) ->
 @pytest.mark.parametrize("level", ["none", "flagged"])
 async def test_what_is_no_part_of_a_verdict_is_not_kept(opened: Opener, level: Any) -> None:
     journal = opened(content=level)
-    verdict = found("consistent").to_dict() | {"extra": SECRETS[-1]}
-    await journal.append(entry(found("consistent"), id="a", verdict=verdict))
+    verdict = make_verdict("consistent").to_dict() | {"extra": SECRETS[-1]}
+    await journal.append(entry(make_verdict("consistent"), id="a", verdict=verdict))
     await journal.flush()
     read = await journal.get("a")
     assert read is not None
@@ -280,7 +284,7 @@ async def test_what_is_no_part_of_a_verdict_is_not_kept(opened: Opener, level: A
 async def test_claims_without_content_keep_their_offsets(opened: Opener) -> None:
     journal = opened(content="none")
     claim = claim_verdict(SECRETS[0], 3, 9, unit="row", score=0.75, flagged=True)
-    await journal.append(entry(replace(found(), claims=(claim,)), id="a"))
+    await journal.append(entry(replace(make_verdict(), claims=(claim,)), id="a"))
     await journal.flush()
     read = await journal.get("a")
     assert read is not None
@@ -339,9 +343,9 @@ async def test_a_long_verdict_is_serialized_beside_the_event_loop(
         return row_of(*args)
 
     monkeypatch.setattr("resay.reporting.journal.journal.row_of", counted)
-    long = replace(found(), sentences=found().sentences * 2000)
+    long = replace(make_verdict(), sentences=make_verdict().sentences * 2000)
     async with anyio.create_task_group() as group:
-        for about in (found(), long):
+        for about in (make_verdict(), long):
             group.start_soon(journal.append, entry(about))
     await journal.flush()
     assert len(await journal.recent()) == 2
@@ -349,7 +353,7 @@ async def test_a_long_verdict_is_serialized_beside_the_event_loop(
 
 
 async def test_what_is_being_appended_is_written_before_the_end(journal: Journal) -> None:
-    long = replace(found(), sentences=found().sentences * 2000)
+    long = replace(make_verdict(), sentences=make_verdict().sentences * 2000)
     appending = asyncio.ensure_future(journal.append(entry(long)))
     # It has begun.
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""What a file keeps beside its entries changes no figure."""
+"""Rollups change no figure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from resay.reporting.journal.migrations import MIGRATIONS, SET_VERSION
 from resay.reporting.journal.rollups import values_of_ranks
 from resay.reporting.journal.rows import row_of
 from resay.reporting.journal.statements import insert
-from support.journal import entry, found
+from support.journal import entry, make_verdict
 from support.postgres import PostgresServer
 
 pytestmark = pytest.mark.anyio
@@ -41,26 +41,26 @@ def journal_in(path: Path | str, **options: Any) -> Journal:
     return open_journal(JournalConfig(url=url, **options))
 
 
-async def written(path: Path | str, entries: Iterable[Entry], **options: Any) -> None:
+async def write_entries(path: Path | str, entries: Iterable[Entry], **options: Any) -> None:
     """Write entries with a journal of its own, which looks at once for rollups to be made."""
     journal = journal_in(path, **options)
-    for one in entries:
-        assert await journal.append(one)
+    for each in entries:
+        assert await journal.append(each)
     await journal.aclose()
 
 
-def kept(path: Path | str) -> list[tuple[Any, ...]]:
-    """The stretches of which there are rollups, with the fields, in half hours of the day."""
+def stored_rollups(path: Path | str) -> list[tuple[Any, ...]]:
+    """The buckets of which there are rollups, with the fields, in half hours of the day."""
     sql = "SELECT bucket, field, name, latencies IS NULL FROM resay_journal_rollups"
     if isinstance(path, str):
-        rows = asked(path, sql)
+        rows = query_postgres(path, sql)
     else:
         with closing(sqlite3.connect(path)) as connection:
             rows = connection.execute(sql).fetchall()
-    return [(int(stretch - DAY / HALF_HOUR), *rest) for stretch, *rest in rows]
+    return [(int(bucket - DAY / HALF_HOUR), *rest) for bucket, *rest in rows]
 
 
-def asked(url: str, *statements: str) -> list[Any]:
+def query_postgres(url: str, *statements: str) -> list[Any]:
     """What PostgreSQL answers to the last of some statements."""
     import psycopg
 
@@ -69,8 +69,8 @@ def asked(url: str, *statements: str) -> list[Any]:
         return cursor.fetchall() if cursor.description else []
 
 
-def stretches(path: Path | str) -> set[int]:
-    return {stretch for stretch, *_ in kept(path)}
+def buckets(path: Path | str) -> set[int]:
+    return {bucket for bucket, *_ in stored_rollups(path)}
 
 
 def expected(
@@ -78,10 +78,10 @@ def expected(
 ) -> list[Slice]:
     """What `summary` promises, made the plain way."""
     parts: dict[tuple[int, str | None], list[Entry]] = {}
-    for one in entries:
-        if since <= one.time < until:
-            name = getattr(one, by) if by else None
-            parts.setdefault((int((one.time - since) // step_s), name), []).append(one)
+    for each in entries:
+        if since <= each.time < until:
+            name = getattr(each, by) if by else None
+            parts.setdefault((int((each.time - since) // step_s), name), []).append(each)
     ordered = sorted(parts, key=lambda key: (key[0], key[1] is not None, key[1] or ""))
     return [_slice(since + key[0] * step_s, key[1], parts[key]) for key in ordered]
 
@@ -90,19 +90,19 @@ def _slice(start: float, name: str | None, part: list[Entry]) -> Slice:
     def rank(percent: int, values: Iterable[float]) -> float:
         return sorted(values)[ceil(len(part) * percent / 100) - 1]
 
-    costs = [(one.usage.cost_usd, one.check_usage.cost_usd) for one in part]
-    decisions = [one.decision for one in part]
+    costs = [(each.usage.cost_usd, each.check_usage.cost_usd) for each in part]
+    decisions = [each.decision for each in part]
     return Slice(
         start,
         name,
         len(part),
         {d: decisions.count(d) for d in ("consistent", "flagged", "inconclusive", "skipped")},
-        sum(one.action == "block" for one in part),
-        sum(one.action == "regenerate" for one in part),
-        rank(50, [one.latency_s for one in part]),
-        rank(95, [one.latency_s for one in part]),
-        rank(50, [one.check_s for one in part]),
-        rank(95, [one.check_s for one in part]),
+        sum(each.action == "block" for each in part),
+        sum(each.action == "regenerate" for each in part),
+        rank(50, [each.latency_s for each in part]),
+        rank(95, [each.latency_s for each in part]),
+        rank(50, [each.check_s for each in part]),
+        rank(95, [each.check_s for each in part]),
         fsum(main or 0.0 for main, _ in costs) + fsum(check or 0.0 for _, check in costs),
         fsum(check or 0.0 for _, check in costs),
         sum(None in pair for pair in costs),
@@ -111,12 +111,12 @@ def _slice(start: float, name: str | None, part: list[Entry]) -> Slice:
 
 def assert_same(ours: list[Slice], wanted: list[Slice]) -> None:
     assert len(ours) == len(wanted)
-    for one, other in zip(ours, wanted, strict=True):
-        for part in fields(Slice):
-            value: Any = getattr(other, part.name)
+    for actual, other in zip(ours, wanted, strict=True):
+        for field in fields(Slice):
+            value: Any = getattr(other, field.name)
             # Sums of dollars depend on the order in their last digit.
-            value = pytest.approx(value, rel=1e-12) if part.name.endswith("_usd") else value
-            assert getattr(one, part.name) == value, part.name
+            value = pytest.approx(value, rel=1e-12) if field.name.endswith("_usd") else value
+            assert getattr(actual, field.name) == value, field.name
 
 
 async def assert_all_same(path: Path | str, entries: Iterable[Entry], days: int = 1) -> None:
@@ -137,7 +137,7 @@ async def assert_all_same(path: Path | str, entries: Iterable[Entry], days: int 
     await journal.aclose()
 
 
-VERDICTS = {d: found(d) for d in ("consistent", "flagged", "inconclusive", "skipped")}
+VERDICTS = {d: make_verdict(d) for d in ("consistent", "flagged", "inconclusive", "skipped")}
 COST = st.none() | st.floats(0, 10)
 
 
@@ -178,14 +178,14 @@ def test_figures_are_those_of_the_entries(tmp_path: Path) -> None:
         path = tmp_path / str(next(numbers)) / "journal.db"
         for batch in batches:
             # What comes later is of times of which there are rollups by then.
-            run_sync(written, path, batch)
-        everything = [one for batch in batches for one in batch]
-        assert stretches(path) == {int((one.time - DAY) // HALF_HOUR) for one in everything}
+            run_sync(write_entries, path, batch)
+        everything = [each for batch in batches for each in batch]
+        assert buckets(path) == {int((each.time - DAY) // HALF_HOUR) for each in everything}
         if most is not None:
             journal = journal_in(path, max_entries=most)
             run_sync(journal.prune)
             run_sync(journal.aclose)
-            everything = sorted(everything, key=lambda one: (one.time, one.id))[-most:]
+            everything = sorted(everything, key=lambda each: (each.time, each.id))[-most:]
         run_sync(assert_all_same, path, everything)
 
     check()
@@ -205,8 +205,8 @@ async def test_many_entries_have_the_same_percentiles(tmp_path: Path) -> None:
         for i in range(4300)
     ]
     journal = journal_in(path, max_waiting=5000)
-    for one in entries:
-        assert await journal.append(one)
+    for each in entries:
+        assert await journal.append(each)
     await journal.aclose()
     await assert_all_same(path, entries)
 
@@ -214,8 +214,8 @@ async def test_many_entries_have_the_same_percentiles(tmp_path: Path) -> None:
 async def test_what_a_late_entry_makes_wrong_is_made_again(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     first, other = entry(time=DAY + 1, latency_s=1.0), entry(time=DAY + HALF_HOUR)
-    await written(path, [first, other])
-    assert stretches(path) == {0, 1}
+    await write_entries(path, [first, other])
+    assert buckets(path) == {0, 1}
     journal = journal_in(path)
     assert await journal.append(entry(time=DAY + 5 * HALF_HOUR))
     await journal.flush()
@@ -223,12 +223,12 @@ async def test_what_a_late_entry_makes_wrong_is_made_again(tmp_path: Path) -> No
     late = entry(time=DAY + 2, latency_s=9.0)
     assert await journal.append(late)
     await journal.flush()
-    assert 0 not in stretches(path)
+    assert 0 not in buckets(path)
     (whole,) = await journal.summary(DAY, DAY + HALF_HOUR, HALF_HOUR)
     assert (whole.entries, whole.latency_p50_s, whole.latency_p95_s) == (2, 1.0, 9.0)
     await journal.aclose()
-    await written(path, [entry(time=DAY + 6 * HALF_HOUR)])
-    assert 0 in stretches(path)
+    await write_entries(path, [entry(time=DAY + 6 * HALF_HOUR)])
+    assert 0 in buckets(path)
 
 
 def _some(count: int, start: int = 0) -> list[Entry]:
@@ -249,9 +249,9 @@ def _some(count: int, start: int = 0) -> list[Entry]:
 async def test_figures_in_postgresql_are_those_of_the_entries(postgres: PostgresServer) -> None:
     url = postgres.database()
     entries = _some(40)
-    await written(url, entries)
-    done = {int((one.time - DAY) // HALF_HOUR) for one in entries}
-    assert stretches(url) == done
+    await write_entries(url, entries)
+    done = {int((each.time - DAY) // HALF_HOUR) for each in entries}
+    assert buckets(url) == done
     await assert_all_same(url, entries)
     # Late entries and deletions remove what they make wrong, and it is made again.
     journal = journal_in(url)
@@ -259,25 +259,25 @@ async def test_figures_in_postgresql_are_those_of_the_entries(postgres: Postgres
     assert await journal.append(now)
     await journal.flush()
     late = _some(2, 13)
-    for one in late:
-        assert await journal.append(one)
+    for each in late:
+        assert await journal.append(each)
     await journal.flush()
-    assert stretches(url) == done - {0}
+    assert buckets(url) == done - {0}
     await assert_all_same(url, [*entries, *late])
     await journal.forget(tenant="a")
     await journal.aclose()
-    left = [one for one in (*entries, *late) if one.tenant != "a"]
+    left = [each for each in (*entries, *late) if each.tenant != "a"]
     await assert_all_same(url, left)
-    await written(url, [replace(now, id="now")])
-    assert stretches(url) == done
+    await write_entries(url, [replace(now, id="now")])
+    assert buckets(url) == done
     await assert_all_same(url, left)
 
 
 async def test_older_tables_of_postgresql_get_rollups(postgres: PostgresServer) -> None:
     url = postgres.database()
     entries = _some(20)
-    await written(url, entries)
-    asked(
+    await write_entries(url, entries)
+    query_postgres(
         url,
         "DROP FUNCTION resay_journal_change CASCADE",
         "DROP TABLE resay_journal_rollups, resay_journal_changed",
@@ -285,30 +285,30 @@ async def test_older_tables_of_postgresql_get_rollups(postgres: PostgresServer) 
         "UPDATE resay_journal_version SET version = 4",
     )
     await assert_all_same(url, entries)
-    assert kept(url) == []
+    assert stored_rollups(url) == []
     new = entry(time=DAY + 80_000)
-    await written(url, [new])
-    assert stretches(url) == {*range(5), 44}
+    await write_entries(url, [new])
+    assert buckets(url) == {*range(5), 44}
     await assert_all_same(url, [*entries, new])
 
 
-async def test_a_stretch_that_somebody_writes_to_is_left_for_later(
+async def test_a_bucket_that_somebody_writes_to_is_left_for_later(
     postgres: PostgresServer,
 ) -> None:
     import psycopg
 
     url = postgres.database()
     first = _some(1)
-    await written(url, first)
+    await write_entries(url, first)
     copied = "INSERT INTO resay_journal_entries SELECT 'copy', time, " + _REST
     with psycopg.connect(url) as slow:
         slow.execute(f"{copied} FROM resay_journal_entries".encode())
-        await written(url, [entry(time=DAY + HALF_HOUR)])
-        # What is being written is not there yet, and its stretch has the rollup that it had.
-        assert stretches(url) == {0, 1}
-    assert stretches(url) == {1}
-    await written(url, [entry(time=DAY + 2 * HALF_HOUR)])
-    assert stretches(url) == {0, 1, 2}
+        await write_entries(url, [entry(time=DAY + HALF_HOUR)])
+        # What is being written is not there yet, and its bucket has the rollup that it had.
+        assert buckets(url) == {0, 1}
+    assert buckets(url) == {1}
+    await write_entries(url, [entry(time=DAY + 2 * HALF_HOUR)])
+    assert buckets(url) == {0, 1, 2}
     (whole,) = await (journal := journal_in(url)).summary(DAY, DAY + HALF_HOUR, HALF_HOUR)
     assert whole.entries == 2
     await journal.aclose()
@@ -317,14 +317,14 @@ async def test_a_stretch_that_somebody_writes_to_is_left_for_later(
 async def test_what_is_not_over_has_no_rollup(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     now = entry(time=4_000_000_000.0)
-    await written(path, [now, entry(time=DAY)])
-    assert stretches(path) == {0}
+    await write_entries(path, [now, entry(time=DAY)])
+    assert buckets(path) == {0}
 
 
 async def test_latencies_are_kept_once_where_all_entries_have_one_name(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    await written(path, [entry(time=DAY, model=model, tenant="t") for model in "ab"])
-    assert set(kept(path)) == {
+    await write_entries(path, [entry(time=DAY, model=model, tenant="t") for model in "ab"])
+    assert set(stored_rollups(path)) == {
         (0, "", None, 0),
         (0, "model", "a", 0),
         (0, "model", "b", 0),
@@ -345,20 +345,20 @@ async def test_a_file_of_an_older_version_is_changed_in_place(tmp_path: Path) ->
             connection.execute(statement)
         connection.execute(SET_VERSION, (1,))
         # As it was written then: as text.
-        rows = [tuple(map(_plain, row_of(one, "none"))) for one in entries]
+        rows = [tuple(map(_plain, row_of(each, "none"))) for each in entries]
         connection.executemany(insert(1), rows)
     journal = journal_in(path)
     listed = await journal.recent(100)
-    assert [one.id for one in listed] == [one.id for one in reversed(entries)]
-    assert listed[0].verdict == found().to_dict(content=False)
+    assert [each.id for each in listed] == [each.id for each in reversed(entries)]
+    assert listed[0].verdict == make_verdict().to_dict(content=False)
     assert len(await journal.recent(100, tenant="t")) == 48
     await journal.aclose()
     # Nothing was written yet, so all is read.
-    assert kept(path) == []
+    assert stored_rollups(path) == []
     await assert_all_same(path, entries)
     new = entry(time=DAY + 80_000)
-    await written(path, [new])
-    assert stretches(path) == {*range(20), 44}
+    await write_entries(path, [new])
+    assert buckets(path) == {*range(20), 44}
     await assert_all_same(path, [*entries, new])
 
 
@@ -368,7 +368,7 @@ def _plain(value: object) -> object:
 
 async def test_a_large_old_file_gets_its_rollups_a_part_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    await written(path, [entry(id="first", time=DAY)])
+    await write_entries(path, [entry(id="first", time=DAY)])
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("DELETE FROM resay_journal_rollups")
         connection.execute(
@@ -379,11 +379,11 @@ async def test_a_large_old_file_gets_its_rollups_a_part_at_a_time(tmp_path: Path
         connection.commit()
     journal = journal_in(path)
     before = -1
-    while before < len(stretches(path)):
-        before = len(stretches(path))
+    while before < len(buckets(path)):
+        before = len(buckets(path))
         await journal.append(entry(time=DAY + 86_000))
         await journal.flush()
-    assert stretches(path) - {47} == set(range(42))
+    assert buckets(path) - {47} == set(range(42))
     await journal.aclose()
 
 
@@ -397,18 +397,18 @@ _REST = (
 
 async def test_a_verdict_without_words_takes_little_room(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    await written(path, [entry()], content="none")
+    await write_entries(path, [entry()], content="none")
     with closing(sqlite3.connect(path)) as connection:
         ((size,),) = connection.execute("SELECT length(verdict) FROM resay_journal_entries")
-    assert size < len(json.dumps(found().to_dict(content=False))) / 3
+    assert size < len(json.dumps(make_verdict().to_dict(content=False))) / 3
     (only,) = await (journal := journal_in(path)).recent()
-    assert only.verdict == found().to_dict(content=False)
+    assert only.verdict == make_verdict().to_dict(content=False)
     await journal.aclose()
 
 
 async def test_a_tenant_is_found_without_a_look_at_all_entries(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    await written(path, [entry(tenant="t")])
+    await write_entries(path, [entry(tenant="t")])
     with closing(sqlite3.connect(path)) as connection:
         plan = connection.execute(
             "EXPLAIN QUERY PLAN SELECT * FROM resay_journal_entries WHERE tenant = ?"

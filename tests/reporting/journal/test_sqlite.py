@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from resay.reporting.journal import Journal, JournalConfig, JournalError, open_journal
-from support.journal import NOW, SECRETS, entry, found, repaired
+from support.journal import NOW, SECRETS, entry, make_verdict, repaired
 
 pytestmark = pytest.mark.anyio
 
@@ -73,7 +73,11 @@ async def test_a_folder_is_that_of_when_it_was_opened(
 
 async def test_no_word_gets_into_the_file(path: Path) -> None:
     journal = journal_in(path)
-    verdicts = [found(), found("consistent", repaired(0)), found("inconclusive", repaired(None))]
+    verdicts = [
+        make_verdict(),
+        make_verdict("consistent", repaired(0)),
+        make_verdict("inconclusive", repaired(None)),
+    ]
     await written(journal, *map(entry, verdicts))
     files = on_disk(path)
     assert b"gpt-4.1-mini" in files

@@ -11,14 +11,14 @@ from resay import Usage
 from resay._internal.event_loops import run_sync
 from resay.errors import ConfigurationError
 from resay.reporting.journal import Journal, JournalConfig, open_journal
-from support.journal import NOW, entry, found
+from support.journal import NOW, entry, make_verdict
 
 pytestmark = pytest.mark.anyio
 
 
 async def written(journal: Journal, *changes: dict[str, Any]) -> None:
     for change in changes:
-        verdict = found(change.pop("found", "flagged"))
+        verdict = make_verdict(change.pop("found", "flagged"))
         await journal.append(entry(verdict, **change))
     await journal.flush()
 

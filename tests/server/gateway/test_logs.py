@@ -30,7 +30,7 @@ from resay_server.gateway.logs import (
     log_request,
     one_line,
 )
-from support.journal import SECRETS, found, repaired
+from support.journal import SECRETS, make_verdict, repaired
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "operating.md").read_text()
 SECRET = "zqcontentzq"
@@ -63,7 +63,7 @@ def written(capsys: pytest.CaptureFixture[str]) -> Written:
 
 
 def seen(**told: Any) -> Observation:
-    answer = Answer("x", "x", "annotate", found("flagged", repaired(0)))
+    answer = Answer("x", "x", "annotate", make_verdict("flagged", repaired(0)))
     known = {
         "request_id": "req-7",
         "api": "chat",

@@ -21,7 +21,7 @@ from resay.engine.actions import Answer
 from resay_server.gateway import GatewayConfig, Observation
 from resay_server.gateway.logs import one_line
 from resay_server.gateway.metrics import Metrics, Readings
-from support.journal import SECRETS, found, repaired
+from support.journal import SECRETS, make_verdict, repaired
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "operating.md").read_text()
 OPEN = "application/openmetrics-text; version=1.0.0"
@@ -31,7 +31,11 @@ LABELS = {
     *("part", "policy", "status", "stream", "version"),
 }
 FLAGGED = Answer(
-    "", "", "annotate", found("flagged", repaired(0)), found().usage + Usage(1, 10, 4, 0.5)
+    "",
+    "",
+    "annotate",
+    make_verdict("flagged", repaired(0)),
+    make_verdict().usage + Usage(1, 10, 4, 0.5),
 )
 ANY = st.text(st.characters(), max_size=200) | st.sampled_from(
     ['a"b', "a\nb", "a\\b", "\\", '\\"', "\\n", "a\n# EOF\nb", "\r", "\u2028", "\ud800", '",le="1']

@@ -24,7 +24,7 @@ from resay_server.gateway.calls import OWN_ENDPOINTS, REQUEST_ID, TENANT, VERDIC
 from resay_server.gateway.calls import POLICY as POLICY_HEADER
 from resay_server.gateway.openapi.document import document
 from support.gateway import ASKED, CHAT, POLICY, Gateways
-from support.journal import found, repaired
+from support.journal import make_verdict, repaired
 from support.regenerating import QUESTION, Model, Shelf
 from support.regenerating import guard_of as repairing
 
@@ -108,7 +108,7 @@ def verdicts() -> Iterator[tuple[str, Verdict]]:
     yield "written anew", repairing(Model(), action={"mode": "rewrite"}).ask(QUESTION).verdict
     yield "not repaired", repairing(Model(), Shelf(())).ask(QUESTION).verdict
     yield "broken", repairing(Model(repairs=lambda _: None)).ask(QUESTION).verdict
-    yield "everything", found("flagged", repaired(0))
+    yield "everything", make_verdict("flagged", repaired(0))
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def test_no_field_may_be_missing_or_of_another_kind() -> None:
-    data = verdict_data(found("flagged", repaired(0)), "annotate")
+    data = verdict_data(make_verdict("flagged", repaired(0)), "annotate")
     validator = schema("Hallucination", closed=True)
     # What a retriever says of a document, and the kinds of failures, are free.
     ways = [way for way in leaves(data) if not {"metadata", "failures"} & set(way[:-1])]
@@ -159,7 +159,7 @@ def test_no_field_may_be_missing_or_of_another_kind() -> None:
 
 
 def test_a_field_that_is_not_told_would_be_found() -> None:
-    data = verdict_data(found(), "annotate")
+    data = verdict_data(make_verdict(), "annotate")
     with pytest.raises(ValidationError):
         schema("Hallucination", closed=True).validate({**data, "more": 1})
     data["sentences"][0]["more"] = 1

@@ -8,13 +8,13 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
 from resay.reporting.journal.rows import (
     Row,
     has_content,
     names_and_numbers,
     verdict_and_question,
-    without_content,
 )
 from resay.reporting.journal.verdict_texts import content_texts
 
@@ -101,8 +101,9 @@ def _texts(verdict: Mapping[str, Any], question: str | None) -> Iterator[str]:
     if question:
         yield question
     try:
-        bare = without_content(verdict)
+        parsed = Verdict.from_dict(verdict)
     # The verdict of a newer Resay, for example.
     except ConfigurationError:
         return
-    yield from content_texts(verdict, bare)
+    # Not the JSON itself: an older Resay may have written it, with other keys.
+    yield from content_texts(parsed.to_dict(), parsed.to_dict(content=False))
