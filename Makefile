@@ -34,7 +34,7 @@ help:
 	@echo "make test-mutants         count the small faults in the core that its tests detect"
 	@echo "make docs                 build the documentation in build/site, run its notebooks, and check its links"
 	@echo "make pictures             make the pictures of the documentation (needs Chromium)"
-	@echo "make dist                 build the wheel and the sdist twice, and compare them"
+	@echo "make dist                 build the wheels and sdists of the three distributions twice, and compare them"
 	@echo "make sbom                 list what the wheel installs, as CycloneDX"
 	@echo "make licences             check that each file has a licence (REUSE)"
 	@echo "make lint                 run ruff and the strict type checker"
@@ -168,7 +168,7 @@ $(FRAMEWORKS)/node/.installed: tests/frameworks/package.json
 	@npm install --silent --no-audit --no-fund --prefix $(@D)
 	@touch $@
 
-$(FRAMEWORKS)/%/.installed: tests/frameworks/%.txt pyproject.toml
+$(FRAMEWORKS)/%/.installed: tests/frameworks/%.txt $(PROJECTS)
 	@$(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check \
 		--editable server --editable '.[openai]' --requirement $<
@@ -195,8 +195,9 @@ dist: $(VENV)/.dev
 	@rm -rf dist $(AGAIN)
 	@mkdir -p $(AGAIN)
 	@umask 077; git archive HEAD | tar --extract --touch --directory $(AGAIN)
-	@$(BUILD) --outdir dist . >/dev/null
-	@$(BUILD) --outdir $(AGAIN)/dist $(AGAIN) >/dev/null
+	@for project in . server lab; do \
+		$(BUILD) --outdir dist $$project >/dev/null && \
+		$(BUILD) --outdir $(AGAIN)/dist $(AGAIN)/$$project >/dev/null || exit 1; done
 	@cd dist && sha256sum *.whl *.tar.gz > ../build/SHA256SUMS
 	@cd $(AGAIN)/dist && sha256sum --check ../../SHA256SUMS
 	@cat build/SHA256SUMS
@@ -228,7 +229,7 @@ ECOSYSTEM := .venv-ecosystem
 ECOSYSTEM_NAMES := $(basename $(notdir $(wildcard tests/ecosystem/*.txt)))
 ECOSYSTEM_INSTALLED := $(ECOSYSTEM_NAMES:%=$(ECOSYSTEM)/%/.installed)
 
-$(ECOSYSTEM)/%/.installed: tests/ecosystem/%.txt pyproject.toml
+$(ECOSYSTEM)/%/.installed: tests/ecosystem/%.txt $(PROJECTS)
 	@$(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< . ./server ./lab
 	@touch $@
@@ -241,7 +242,8 @@ $(ECOSYSTEM)/promptfoo/.installed: tests/ecosystem/package.json
 
 test-ecosystem: $(VENV)/.dev $(ECOSYSTEM_INSTALLED) $(ECOSYSTEM)/promptfoo/.installed
 	@rm -rf $(ECOSYSTEM)/dist $(ECOSYSTEM)/versions
-	@$(BIN)/python -m build --wheel --no-isolation --outdir $(ECOSYSTEM)/dist > $(ECOSYSTEM)/build.log
+	@for project in . server lab; do \
+		$(BIN)/python -m build --wheel --no-isolation --outdir $(ECOSYSTEM)/dist $$project > $(ECOSYSTEM)/build.log || exit 1; done
 	@for name in $(ECOSYSTEM_NAMES); do $(ECOSYSTEM)/$$name/bin/python -m pip install --quiet \
 		--disable-pip-version-check --no-deps --force-reinstall $(ECOSYSTEM)/dist/*.whl || exit 1; done
 	RESAY_TEST_ECOSYSTEM=$(abspath $(ECOSYSTEM)) $(BIN)/python -m pytest tests/ecosystem
