@@ -51,7 +51,7 @@ _LONG_PHRASE = 4
 _SHORTEST_CUT = 3
 _CUTS: Final = range(12, _SHORTEST_CUT - 1, -1)
 # Each item is compared with each item of another sentence; a longer list is compared as a whole.
-_MOST_PARTS = _MOST_NAMES = 24
+_MAX_PARTS = _MAX_NAMES = 24
 # Names with more words between them than this are not taken to be related.
 _FAR_APART = 6
 # A clause-final verb is searched for among this many words after the second name.
@@ -111,13 +111,13 @@ class _Lexicon:
         phrase_starts = frozenset(phrase.split()[0] for phrase in exact if " " in phrase)
         prefix_starts = frozenset(word[:_SHORTEST_CUT] for word in prefixes)
         return cls(
-            exact,
-            prefixes,
-            contrasting,
-            deciding,
-            frozenset(negative_sides),
-            phrase_starts,
-            prefix_starts,
+            exact=exact,
+            prefixes=prefixes,
+            contrasting=contrasting,
+            deciding=deciding,
+            negative_sides=frozenset(negative_sides),
+            phrase_starts=phrase_starts,
+            prefix_starts=prefix_starts,
         )
 
     def sides(self, words: Sequence[str]) -> Iterator[tuple[int, int, int]]:
@@ -141,7 +141,7 @@ class _Lexicon:
 
 
 @dataclass(frozen=True, slots=True)
-class _Name:
+class _RelatedName:
     """A name in a sentence: its stems, and the range of word positions it covers."""
 
     stems: frozenset[str]
@@ -180,11 +180,11 @@ class Wording:
         self.text = text
         self._lists = lists
         self._language: str = language
-        self._found = list(words_of(text).finditer(text))
-        self._words = [match.group().lower() for match in self._found]
+        self._matches = list(words_of(text).finditer(text))
+        self._words = [match.group().lower() for match in self._matches]
         self._stems = [word_stems(word) for word in self._words]
-        answers = len(self._found) > 1 and stance(text) is not None
-        self.negated = bool(negations(text[self._found[1].start() :] if answers else text))
+        answers = len(self._matches) > 1 and stance(text) is not None
+        self.negated = bool(negations(text[self._matches[1].start() :] if answers else text))
         self.sides: dict[int, set[int]] = {}
         self._groups: dict[int, str] = {}
         taken = set[int]()
@@ -210,7 +210,7 @@ class Wording:
     def parts(self) -> list[Wording]:
         """Its clauses or list items, or the wording itself."""
         spans = parts_of(self.text, self._lists)
-        if not 1 < len(spans) <= _MOST_PARTS:
+        if not 1 < len(spans) <= _MAX_PARTS:
             return [self]
         texts = (self.text[start:end] for start, end in spans)
         return [Wording(text, self._language) for text in texts if WORD.search(text)]
@@ -237,12 +237,15 @@ class Wording:
             reverse = any((b, a) in other.scores for a, b in self.scores - other.scores)
             if reverse and not self._swaps_names(other) and not self._is_opposite(other):
                 return True
-        found: set[bool | None] = {False if self._is_similar(other) else None}
+        denials: set[bool | None] = set()
         if self.negated or other.negated or self._is_opposite(other) is not None:
-            found = {mine.denies(theirs, question) for mine in self.parts for theirs in other.parts}
-        if True in found or (differ and self._is_similar(other)):
+            for part in self.parts:
+                denials.update(part.denies(other_part, question) for other_part in other.parts)
+        elif self._is_similar(other):
+            denials.add(False)
+        if True in denials or (differ and self._is_similar(other)):
             return True
-        return False if False in found or turned is False or same_score else None
+        return False if False in denials or turned is False or same_score else None
 
     def answers_no(self, question: Wording) -> bool:
         """Return whether it says no to a question, not counting a leading "no"."""
@@ -325,22 +328,22 @@ class Wording:
         return None
 
     @cached_property
-    def _names(self) -> list[_Name]:
+    def _names(self) -> list[_RelatedName]:
         """Its names in order; adjacent capitalised words form one name."""
         spans: list[tuple[int, int]] = []
-        for i, match in enumerate(self._found):
+        for i, match in enumerate(self._matches):
             word = match.group()
             if not word[0].isupper() or word.lower() in ignored_words() or not self._stems[i]:
                 continue
-            between = self.text[self._found[i - 1].end() : match.start()] if i else ""
+            between = self.text[self._matches[i - 1].end() : match.start()] if i else ""
             if spans and spans[-1][1] == i and between in (" ", "-", ". "):
                 spans[-1] = spans[-1][0], i + 1
-            elif len(spans) < _MOST_NAMES:
+            elif len(spans) < _MAX_NAMES:
                 spans.append((i, i + 1))
             else:
                 break
         return [
-            _Name(frozenset(chain.from_iterable(self._stems[start:end])), start, end)
+            _RelatedName(frozenset(chain.from_iterable(self._stems[start:end])), start, end)
             for start, end in spans
         ]
 
@@ -348,12 +351,12 @@ class Wording:
     def _relations(self) -> list[_Relation]:
         # A place or a time is neither subject nor object.
         names = [name for name in self._names if self._before(name) not in _words("besides")]
-        found = [self._relation(a, b) for a, b in pairwise(names)]
+        relations = [self._relation(name, following) for name, following in pairwise(names)]
         if len(names) == 1 and self.sides.keys() & self._lexicon.deciding:
-            found.append(self._decision(names[0]))
-        return [relation for relation in found if relation]
+            relations.append(self._decision(names[0]))
+        return [relation for relation in relations if relation is not None]
 
-    def _decision(self, name: _Name) -> _Relation | None:
+    def _decision(self, name: _RelatedName) -> _Relation | None:
         """The relation of a sentence with a single name: who won, or is older."""
         after = self._words[name.end :]
         sides = self.sides.keys() & self._lexicon.deciding
@@ -364,12 +367,12 @@ class Wording:
         by = self._content(range(name.end, len(self._words)))
         return _Relation(name.stems, frozenset(), by)
 
-    def _before(self, name: _Name) -> str:
+    def _before(self, name: _RelatedName) -> str:
         """The word before a name and its article."""
         articles = _words("articles")
         return next((w for w in reversed(self._words[: name.start]) if w not in articles), "")
 
-    def _relation(self, a: _Name, b: _Name) -> _Relation | None:
+    def _relation(self, a: _RelatedName, b: _RelatedName) -> _Relation | None:
         """The relation of a name to the next; None if unrelated, or if either could come first."""
         words = self._words
         near = [w for w in words[a.end : b.start] if w not in _words("articles")]
@@ -397,12 +400,12 @@ class Wording:
             return True
         return word in _words("together") and not (word in _words("against") and self.sides)
 
-    def _may_come_first(self, a: _Name, b: _Name) -> bool:
+    def _may_come_first(self, a: _RelatedName, b: _RelatedName) -> bool:
         """Whether either could be the object: in German and Dutch, articles may not tell."""
         before = (self._words[name.start - 1] for name in (a, b) if name.start)
         return self._language in ("de", "nl") and not _words("articles").isdisjoint(before)
 
-    def _relating(self, a: _Name, b: _Name) -> frozenset[str]:
+    def _relating(self, a: _RelatedName, b: _RelatedName) -> frozenset[str]:
         """The words that relate two names: those between them, or after the second."""
         by = self._content(range(a.end, b.start))
         behind = min(b.end + _VERB_LAST, len(self._words))
