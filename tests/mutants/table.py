@@ -226,7 +226,7 @@ EQUIVALENT: Mapping[str, str] = {
     ),
     "resay.engine.decide:Decider.flags_names: self._compares and self._samples_problem(evidence)"
     "  ->  self._samples_problem(evidence)": "A stream has no samples where nothing compares.",
-    "resay.engine.decide:Decider._why_unconfirmed: 1  ->  0": "There is one second model.",
+    "resay.engine.decide:Decider._unconfirmed_reason: 1  ->  0": "There is one second model.",
     "resay.engine.decide:_severity: 1.0  ->  1.5": "Either is less than every score.",
     "resay.engine.contradictions:_differences: quantities(claim) if theirs else ()  ->  "
     "quantities(claim)": "Without numbers on the other side, none of the claim's is contradicted.",

@@ -63,7 +63,7 @@ async def acheck_each(
     slots = asyncio.Semaphore(concurrency)
     waiting: deque[asyncio.Task[Checked]] = deque()
 
-    async def one(index: int, item: CheckItem) -> Checked:
+    async def check_item(index: int, item: CheckItem) -> Checked:
         async with slots:
             arguments = {"response": item} if isinstance(item, str) else item
             try:
@@ -72,16 +72,17 @@ async def acheck_each(
             except Exception as error:
                 return Checked(index, error=error)
 
-    source = _numbered(items)
-    most = concurrency * (_LOOKAHEAD if ordered else 1)
+    numbered = _numbered(items)
+    max_waiting = concurrency * (_LOOKAHEAD if ordered else 1)
     try:
-        more = True
-        while more or waiting:
-            while more and len(waiting) < most:
-                found = await anext(source, None)
-                more = found is not None
-                if found is not None:
-                    waiting.append(asyncio.ensure_future(one(*found)))
+        at_end = False
+        while waiting or not at_end:
+            while not at_end and len(waiting) < max_waiting:
+                numbered_item = await anext(numbered, None)
+                if numbered_item is None:
+                    at_end = True
+                else:
+                    waiting.append(asyncio.ensure_future(check_item(*numbered_item)))
             if ordered and waiting:
                 yield await waiting.popleft()
             elif waiting:
@@ -93,7 +94,7 @@ async def acheck_each(
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
-        await source.aclose()
+        await numbered.aclose()
 
 
 async def _numbered(
@@ -105,5 +106,5 @@ async def _numbered(
             yield index, item
             index += 1
         return
-    for found in enumerate(items):
-        yield found
+    for numbered_item in enumerate(items):
+        yield numbered_item

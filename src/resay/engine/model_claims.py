@@ -69,66 +69,73 @@ async def claims_by_model(
     Returns:
         The claims of each sentence; its units if no model is available or its answer is unusable.
     """
-    says = [any(unit.is_checkable for unit in of_sentence) for of_sentence in units]
-    asked = [i for i, of_sentence in enumerate(units) if says[i] and of_sentence[0].unit != "row"]
-    listed = "\n".join(
-        f"{n}. {' '.join(passage.sentences[i].text.split())}" for n, i in enumerate(asked, 1)
-    )
-    said = evidence.conversation(_CONVERSATION_CHARS)
-    # The marker is a hash of the enclosed texts, so no text can contain its own marker.
-    code = hashlib.sha256("\0".join((said, listed)).encode("utf-8", "replace")).hexdigest()[:16]
-    talk = f"<conversation-{code}>\n{said}\n</conversation-{code}>\n\n" if said else ""
-    prompt = _CLAIMS_PROMPT.format(conversation=talk, sentences=listed, code=code)
+    indices: list[int] = []
+    lines: list[str] = []
+    for index, sentence_units in enumerate(units):
+        is_checkable = any(unit.is_checkable for unit in sentence_units)
+        if is_checkable and sentence_units[0].unit != "row":
+            indices.append(index)
+            words = " ".join(passage.sentences[index].text.split())
+            lines.append(f"{len(indices)}. {words}")
+    if not indices:
+        return list(units)
     try:
         judge = judge_for(None, evidence)
     except ScorerError:
         return list(units)
-    reading = (
-        await ask(
-            judge,
-            prompt,
-            _read_claims,
-            _CLAIMS_AGAIN,
-            tokens=_TOKENS_AROUND_CLAIMS + 4 * len(listed),
-        )
-        if asked
-        else None
+    sentences = "\n".join(lines)
+    reading = await ask(
+        judge,
+        _prompt(evidence.conversation(_CONVERSATION_CHARS), sentences),
+        _read_claims,
+        _CLAIMS_AGAIN,
+        tokens=_TOKENS_AROUND_CLAIMS + 4 * len(sentences),
     )
-    (found,) = reading.slots if reading else (None,)
-    by_sentence: dict[int, list[ModelClaim]] = {}
-    for one in found or ():
-        by_sentence.setdefault(one.sentence, []).append(one)
+    (model_claims,) = reading.slots
+    by_number: dict[int, list[ModelClaim]] = {}
+    for model_claim in model_claims or ():
+        by_number.setdefault(model_claim.sentence, []).append(model_claim)
     claims = list(units)
-    for n, i in enumerate(asked, 1):
-        located = _located_claims(passage.sentences[i], i, by_sentence.get(n, ()), kind_of)
-        claims[i] = located or units[i]
+    for number, index in enumerate(indices, 1):
+        sentence = passage.sentences[index]
+        located = _located_claims(sentence, index, by_number.get(number, ()), kind_of)
+        claims[index] = located or units[index]
     return claims
+
+
+def _prompt(conversation: str, sentences: str) -> str:
+    # The marker is a hash of the enclosed texts, so no text can contain its own marker.
+    enclosed = "\0".join((conversation, sentences)).encode("utf-8", "replace")
+    code = hashlib.sha256(enclosed).hexdigest()[:16]
+    if conversation:
+        conversation = f"<conversation-{code}>\n{conversation}\n</conversation-{code}>\n\n"
+    return _CLAIMS_PROMPT.format(conversation=conversation, sentences=sentences, code=code)
 
 
 def _located_claims(
     sentence: Sentence,
     index: int,
-    found: Sequence[ModelClaim],
+    model_claims: Sequence[ModelClaim],
     kind_of: Callable[[str], ClaimKind],
 ) -> tuple[Claim, ...]:
     """Return the claims of a sentence in order; none if they are unreliable."""
     claims: list[Claim] = []
-    for claim in found:
-        at = sentence.text.find(claim.quote)
-        if at < 0:
+    for model_claim in model_claims:
+        quote = model_claim.quote
+        offset = sentence.text.find(quote)
+        if offset < 0:
             # If a claim cannot be located, fall back to the units, which cover the whole sentence.
             return ()
-        start = sentence.start + at
-        # "I don't know who built it, but it opened in 1932": only one of the two claims something.
-        kind = kind_of(claim.quote.lstrip(" ,;"))
+        start = sentence.start + offset
         claims.append(
             Claim(
-                text=claim.quote,
+                text=quote,
                 start=start,
-                end=start + len(claim.quote),
+                end=start + len(quote),
                 unit=sentence.unit,
-                kind=kind,
-                completed_text=claim.claim,
+                # "I don't know who built it, but it opened in 1932": one of them claims something.
+                kind=kind_of(quote.lstrip(" ,;")),
+                completed_text=model_claim.claim,
                 sentence=index,
             )
         )
@@ -138,14 +145,14 @@ def _located_claims(
 
 def _covers(claims: Sequence[Claim], sentence: Sentence) -> bool:
     """Whether little of a sentence remains outside its claims, and no digit."""
-    left: list[str] = []
-    position = sentence.start
+    pieces: list[str] = []
+    position = 0
     for claim in claims:
-        left.append(sentence.text[position - sentence.start : claim.start - sentence.start])
-        position = max(position, claim.end)
-    left.append(sentence.text[position - sentence.start :])
-    rest = "".join(left)
-    return len(rest) * 2 <= len(sentence.text) and not any(map(str.isdigit, rest))
+        pieces.append(sentence.text[position : claim.start - sentence.start])
+        position = max(position, claim.end - sentence.start)
+    pieces.append(sentence.text[position:])
+    outside = "".join(pieces)
+    return len(outside) * 2 <= len(sentence.text) and not any(map(str.isdigit, outside))
 
 
 def _read_claims(answer: Completion) -> list[tuple[ModelClaim, ...] | None]:
@@ -154,11 +161,15 @@ def _read_claims(answer: Completion) -> list[tuple[ModelClaim, ...] | None]:
     try:
         value: Any = json.loads(text[text.index("{") : text.rindex("}") + 1])
         rows = cast("list[dict[str, Any]]", value["claims"])
-        found = tuple(
-            ModelClaim(int(row["sentence"]), str(row["claim"]).strip(), str(row["quote"]).strip())
+        claims = [
+            ModelClaim(
+                sentence=int(row["sentence"]),
+                claim=str(row["claim"]).strip(),
+                quote=str(row["quote"]).strip(),
+            )
             for row in rows
-        )
+        ]
     # Models return all kinds of malformed output.
     except (ValueError, LookupError, TypeError, RecursionError):
         return [None]
-    return [tuple(one for one in found if one.claim and one.quote)]
+    return [tuple(claim for claim in claims if claim.claim and claim.quote)]
