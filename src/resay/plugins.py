@@ -2,6 +2,7 @@
 
 A distribution adds scorers, providers, retrievers, sinks and commands with entry points in the
 groups `resay.scorers`, `resay.providers`, `resay.retrievers`, `resay.sinks` and `resay.commands`.
+One that records verdicts lets others read them with an entry point in `resay.records`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,14 @@ from resay.core.documents import Document
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage, Sentence
 from resay.core.query import Query
+from resay.core.records import (
+    RecordedLabels,
+    RecordedVerdict,
+    SamplingMethod,
+    Unlabelled,
+    VerdictRecords,
+    open_records,
+)
 from resay.core.scores import Scores
 from resay.core.usage import Usage
 from resay.lang.detection import detect
@@ -70,11 +79,14 @@ __all__ = [
     "Prepares",
     "Provider",
     "Query",
+    "RecordedLabels",
+    "RecordedVerdict",
     "Retriever",
     "Sample",
     "SampleConfig",
     "SampleScorer",
     "Samples",
+    "SamplingMethod",
     "Scorer",
     "ScorerConfig",
     "ScorerTraits",
@@ -86,8 +98,11 @@ __all__ = [
     "Streams",
     "TokenLogprob",
     "ToolCall",
+    "Unlabelled",
     "Usage",
+    "VerdictRecords",
     "as_retriever",
     "detect",
     "load_language",
+    "open_records",
 ]

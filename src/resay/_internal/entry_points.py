@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from resay.errors import ConfigurationError
 
-Group = Literal["resay.providers", "resay.retrievers", "resay.sinks"]
+Group = Literal["resay.providers", "resay.retrievers", "resay.records", "resay.sinks"]
 
 
 @cache

@@ -7,7 +7,13 @@ an SDK's requests, `models` and `policies` a framework's, `verdicts` writes verd
 
 from __future__ import annotations
 
-from resay._internal.event_loops import compute, relay_stream, relay_verdicts, run_sync
+from resay._internal.event_loops import (
+    compute,
+    relay_stream,
+    relay_verdicts,
+    run_sync,
+    sync_version,
+)
 from resay._internal.importing import import_named, load_optional, require_optional
 from resay._internal.nesting import inside_guard, marked
 from resay._internal.notify import arelay_stream, arelay_verdicts
@@ -62,6 +68,7 @@ __all__ = [
     "require_optional",
     "run_sync",
     "source_of",
+    "sync_version",
     "tokens_of",
     "trace_context_from",
     "trace_context_of",

@@ -18,8 +18,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
-from resay._internal.event_loops import run_sync
-from resay._internal.importing import import_named, is_import_path, load_optional
+from resay._internal.importing import is_import_path
+from resay.adapters import import_named, load_optional, run_sync
 from resay.errors import ConfigurationError
 from resay.providers.batching import BatchCallsConfig
 from resay_lab.batch.rows import Row

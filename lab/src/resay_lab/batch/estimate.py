@@ -8,12 +8,10 @@ from itertools import islice
 from statistics import fmean
 from typing import Any
 
-from resay._internal.event_loops import run_sync
-from resay.core.query import Query
-from resay.core.usage import Usage
+from resay import Guard, Query, Usage
+from resay.adapters import run_sync
 from resay.errors import ConfigurationError, ResayError
-from resay.guard import Guard
-from resay.providers.base import Completion, Completions
+from resay.plugins import Completion, Completions
 from resay.providers.batching import BATCH_SHARE, BatchCallsConfig
 from resay.providers.prices import Prices
 from resay_lab.batch.columns import Columns

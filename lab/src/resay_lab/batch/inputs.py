@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
-from resay._internal.importing import load_optional
+from resay.adapters import load_optional
 from resay.errors import ConfigurationError
 from resay_lab.batch.json_text import as_json
 

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
-from resay._internal._version import __version__
+from resay import __version__
 from resay.errors import ConfigurationError
 from resay.reporting.render.html import Html, joined, policy_of, stylesheet, tag
 from resay.reporting.render.html.markup import badge, chip, definition, meter, scrolling

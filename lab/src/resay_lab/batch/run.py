@@ -18,9 +18,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from resay._internal._version import __version__
+from resay import Guard, __version__
 from resay.errors import ScorerError
-from resay.guard import Guard
 from resay_lab.batch.columns import Columns
 from resay_lab.batch.engines import Engine, engine_of
 from resay_lab.batch.filters import Where

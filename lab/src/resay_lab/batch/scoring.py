@@ -7,15 +7,11 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, cast
 
-from resay._internal.event_loops import run_sync, sync_version
-from resay.core.claim_verdict import ClaimVerdict
-from resay.core.sentence_verdict import SentenceVerdict
-from resay.core.usage import Usage
-from resay.core.verdict import Verdict
+from resay import ClaimVerdict, Guard, SentenceVerdict, Usage, Verdict
+from resay.adapters import run_sync, sync_version
 from resay.errors import ResayError, without_cause
-from resay.guard import Guard
+from resay.plugins import ScorerConfig
 from resay.providers.unusable import collecting_unusable
-from resay.scorers.base import ScorerConfig
 from resay_lab.batch.columns import Columns
 from resay_lab.batch.json_text import as_json, json_bytes
 from resay_lab.batch.rows import Row

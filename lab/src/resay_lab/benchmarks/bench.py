@@ -75,7 +75,7 @@ def _command(bench: Callable[..., BenchJob]) -> Callable[..., None]:
     def command(
         data: Path | None, rows: str | None, as_json: bool, as_markdown: bool, **own: Any
     ) -> None:
-        from resay._internal.event_loops import run_sync
+        from resay.adapters import run_sync
 
         table_format = format_of(as_json, as_markdown)
         job = bench(_folder_of(data), slice_of(rows), **own)

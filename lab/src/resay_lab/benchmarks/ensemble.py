@@ -17,9 +17,9 @@ from typing import Any, Protocol
 
 import anyio.to_thread
 
-from resay.core.scores import Scores
-from resay.core.usage import Usage
+from resay import Usage
 from resay.errors import ConfigurationError
+from resay.plugins import Scores
 from resay.scorers.combination import Scale, log_odds
 from resay.scorers.common.composite import PartScores
 from resay_lab.benchmarks import metrics

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from resay.errors import ConfigurationError
 from resay.models import ModelConfig
-from resay.scorers import ScorerConfig, registry
-from resay.scorers.common.judging import JudgedConfig
+from resay.plugins import JudgedConfig, ScorerConfig
+from resay.scorers import registry
 from resay_lab.benchmarks.measuring import BenchJudge, Item
 from resay_lab.benchmarks.rows import first_problem
 

@@ -27,7 +27,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from resay._internal._version import __version__
+from resay import __version__
 from resay.errors import ConfigurationError
 from resay_lab.benchmarks.published import (
     DATA_SETS,

@@ -23,8 +23,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from resay.core.passage import Passage
-from resay.core.query import Query
+from resay import Passage, Query
 from resay.models import config_of
 from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.entries import BenchEntry

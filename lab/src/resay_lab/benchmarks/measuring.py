@@ -13,24 +13,15 @@ from typing import Any, Protocol
 import anyio
 import yaml
 
+from resay import Passage, Policy, Query, Usage, Verdict
 from resay.core.failures import tally
-from resay.core.passage import Passage
-from resay.core.query import Query
-from resay.core.scores import Scores
-from resay.core.usage import Usage
-from resay.core.verdict import Verdict
 from resay.engine.chain import Chain
-from resay.policy import Policy
-from resay.providers.base import Provider
+from resay.plugins import Evidence, Judge, JudgeConfig, Provider, Samples, ScorerConfig, Scores
 from resay.providers.layers import Limited, Retrying
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.prices import Metered
 from resay.providers.replay import ReplayProvider, ScriptedProvider
-from resay.scorers import ScorerConfig, Step
-from resay.scorers.common.judging import JudgeConfig
-from resay.scorers.evidence import Evidence
-from resay.scorers.judge import Judge
-from resay.scorers.samples import Samples
+from resay.scorers import Step
 from resay_lab.benchmarks.table import Column
 
 RECORDED = "recorded:"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from resay._internal.importing import load_optional
+from resay.adapters import load_optional
 
 
 def require() -> None:

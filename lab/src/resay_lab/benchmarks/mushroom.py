@@ -31,11 +31,10 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
+from resay import Passage, Query
 from resay.core.claims import Rules
-from resay.core.passage import Passage
-from resay.core.query import Query
-from resay.core.scores import Scores
 from resay.errors import ConfigurationError
+from resay.plugins import Scores
 from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.entries import Baseline, BenchEntry
 from resay_lab.benchmarks.measuring import (

@@ -17,11 +17,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal, get_args
 
+from resay import Passage, Query
 from resay.core.failures import tally
-from resay.core.passage import Passage
-from resay.core.query import Query
-from resay.core.scores import Scores
 from resay.errors import ConfigurationError
+from resay.plugins import Scores
 from resay.scorers.reverse_validation import Entity, ReverseValidation, Variant, without
 from resay_lab.benchmarks import entries, metrics, wikibio
 from resay_lab.benchmarks.entries import Baseline, BenchEntry

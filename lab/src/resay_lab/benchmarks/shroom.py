@@ -20,11 +20,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from resay.core.passage import Passage
-from resay.core.query import Query
-from resay.core.scores import Scores
+from resay import Passage, Query
 from resay.errors import ConfigurationError
 from resay.models import config_of
+from resay.plugins import Scores
 from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.entries import BenchEntry
 from resay_lab.benchmarks.measuring import (

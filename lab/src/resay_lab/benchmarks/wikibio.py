@@ -20,13 +20,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from resay.core.passage import Passage
-from resay.core.query import Query
-from resay.core.scores import Scores
-from resay.core.usage import Usage
+from resay import Passage, Query, Usage
 from resay.errors import ConfigurationError
-from resay.scorers import ScorerConfig
-from resay.scorers.evidence import Evidence
+from resay.plugins import Evidence, ScorerConfig, Scores
 from resay.scorers.prompt import render
 from resay.scorers.snowballing import Snowballing
 from resay_lab.benchmarks import metrics

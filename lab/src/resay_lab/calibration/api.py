@@ -13,11 +13,10 @@ from typing import Any, cast
 
 import anyio.to_thread
 
-from resay._internal.event_loops import sync_version
-from resay.core.verdict import Verdict
+from resay import Policy, Verdict
+from resay.adapters import Threshold, sync_version
 from resay.errors import ConfigurationError
-from resay.policy import Policy, Threshold
-from resay.providers.base import Provider
+from resay.plugins import Provider
 from resay.scorers import Step
 from resay_lab.calibration.figures import Figures, measure_figures
 from resay_lab.calibration.journal_labels import LabelledEntries, methods_of
@@ -376,18 +375,18 @@ def _halves(rows: Sequence[LabelledRow], seed: int) -> tuple[list[LabelledRow], 
 def _result(
     settings: _Settings, data: _CheckedData, rows: Sequence[LabelledRow], name: str, bootstrap: int
 ) -> Calibration:
-    sampled = [None] * len(data.rows) if data.entries is None else data.entries.sampled
+    recorded = [None] * len(data.rows) if data.entries is None else data.entries.recorded
     measured: list[Outcome] = []
     weights: list[float] = []
     # Entries drawn by uncertainty do not represent the others; they count in rates only, weighted.
     representative: list[Outcome] = []
-    for row, verdict, sampling in zip(data.rows, data.verdicts, sampled, strict=True):
+    for row, verdict, entry in zip(data.rows, data.verdicts, recorded, strict=True):
         outcome = outcome_of(row, verdict)
         if outcome is None:
             continue
         measured.append(outcome)
-        weights.append(1.0 if sampling is None else sampling.weight)
-        if sampling is None or sampling.method == "random":
+        weights.append(1.0 if entry is None else entry.weight)
+        if entry is None or entry.drawn == "random":
             representative.append(outcome)
     outcomes = tuple(representative)
     counts = Counts(

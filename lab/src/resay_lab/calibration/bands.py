@@ -10,7 +10,7 @@ from itertools import accumulate
 from math import nextafter
 
 from resay.errors import ConfigurationError
-from resay.scorers import Settle
+from resay.plugins import Settle
 
 _DIGITS = 6
 

@@ -23,12 +23,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, cast
 
-from resay._internal.event_loops import run_sync
-from resay.core.verdict import Verdict
+from resay import Policy, Verdict
+from resay.adapters import run_sync
 from resay.errors import ConfigurationError
-from resay.policy import Policy
-from resay.reporting.journal import Entry, JournalConfig, open_journal
-from resay_lab.calibration.journal_labels import journal_config_of, methods_of
+from resay.plugins import open_records
+from resay_lab.calibration.journal_labels import methods_of
 from resay_lab.calibration.labels import read_objects
 
 _STEPS = 20
@@ -36,7 +35,6 @@ _BINS = _STEPS + 2
 _MIN_SCORES = 30
 _DISTANCE = 0.1
 _FALSE_ALARM_RATE = 0.01
-_PAGE = 500
 _SQLITE = b"SQLite format 3\0"
 _UNITS = {
     "responses": "scores of responses",
@@ -291,13 +289,15 @@ def read_verdicts(path: Path | str, last: int) -> list[Verdict]:
     Raises:
         ConfigurationError: The file cannot be read, or a line contains no verdict.
         JournalError: The journal cannot be read.
+        MissingDependencyError: It is a journal, and resay-server is not installed.
     """
-    if isinstance(path, str) and "://" in path:
-        return list(reversed(run_sync(_journalled, journal_config_of(path), last)))
-    path = Path(path)
-    if _is_journal(path):
-        return list(reversed(run_sync(_journalled, journal_config_of(str(path.resolve())), last)))
-    return [_verdict(where, data) for where, data in read_objects(path)[-last:]]
+    if not (isinstance(path, str) and "://" in path):
+        path = Path(path)
+        if not _is_journal(path):
+            return [_verdict(where, data) for where, data in read_objects(path)[-last:]]
+        path = str(path.resolve())
+    newest_first = run_sync(open_records(path).recent, last)
+    return newest_first[::-1]
 
 
 def _is_journal(path: Path) -> bool:
@@ -306,22 +306,6 @@ def _is_journal(path: Path) -> bool:
             return file.read(len(_SQLITE)) == _SQLITE
     except OSError as error:
         raise ConfigurationError(f"cannot read {str(path)!r}: {error.strerror}") from error
-
-
-async def _journalled(config: JournalConfig, last: int) -> list[Verdict]:
-    journal = open_journal(config)
-    verdicts: list[Verdict] = []
-    before: Entry | None = None
-    try:
-        while len(verdicts) < last:
-            page = await journal.recent(min(_PAGE, last - len(verdicts)), before)
-            if not page:
-                break
-            verdicts += [_verdict(f"entry {entry.id}", entry.verdict) for entry in page]
-            before = page[-1]
-    finally:
-        await journal.aclose()
-    return verdicts
 
 
 def _verdict(where: str, data: Mapping[str, Any]) -> Verdict:

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from resay._internal.importing import load_optional
-from resay.policy import Threshold
+from resay.adapters import Threshold, load_optional
 from resay_lab.calibration.runner import Outcome
 
 _AT_ONCE = 100

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from resay.core.passage import Passage
+from resay import Passage
 from resay.errors import ConfigurationError
 
 _LABEL = Literal["correct", "hallucinated"]

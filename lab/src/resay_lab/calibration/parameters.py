@@ -9,10 +9,11 @@ from typing import Any, cast
 
 import anyio.to_thread
 
-from resay.core.scores import Scores, mean_score, over
+from resay import Policy
+from resay.core.scores import mean_score, over
 from resay.errors import ConfigurationError
-from resay.policy import Policy
-from resay.scorers import ScorerConfig, Settle, Step
+from resay.plugins import ScorerConfig, Scores, Settle
+from resay.scorers import Step
 from resay.scorers.combination import Combination, log_odds
 from resay.scorers.common.composite import PartScores
 from resay.scorers.ensemble import Ensemble

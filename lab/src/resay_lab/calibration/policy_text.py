@@ -11,8 +11,8 @@ from typing import Any, cast
 import yaml
 from pydantic import BaseModel
 
+from resay import Policy
 from resay.errors import ConfigurationError
-from resay.policy import Policy
 
 Path = tuple[str | int, ...]
 _HEADER = re.compile(r"[ \t]*#: calibrated ")

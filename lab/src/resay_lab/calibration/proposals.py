@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from resay.policy import Threshold
+from resay.adapters import Threshold
 from resay.scorers.leaning import Leaning
 from resay_lab.calibration.runner import Outcome
 from resay_lab.calibration.targets import Guarantee, Target

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from resay.policy import Policy, Threshold
+from resay import Policy
+from resay.adapters import Threshold
 from resay_lab.calibration.drift import distribution_lines
 from resay_lab.calibration.figures import Figure, Figures, percent
 from resay_lab.calibration.journal_labels import FeedbackCounts

@@ -11,22 +11,16 @@ from typing import Any, TypeVar
 import anyio
 import anyio.to_thread
 
-from resay.core.logprobs import tokens_of
-from resay.core.passage import Passage
-from resay.core.query import Query
+from resay import Guard, Passage, Policy, Query, Verdict
+from resay.adapters import Threshold, tokens_of
 from resay.core.reasoning import without_reasoning
-from resay.core.scores import Scores, over, without_noise
-from resay.core.verdict import Verdict
+from resay.core.scores import over, without_noise
 from resay.errors import ConfigurationError
-from resay.guard import Guard
-from resay.policy import Policy, Threshold
-from resay.providers.base import Provider
+from resay.plugins import Evidence, Judge, Provider, Samples, ScorerConfig, Scores
 from resay.providers.layers import AnswersOnly, Limited, Retrying, TimeLimited, draw
 from resay.providers.litellm import LiteLLMProvider
-from resay.scorers import ScorerConfig, Step
-from resay.scorers.evidence import Evidence
-from resay.scorers.judge import Judge, prober_of
-from resay.scorers.samples import Samples
+from resay.scorers import Step
+from resay.scorers.judge import prober_of
 from resay_lab.calibration.labels import LabelledRow
 
 

@@ -47,7 +47,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from resay._internal.importing import load_optional
+from resay.adapters import load_optional
 from resay.errors import ConfigurationError
 
 Unit = Literal["passage", "sentence"]

@@ -23,8 +23,8 @@ from fractions import Fraction
 from itertools import accumulate
 from math import lcm
 
+from resay.adapters import Threshold
 from resay.errors import ConfigurationError
-from resay.policy import Threshold
 from resay_lab.calibration.runner import Outcome
 from resay_lab.calibration.targets import Guarantee, Target
 

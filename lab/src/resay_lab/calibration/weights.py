@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from math import floor, log10
 from typing import Any
 
-from resay._internal.importing import load_optional
+from resay.adapters import load_optional
 from resay.errors import ConfigurationError
 from resay.scorers.combination import Scale, combine, weighted_sum
 from resay.scorers.ensemble import clipped_sum

@@ -13,9 +13,9 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from resay import Policy
 from resay.commands import ApiBaseOption, JsonOption, print_json, read_text, write_text
 from resay.errors import ConfigurationError
-from resay.policy import Policy
 from resay_lab.calibration import (
     Calibration,
     Guarantee,
