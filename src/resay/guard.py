@@ -265,8 +265,8 @@ class Guard:
         """Whether a check by this guard may ask a model, unless a call names another."""
         if self._chain.required_by("judge") is not None:
             return True
-        known = self._model is not None or self._provider is not None
-        return known and (
+        has_model = self._model is not None or self._provider is not None
+        return has_model and (
             self._chain.required_by("samples") is not None or self.policy.claims == "model"
         )
 
@@ -301,8 +301,8 @@ class Guard:
             return False
         if references:
             return self.policy.references.unmentioned != "samples"
-        found = references_in(query, self.policy.references.from_) if query else ()
-        return bool(found) and not self._chain.checks_unmentioned(found)
+        in_request = references_in(query, self.policy.references.from_) if query else ()
+        return bool(in_request) and not self._chain.checks_unmentioned(in_request)
 
     def missing_inputs(self, unavailable: Mapping[Input, str]) -> str | None:
         """Return an error message for the first missing input the chain needs, or None.
@@ -488,8 +488,8 @@ class Guard:
         async with aclosing(
             acheck_each(self.acheck, items, concurrency, ordered=ordered)
         ) as checked:
-            async for one in checked:
-                yield one
+            async for result in checked:
+                yield result
 
     def check_many(
         self, items: Iterable[CheckItem], *, concurrency: int = 16, ordered: bool = True
@@ -497,12 +497,12 @@ class Guard:
         """Blocking version of `acheck_many`."""
         checked = self.acheck_many(items, concurrency=concurrency, ordered=ordered)
 
-        async def following() -> Checked | None:
+        async def next_result() -> Checked | None:
             return await anext(checked, None)
 
         try:
-            while (one := wait_for(following())) is not None:
-                yield one
+            while (result := wait_for(next_result())) is not None:
+                yield result
         finally:
             wait_for(checked.aclose())
 

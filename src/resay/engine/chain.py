@@ -91,8 +91,8 @@ class Chain:
             if when is not None:
                 when.load()
         self._reference_steps = reference_steps_of(policy, () if structured else self._steps)
-        wanted = policy.references.from_ if self._reference_steps else ()
-        self.reference_functions = reference_functions(wanted)
+        places = policy.references.from_ if self._reference_steps else ()
+        self.reference_functions = reference_functions(places)
         self._classify = import_named(policy.non_claims) if ":" in policy.non_claims else None
         self._early_steps = leading_steps(self._steps)
         self._late_steps = self._steps[len(self._early_steps) :]
@@ -146,9 +146,9 @@ class Chain:
 
     def checks_unmentioned(self, references: Sequence[Reference]) -> bool:
         """Return whether claims that no reference mentions go on to the other steps."""
-        wanted = self._policy.references.unmentioned
+        unmentioned = self._policy.references.unmentioned
         binding = any(reference.binding for reference in references)
-        return wanted == "samples" or (wanted == "auto" and not binding)
+        return unmentioned == "samples" or (unmentioned == "auto" and not binding)
 
     @property
     def asking_response_model(self) -> str | None:
@@ -347,8 +347,8 @@ class Chain:
         """
         exhausted = budget.refusal if budget else None
         parts = await self._parts(state, evidence, deadline)
-        found = await self._contradictions(state, evidence, deadline, parts)
-        decide = partial(self._decider.verdict, state, evidence, found, parts, exhausted)
+        contradictions = await self._contradictions(state, evidence, deadline, parts)
+        decide = partial(self._decider.verdict, state, evidence, contradictions, parts, exhausted)
         chars = _DECISION_COST * len(state.passage.pieces) + len(state.passage.text)
         return await compute(decide, chars=chars)
 
@@ -357,8 +357,8 @@ class Chain:
     ) -> tuple[SentenceVerdict, frozenset[int]]:
         """Return the result for a state's only sentence, and which of its claims are in doubt."""
         parts = await self._parts(state, evidence, deadline)
-        found = await self._contradictions(state, evidence, deadline, parts)
-        claims = self._decider.claims(state, evidence, found, parts)
+        contradictions = await self._contradictions(state, evidence, deadline, parts)
+        claims = self._decider.claims(state, evidence, contradictions, parts)
         sentence = self._decider.sentences(state, claims)[0]
         return sentence, self._decider.undecided(state, evidence)
 

@@ -257,31 +257,35 @@ class Check:
 
     async def find_references(self) -> None:
         """Find the references contained in the request itself."""
-        wanted, query = self._policy.references.from_, self._query
+        places, query = self._policy.references.from_, self._query
         if query is None or not self._chain.grounds:
             return
 
         def find() -> tuple[tuple[Reference, ...], Query]:
-            found = references_in(query, wanted)
-            return found, without_references(query, found)
+            references = references_in(query, places)
+            return references, without_references(query, references)
 
         chars = sum(len(str(message.get("content"))) for message in query.messages)
-        found, asked = await compute(find, chars=_REFERENCE_SEARCH_COST * chars)
-        found = (*found, *await self._own_references(query))
-        if found:
-            self._evidence = replace(self._with_sources(self._evidence, found), user_query=asked)
-            self._reference_tokens += sum(estimated_tokens(reference.text) for reference in found)
+        references, user_query = await compute(find, chars=_REFERENCE_SEARCH_COST * chars)
+        references = (*references, *await self._own_references(query))
+        if references:
+            self._evidence = replace(
+                self._with_sources(self._evidence, references), user_query=user_query
+            )
+            self._reference_tokens += sum(
+                estimated_tokens(reference.text) for reference in references
+            )
 
     async def _own_references(self, query: Query) -> list[Reference]:
         """Return the references found by the application's functions, recording failures."""
-        found: list[Reference] = []
+        references: list[Reference] = []
         for function in () if self.early_skip_reason else self._chain.reference_functions:
             reason = (
                 f"the check took longer than `limits.deadline_s` ({self._policy.limits.deadline_s})"
             )
             try:
                 with anyio.CancelScope(deadline=self.deadline):
-                    found += await function.find(query)
+                    references += await function.find(query)
                     reason = None
             # An error in a user's function must not cost the answer.
             except Exception as error:
@@ -289,14 +293,14 @@ class Check:
             if reason is not None:
                 failure = f"{function.path!r} of `references.from` failed: {reason}"
                 self._reference_errors.append(StepRecord("references", 0, error=failure))
-        return found
+        return references
 
     def _with_sources(self, evidence: Evidence, more: Sequence[Reference]) -> Evidence:
         """Return evidence with further references, without duplicate texts."""
-        known: dict[str, Reference] = {}
+        by_text: dict[str, Reference] = {}
         for reference in (*evidence.sources, *more):
-            known.setdefault(reference.text.strip(), reference)
-        sources = tuple(known.values())
+            by_text.setdefault(reference.text.strip(), reference)
+        sources = tuple(by_text.values())
         texts = [reference.text for reference in sources]
         pool = Samples(texts, splitter=self._policy.splitter)
         return replace(evidence, sources=sources, references=pool)
@@ -600,25 +604,25 @@ class Check:
         return None
 
     def _evidence_with(self, completion: Completion) -> Evidence:
-        known = self._evidence
+        evidence = self._evidence
         if completion.references:
             # As one text: a sentence is supported by the documents as a whole, not by each of them
             # separately.
-            found = "\n\n".join(completion.references)
-            references = Samples((found,), splitter=self._policy.splitter)
+            documents = "\n\n".join(completion.references)
+            references = Samples((documents,), splitter=self._policy.splitter)
             retrieved = tuple(
                 Reference(text, f"retriever[{i}]", "retriever")
                 for i, text in enumerate(completion.references)
             )
-            known = replace(known, references=references)
+            evidence = replace(evidence, references=references)
             if self._chain.grounds and "retriever" in self._policy.references.from_:
-                known = self._with_sources(known, retrieved)
-        wanted = self._policy.references.from_ if self._chain.grounds else ()
-        if completion.found and "documents" in wanted:
-            known = self._with_sources(known, completion.found)
-        known = replace(known, citations=completion.citations)
-        logprobs = answer_tokens(known.logprobs) or completion.logprobs
-        self._used_evidence = replace(known, logprobs=logprobs)
+                evidence = self._with_sources(evidence, retrieved)
+        places = self._policy.references.from_ if self._chain.grounds else ()
+        if completion.found and "documents" in places:
+            evidence = self._with_sources(evidence, completion.found)
+        evidence = replace(evidence, citations=completion.citations)
+        logprobs = answer_tokens(evidence.logprobs) or completion.logprobs
+        self._used_evidence = replace(evidence, logprobs=logprobs)
         return self._used_evidence
 
     @property

@@ -249,7 +249,7 @@ class Decider:
         """
         indexes: dict[EvidenceKind, ContradictionIndex] = {}
         analyses = AnalysisCache()
-        found: dict[int, Contradiction] = {}
+        by_claim: dict[int, Contradiction] = {}
         for i in self.flagged(state, evidence):
             stop_if_abandoned()
             result, claim = state.results[i], state.claims[i]
@@ -285,8 +285,8 @@ class Decider:
                     of_fields=self._structured,
                 )
             if contradiction is not None:
-                found[i] = contradiction
-        return found
+                by_claim[i] = contradiction
+        return by_claim
 
     def claims(
         self,
@@ -352,8 +352,8 @@ class Decider:
         """
         worst: dict[int, ClaimVerdict] = {}
         for claim in claims:
-            known = worst.get(claim.sentence)
-            if known is None or _severity(claim) > _severity(known):
+            worst_so_far = worst.get(claim.sentence)
+            if worst_so_far is None or _severity(claim) > _severity(worst_so_far):
                 worst[claim.sentence] = claim
         return tuple(
             SentenceVerdict(
@@ -464,10 +464,13 @@ class Decider:
 
     def _unconfirmed_reason(self, state: RunState, evidence: Evidence) -> str | None:
         """Return why claims have no second opinion, if nothing else is missing."""
-        asked = [record for step, record in state.done if step.is_second]
-        if state.undecided or not asked:
+        second_opinions = [record for step, record in state.done if step.is_second]
+        if state.undecided or not second_opinions:
             return None
-        return self._undecided_reason(asked[-1], evidence) or asked[-1].verdict_reason
+        return (
+            self._undecided_reason(second_opinions[-1], evidence)
+            or second_opinions[-1].verdict_reason
+        )
 
     def _timeout_reason(self, evidence: Evidence) -> str:
         return (
@@ -524,12 +527,12 @@ def _with_contradiction(
     if contradiction is None or contradiction.claim_span is None:
         return tuple(parts)
     start, end = contradiction.claim_span
-    known: list[Part] = []
+    marked: list[Part] = []
     for part in parts:
         if part.flagged and part.start < end and start < part.end:
             part = replace(part, band="contradicted")
-        known.append(part)
-    return tuple(known)
+        marked.append(part)
+    return tuple(marked)
 
 
 def _is_denied(result: ClaimResult, contradiction: Contradiction | None) -> bool:

@@ -74,9 +74,9 @@ def _outcome(
 def _response_id(raw: object) -> str | None:
     """Return the provider's id of its response, or None."""
     pieces = cast("tuple[object, ...]", raw) if isinstance(raw, tuple) else (raw,)
-    found = _id_and_model(pieces[0]) if pieces else (None, None)
+    id_and_model = _id_and_model(pieces[0]) if pieces else (None, None)
     # A provider's response names its model; other objects with an id belong to frameworks.
-    return found[0] if isinstance(found[0], str) and found[1] else None
+    return id_and_model[0] if isinstance(id_and_model[0], str) and id_and_model[1] else None
 
 
 def _id_and_model(raw: object) -> tuple[object, object]:

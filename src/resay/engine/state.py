@@ -112,10 +112,12 @@ class RunState:
             claims: The claims of its sentences, in order, at least one for each.
             kept: Results of another check for some of its sentences, by sentence index.
         """
-        found = tuple(claims)
-        state = cls(passage, found, [_initial(claim, kept) for claim in found])
+        in_order = tuple(claims)
+        state = cls(passage, in_order, [_initial(claim, kept) for claim in in_order])
         state.kept = frozenset(
-            i for i, claim in enumerate(found) if claim.sentence in kept or not claim.is_checkable
+            i
+            for i, claim in enumerate(in_order)
+            if claim.sentence in kept or not claim.is_checkable
         )
         state.score = mean_score(state.scores)
         return state
@@ -144,8 +146,8 @@ class RunState:
             for step, record in b.done:
                 records.setdefault(id(step), []).append((step, record))
         state.done = [
-            (found[0][0], StepRecord.joined([record for _, record in found]))
-            for found in records.values()
+            (step_records[0][0], StepRecord.joined([record for _, record in step_records]))
+            for step_records in records.values()
         ]
         return state
 
@@ -203,8 +205,8 @@ class RunState:
 
     def write(self, step: Step, indices: Sequence[int], scores: Scores) -> None:
         """Replace earlier scores with a step's scores."""
-        for place, i in enumerate(indices if scores.sentences else ()):
-            self.results[i] = _updated(self.results[i], step, scores, place)
+        for position, i in enumerate(indices if scores.sentences else ()):
+            self.results[i] = _updated(self.results[i], step, scores, position)
         # A sentence method's own passage score covers the sentences it saw. If some were settled
         # before it, only the mean over all of them (Eq. 12) represents the passage.
         if scores.passage is not None and (
@@ -217,9 +219,9 @@ class RunState:
 
 
 def _initial(claim: Claim, kept: Mapping[int, SentenceVerdict]) -> ClaimResult:
-    known = kept.get(claim.sentence)
-    if known is not None:
-        return ClaimResult(known.score, known.by, known.reason, scores=dict(known.scores))
+    earlier = kept.get(claim.sentence)
+    if earlier is not None:
+        return ClaimResult(earlier.score, earlier.by, earlier.reason, scores=dict(earlier.scores))
     return (
         ClaimResult()
         if claim.is_checkable
@@ -227,45 +229,47 @@ def _initial(claim: Claim, kept: Mapping[int, SentenceVerdict]) -> ClaimResult:
     )
 
 
-def _updated(before: ClaimResult, step: Step, scores: Scores, place: int) -> ClaimResult:
-    score = scores.sentences[place]
-    grounds = scores.grounds[place] if scores.grounds else before.grounds
+def _updated(before: ClaimResult, step: Step, scores: Scores, position: int) -> ClaimResult:
+    score = scores.sentences[position]
+    grounds = scores.grounds[position] if scores.grounds else before.grounds
     if score is None:
-        unanswered = scores.unanswered[place] if scores.unanswered else None
+        unanswered = scores.unanswered[position] if scores.unanswered else None
         if unanswered is None or before.score is not None:
             return replace(before, grounds=grounds)
-        return replace(before, grounds=grounds, reason=scores.reasons[place], unanswered=unanswered)
-    parts = {name: row[place] for name, row in scores.parts.items()}
-    said = {**before.scores, step.name: score}
-    said.update((name, part) for name, part in parts.items() if part is not None)
+        return replace(
+            before, grounds=grounds, reason=scores.reasons[position], unanswered=unanswered
+        )
+    parts = {name: row[position] for name, row in scores.parts.items()}
+    by_method = {**before.scores, step.name: score}
+    by_method.update((name, part) for name, part in parts.items() if part is not None)
     if step.corrects and score == before.score:
-        return replace(before, scores=said)
-    reason = scores.reasons[place] if scores.reasons else None
+        return replace(before, scores=by_method)
+    reason = scores.reasons[position] if scores.reasons else None
     if not step.corrects:
-        columns = tuple(column[place] for column in scores.columns)
-        spans = scores.spans[place] if scores.spans else ()
+        columns = tuple(column[position] for column in scores.columns)
+        spans = scores.spans[position] if scores.spans else ()
         return ClaimResult(
             score,
             step.name,
             reason,
             step,
             columns,
-            contradiction=scores.contradictions[place] if scores.contradictions else None,
-            scores=said,
+            contradiction=scores.contradictions[position] if scores.contradictions else None,
+            scores=by_method,
             grounds=grounds,
             unsupported=spans,
-            denied=scores.denied[place] if scores.denied else None,
+            denied=scores.denied[position] if scores.denied else None,
         )
     reasons = "; ".join(part for part in (before.reason, reason) if part)
-    after = replace(before, score=score, by=step.name, reason=reasons or None, scores=said)
+    after = replace(before, score=score, by=step.name, reason=reasons or None, scores=by_method)
     if not step.is_second or (before.score is not None and score < before.score):
         return after
     # The claim is now flagged because of the second model, not because of the samples.
-    instead = scores.contradictions[place] if scores.contradictions else None
+    instead = scores.contradictions[position] if scores.contradictions else None
     return replace(
         after,
         step=step,
         columns=(),
         contradiction=instead,
-        denied=scores.denied[place] if scores.denied else None,
+        denied=scores.denied[position] if scores.denied else None,
     )

@@ -21,9 +21,9 @@ def unscored_in(
         start: The offset to start at, in code points.
     """
     sentences = passage.only(silent).sentences
-    found = [Unscored(s.text, s.start, s.end, kind) for s in sentences if s.start >= start]
-    found += [Unscored(p.text, p.start, p.end, p.kind) for p in passage.unscored(start)]
-    return tuple(sorted(found, key=lambda stretch: stretch.start))
+    unscored = [Unscored(s.text, s.start, s.end, kind) for s in sentences if s.start >= start]
+    unscored += [Unscored(p.text, p.start, p.end, p.kind) for p in passage.unscored(start)]
+    return tuple(sorted(unscored, key=lambda stretch: stretch.start))
 
 
 def skipped_verdict(reason: str, passage: Passage) -> Verdict:

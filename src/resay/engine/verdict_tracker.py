@@ -23,7 +23,7 @@ class VerdictTracker:
         self._corrections = corrections
         self._scores: list[float | None] = []
         self._total = 0.0
-        self._known = 0
+        self._scored = 0
         self._in_doubt = False
         self._over = False
         self._is_flagged = False
@@ -38,7 +38,7 @@ class VerdictTracker:
         score = score if sure else None
         self._scores.append(score)
         self._total += score or 0.0
-        self._known += score is not None
+        self._scored += score is not None
         self._in_doubt = self._in_doubt or not sure
         self._over = self._over or over(score, self._threshold.sentence)
 
@@ -52,14 +52,14 @@ class VerdictTracker:
         if self._is_flagged:
             return True
         if not self._corrections:
-            return self._over or self._exceeds(self._total, self._known)
+            return self._over or self._exceeds(self._total, self._scored)
         scores = self._scores
         for step in self._corrections:
             scores = step.corrected(scores)
-        known = [score for score in scores if score is not None]
-        above = any(over(score, self._threshold.sentence) for score in known)
-        return above or self._exceeds(fsum(known), len(known))
+        scored = [score for score in scores if score is not None]
+        above = any(over(score, self._threshold.sentence) for score in scored)
+        return above or self._exceeds(fsum(scored), len(scored))
 
-    def _exceeds(self, total: float, known: int) -> bool:
-        count = len(self._scores) if self._in_doubt else known
+    def _exceeds(self, total: float, scored: int) -> bool:
+        count = len(self._scores) if self._in_doubt else scored
         return count > 0 and over(total / count, self._threshold.passage)
