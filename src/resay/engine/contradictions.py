@@ -82,15 +82,15 @@ class ContradictionIndex:
             if bound >= _RELATED - _ROUNDING:
                 bounds.append((-bound, place))
         likeness, nearest = 0.0, -1
-        for negative, place in self._shared.smallest(bounds):
+        for negative, index in self._shared.smallest(bounds):
             if -negative < likeness - _ROUNDING:
                 break
-            other = self._words[place]
+            other = self._words[index]
             says_no_more = other == said if is_negated else other <= said
             rated = 0.0 if says_no_more else self._likeness(words, other)
             # Among equally near sentences, quote the first.
-            if rated > likeness or (rated == likeness and place < nearest):
-                likeness, nearest = rated, place
+            if rated > likeness or (rated == likeness and index < nearest):
+                likeness, nearest = rated, index
         if likeness < _RELATED:
             return None
         return Contradiction(self._source, *self._sentences[nearest])

@@ -430,13 +430,15 @@ class StreamGate:
             parts.send_nowait(AnswerChunk(answer.text, is_replacement=True))
         elif answer.text[self._shown :]:
             # The text already shown cites nothing, so no mark has shifted the rest.
-            rest = answer.text[self._shown :]
+            remaining = answer.text[self._shown :]
             # Inserted marks shift the sentences' offsets.
             same = answer.text == answer.response
             sentences = tuple(s for s in verdict.sentences if same and s.start >= self._shown)
             unscored = _after_offset(verdict.unscored, self._shown) if same else ()
             rewritten = answer.regenerated
-            parts.send_nowait(AnswerChunk(rest, sentences, unscored=unscored, rewritten=rewritten))
+            parts.send_nowait(
+                AnswerChunk(remaining, sentences, unscored=unscored, rewritten=rewritten)
+            )
         return answer
 
     async def _joined_state(self, passage: Passage) -> RunState:

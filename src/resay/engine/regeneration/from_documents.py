@@ -98,9 +98,9 @@ class DocumentRegenerator:
             work = _DocumentRepair(
                 self._policy, self._action, check, draft, shown, self._rechecker, document_search
             )
-            found = await work.run()
-            active_span.set(attributes_of(found.verdict))
-            return found
+            best = await work.run()
+            active_span.set(attributes_of(best.verdict))
+            return best
 
 
 class _DocumentRepair(Repair):
@@ -176,29 +176,35 @@ class _DocumentRepair(Repair):
         query = self._check.query
         topic = topic_of(self._question, query.entity if query else None)
         # Documents may use the words of a short question, with another answer.
-        asked = questions_in(self._question) if len(self._question) <= _SHORT_QUESTION else []
-        searches = [search_queries(topic, wanted) for wanted in (bare, asked, texts)]
+        questions = questions_in(self._question) if len(self._question) <= _SHORT_QUESTION else []
+        searches = [search_queries(topic, wanted) for wanted in (bare, questions, texts)]
         queries = tuple(dict.fromkeys(chain.from_iterable(searches)))
-        begun = [subject for one in bare if (subject := subject_of(one))]
+        begun = [subject for text in bare if (subject := subject_of(text))]
         subjects = tuple(dict.fromkeys([*topic.names, *begun]))
-        found = await self._document_search.search(queries, subjects)
-        if subjects and not found.failures and not _names_any(found, subjects):
+        result = await self._document_search.search(queries, subjects)
+        if subjects and not result.failures and not _names_any(result, subjects):
             # Pages about the subject may contain none of the question's words.
             queries = tuple(dict.fromkeys([*queries, *subjects[:_MAX_SUBJECTS]]))
-            found = await self._document_search.search(queries, subjects)
+            result = await self._document_search.search(queries, subjects)
         # A question that names nothing, such as "How do I get a refund?", is about the documents.
-        self._is_about_it = not topic.is_named or _names_any(found, subjects)
-        if found.error:
-            self._errors.append(found.error)
-        self._documents |= {document.id: document for document in found.documents}
-        self._record(queries=queries, documents=tuple(d.id for d in found.documents))
-        return found.documents
+        self._is_about_it = not topic.is_named or _names_any(result, subjects)
+        if result.error:
+            self._errors.append(result.error)
+        self._documents |= {document.id: document for document in result.documents}
+        self._record(queries=queries, documents=tuple(d.id for d in result.documents))
+        return result.documents
 
-    def _contradicted_words(self, place: int) -> list[str]:
+    def _contradicted_words(self, index: int) -> list[str]:
         """Return the words of a sentence of the best answer that evidence contradicts."""
         text, claims = self._best.passage.text, self._best.verdict.claims
-        found = [c.contradicted_by for c in claims if c.sentence == place and c.contradicted_by]
-        return [text[slice(*one.claim_span)] for one in found if one.claim_span]
+        contradictions = [
+            c.contradicted_by for c in claims if c.sentence == index and c.contradicted_by
+        ]
+        return [
+            text[slice(*contradiction.claim_span)]
+            for contradiction in contradictions
+            if contradiction.claim_span
+        ]
 
     async def _measure_draft(self, doubtful: Sequence[int], documents: Sequence[Document]) -> bool:
         """Check the draft against the documents; return whether it is still flagged.
@@ -318,19 +324,19 @@ class _DocumentRepair(Repair):
         chosen, draft = self._action.abstention, self._draft.passage
         if chosen is None or not unsaid or not self._is_about_it:
             return {}
-        asked = questions_in(self._question)
-        if len(asked) < 2 and not self._claiming <= set(unsaid):
+        questions = questions_in(self._question)
+        if len(questions) < 2 and not self._claiming <= set(unsaid):
             return {}
-        if len(asked) < 2 or chosen != "auto":
+        if len(questions) < 2 or chosen != "auto":
             return {min(unsaid): abstention(self._question) if chosen == "auto" else chosen}
         abstentions: dict[int, str] = {}
         claiming = sorted(self._claiming)
         for i in sorted(unsaid.intersection(claiming)):
             if draft.sentences[i].unit in ("sentence", "item"):
-                place = claiming.index(i) if len(claiming) == len(asked) else None
-                part = nearest_question(draft.sentences[i].text, asked, place)
-                said = abstention(self._question, part)
-                abstentions |= {} if said in abstentions.values() else {i: said}
+                position = claiming.index(i) if len(claiming) == len(questions) else None
+                part = nearest_question(draft.sentences[i].text, questions, position)
+                sentence = abstention(self._question, part)
+                abstentions |= {} if sentence in abstentions.values() else {i: sentence}
         return abstentions
 
     def _is_refusal(self, text: str) -> bool:

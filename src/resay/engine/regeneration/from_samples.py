@@ -224,9 +224,9 @@ class SampleRegenerator:
         with span("resay.regenerate", {"resay.regenerate.mode": self._action.mode}) as active_span:
             draft = Candidate(await split_text(text, self._policy), verdict)
             work = _SampleRepair(self._policy, self._action, self._chain, check, draft, shown)
-            found = await work.run()
-            active_span.set(attributes_of(found.verdict))
-            return found
+            best = await work.run()
+            active_span.set(attributes_of(best.verdict))
+            return best
 
 
 class _SampleRepair(Repair):
@@ -299,13 +299,15 @@ class _SampleRepair(Repair):
             evidence = await self._verification_evidence(targets)
         else:
             evidence = await self._sample_evidence(targets)
-        known = [target for target in targets if evidence.get(target.place)]
-        if len(known) < len(targets):
-            self._errors.append(f"{len(targets) - len(known)} of {len(targets)} have no evidence")
-        if not known:
+        supported = [target for target in targets if evidence.get(target.place)]
+        if len(supported) < len(targets):
+            self._errors.append(
+                f"{len(targets) - len(supported)} of {len(targets)} have no evidence"
+            )
+        if not supported:
             return {}, {}
-        listed = [evidence[target.place] for target in known]
-        return await self._ask(known, listed, number), {}
+        listed = [evidence[target.place] for target in supported]
+        return await self._ask(supported, listed, number), {}
 
     async def _sample_evidence(self, targets: Sequence[_Target]) -> dict[int, list[str]]:
         """Return what the samples, and the second model, say in place of facts in doubt."""
@@ -571,8 +573,8 @@ def _kept_hedges(
 
 def _hedge(sentence: str) -> str:
     """Return a sentence with a hedge inserted before its closing punctuation."""
-    place = len(sentence.rstrip().rstrip(_CLOSES).rstrip(_ENDS))
-    return f"{sentence[:place]} ({_sentences_for(sentence).uncertain}){sentence[place:]}"
+    end = len(sentence.rstrip().rstrip(_CLOSES).rstrip(_ENDS))
+    return f"{sentence[:end]} ({_sentences_for(sentence).uncertain}){sentence[end:]}"
 
 
 def _sentences_for(text: str) -> Sentences:

@@ -119,8 +119,8 @@ def reference_steps(chain: Sequence[ScorerConfig]) -> tuple[ScorerConfig, ...]:
         or an `ngram` without an explicit setting of what to compare with, because it can tell
         documents about different things apart, and `facts`, which compares with no documents.
     """
-    found = [step for config in chain if (step := _with_references(config)) is not None]
-    return tuple(found) or (References.Config(),)
+    steps = [step for config in chain if (step := _with_references(config)) is not None]
+    return tuple(steps) or (References.Config(),)
 
 
 def _with_references(config: ScorerConfig) -> ScorerConfig | None:

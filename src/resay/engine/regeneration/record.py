@@ -63,8 +63,8 @@ def share_of(passage: Passage, places: Collection[int]) -> float:
 def _conflicts(verdict: Verdict) -> tuple[str, ...]:
     """Return the ids of the documents that contradict each other about a claim."""
     disputed = [c.grounds for c in verdict.claims if len({g.supports for g in c.grounds}) > 1]
-    places = dict.fromkeys(ground.reference for grounds in disputed for ground in grounds)
-    return tuple(verdict.references[place].source for place in places)
+    indices = dict.fromkeys(ground.reference for grounds in disputed for ground in grounds)
+    return tuple(verdict.references[place].source for place in indices)
 
 
 def _serializable(document: Document) -> Document:

@@ -125,8 +125,8 @@ class Repair:
     def _claiming(self) -> frozenset[int]:
         """The sentences of the draft that claim something."""
         claims = self._draft.verdict.claims
-        found = frozenset(c.sentence for c in claims if c.kind in ("fact", "hedged"))
-        return found or frozenset(range(len(self._draft.passage.sentences)))
+        claiming = frozenset(c.sentence for c in claims if c.kind in ("fact", "hedged"))
+        return claiming or frozenset(range(len(self._draft.passage.sentences)))
 
 
 def _flagged_in(verdict: Verdict) -> set[str]:

@@ -109,8 +109,8 @@ class DocumentSearch:
             texts.add(text)
             kept[document.id] = without_instructions(_shortened(document, left))
             left -= len(text)
-        found = sorted(kept.values(), key=lambda document: order[document.id])
-        return newest_first(found, self._action.edition)
+        in_order = sorted(kept.values(), key=lambda document: order[document.id])
+        return newest_first(in_order, self._action.edition)
 
     def _error(self, asked: int, found: bool) -> str | None:
         if self._failures:
