@@ -15,9 +15,10 @@ from statistics import fmean, stdev
 from typing import Any, Literal
 
 from resay.core.scores import over
-from resay_lab.benchmarks.measuring import BenchJudge, Checked, Item, check, judging
+from resay_lab.benchmarks.measuring import BenchJudge, Item
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 from resay_lab.benchmarks.wikibio import Corpus
+from research.checking import Checked, check, judging
 
 Decides = Literal["passage", "sentence"]
 

@@ -30,18 +30,11 @@ from resay.errors import ConfigurationError
 from resay.scorers import Settle, registry
 from resay.scorers.common.nearest_first import Estimate, overlaps
 from resay_lab.benchmarks import metrics
-from resay_lab.benchmarks.measuring import (
-    BenchJudge,
-    Item,
-    Measured,
-    check,
-    judging,
-    measure,
-    policy_text,
-)
+from resay_lab.benchmarks.measuring import BenchJudge, Item, Measured, measure, policy_text
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 from resay_lab.benchmarks.wikibio import Corpus, is_wrong
 from resay_lab.calibration import fit_bands
+from research.checking import check, judging
 
 _DIGITS = 1
 _GRID = 25

@@ -38,11 +38,12 @@ from resay.scorers.common.judging import parse_yes_no
 from resay.scorers.common.silence import Between
 from resay.scorers.prompt import Prompt
 from resay_lab.benchmarks import metrics
-from resay_lab.benchmarks.measuring import Checked, Item, check
+from resay_lab.benchmarks.measuring import Item
 from resay_lab.benchmarks.rows import DataRow, choose_rows, parse_row, read_lines
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 from resay_lab.benchmarks.wikibio import DATA, RECORDED_DATA, Label
 from resay_lab.calibration.diagrams import wilson
+from research.checking import Checked, check
 
 MAX_ACCURATE, MIN_MAJOR = 18.0, 82.0
 """The goal, in percent: flag at most this share of the accurate sentences, and at least this share

@@ -29,10 +29,11 @@ from resay.policy.auto import on_frontier
 from resay.policy.candidates import candidates
 from resay.providers.base import Completions, Provider
 from resay_lab.benchmarks import metrics
-from resay_lab.benchmarks.measuring import Checked, Item, RecordedJudge, check, judging
+from resay_lab.benchmarks.measuring import Item, RecordedJudge
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 from resay_lab.benchmarks.wikibio import ENTRIES, recorded_scores, recording_of
 from resay_lab.calibration.diagrams import STYLE, svg_line, svg_text
+from research.checking import Checked, check, judging
 from research.defaults import (
     FACTSCORE,
     SAC3,

@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from resay_lab.benchmarks import wikibio
-from resay_lab.benchmarks.measuring import check, judging
 from research import adaptive
 from research.__main__ import app
+from research.checking import check, judging
 
 KEYS = {
     "decides",
