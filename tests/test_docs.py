@@ -6,10 +6,13 @@ import ast
 import asyncio
 import gc
 import logging
+import os
 import re
 import runpy
 import shlex
 import shutil
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +24,7 @@ import pytest
 from resay import Policy
 from simulation import SimulatedInference, SimulatedProvider
 from support.cli import resay_here
-from support.docs import ROOT, answered_by, create_files, remove_output, snippets
+from support.docs import ROOT, answered_by, create_files, modules, remove_output, snippets
 from support.otel import forget_providers
 from website.links import problems
 
@@ -107,6 +110,22 @@ def test_python_in_the_pages_runs(code: str, capsys: pytest.CaptureFixture[str])
     page = compile(code, "README.md", "exec")
     copy_context().run(exec, page, {"__name__": "__readme__"})
     assert capsys.readouterr().out.strip()
+
+
+@pytest.mark.parametrize(("name", "code"), modules().items(), ids=modules())
+def test_modules_in_the_pages_pass_their_tests(name: str, code: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(code)
+    assert len(code.splitlines()) < 41
+    options = ("-q", "-p", "no:cacheprovider", "-o", "addopts=")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, name],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "1 passed" in done.stdout
 
 
 @pytest.mark.parametrize("text", blocks("yaml"))

@@ -13,12 +13,23 @@ from resay import Guard, Verdict
 from resay_lab.batch import RowScorer
 from simulation import SimulatedProvider
 
-__all__ = ["PAGES", "ROOT", "Snippet", "answered_by", "create_files", "remove_output", "snippets"]
+__all__ = [
+    "PAGES",
+    "ROOT",
+    "Snippet",
+    "answered_by",
+    "create_files",
+    "modules",
+    "remove_output",
+    "snippets",
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# The first line of a block that is a module with its tests.
+_MODULE = re.compile(r"# (\w+\.py)\n")
 _INSTALL = "$ pip install "
 
 
@@ -40,7 +51,18 @@ class Snippet:
 
 def snippets(language: str) -> list[Snippet]:
     """Return the blocks of a language on all pages."""
-    return [found for page in PAGES for kind, found in _blocks_of(page) if kind == language]
+    found = [found for page in PAGES for kind, found in _blocks_of(page) if kind == language]
+    return [snippet for snippet in found if _MODULE.match(snippet.text) is None]
+
+
+def modules() -> dict[str, str]:
+    """Return the blocks that are modules with tests, by the file that the first line names."""
+    named: dict[str, str] = {}
+    for page in PAGES:
+        for _, snippet in _blocks_of(page):
+            if match := _MODULE.match(snippet.text):
+                named[match[1]] = snippet.text
+    return named
 
 
 def _blocks_of(page: Path) -> list[tuple[str, Snippet]]:
