@@ -15,9 +15,7 @@ from typing import ClassVar, Literal
 import anyio
 
 from resay import Passage
-from resay.scorers import Column, SampleConfig, SampleScorer
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Sample, Samples
+from resay.plugins import Column, Evidence, Sample, SampleConfig, Samples, SampleScorer
 
 
 class Numbers(SampleScorer):
