@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 # The versions of all packages. Each other file in requirements/ lists those of one environment, with what they
 # require: nothing is resolved. `make lock` writes them.
 PINS := --constraint requirements/all.txt
-# What is not imported is never compiled.
 # The three distributions of this repository.
 EDITABLE := --editable . --editable server --editable lab
 PROJECTS := pyproject.toml server/pyproject.toml lab/pyproject.toml
+# What is not imported is never compiled.
 PIP := python -m pip install --quiet --disable-pip-version-check --no-compile
 # $(call install,VENV,FILE). uv unpacks the same packages in an eighth of pip's time; where it fails, pip does it.
 # It copies, because nltk refuses to read files with several hard links.
@@ -86,16 +86,13 @@ demo: $(VENV)/.demo
 # would import all of them.
 TESTED_APART := $(wildcard tests/test_*.py) \
 	$(addprefix tests/,_internal adapters attacks server integrations policy providers simulation testing)
-.PHONY: servers test-apart test-others
+.PHONY: test-apart test-others
 
 # Tests start many Python processes: without bytecode, each would compile the sources again.
 test: export PYTHONDONTWRITEBYTECODE :=
 test:
-	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.dev servers
+	@$(MAKE) --no-print-directory $(VENV)/.dev
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-apart test-others
-
-servers:
-	@.ci/servers
 
 # The guard's own tests, where nothing is installed but `resay` and what runs tests: first and fast.
 KERNEL := .venv-kernel
