@@ -24,9 +24,9 @@ from resay.retrieval.folder_terms import phrases_of
 from resay.retrieval.front_matter import front_matter
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.judge_words import VERDICTS
-from resay.scorers.common.judging import parse_yes_no
 from resay.scorers.common.named_scores import parse_named_scores
 from resay.scorers.common.numbered_lines import parse_numbered
+from resay.scorers.common.yes_no import parse_yes_no
 from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
 from resay.scorers.reverse_validation.answer_match import names_entity

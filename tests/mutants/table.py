@@ -242,7 +242,7 @@ EQUIVALENT: Mapping[str, str] = {
     "len(self.passage.sentences)  ->  len(self.columns) / len(self.passage.sentences)": _TURNS,
     "resay.scorers.common.comparing:_Comparison._compare_with: self.passage if everything else"
     " self.passage.only(pending)  ->  self.passage.only(pending)": "A copy of all is the same.",
-    "resay.scorers.leaning:_why: before is None or after is None or f'{before:.2f}' == "
+    "resay.scorers.leaning:_reason: before is None or after is None or f'{before:.2f}' == "
     "f'{after:.2f}'  ->  after is None or f'{before:.2f}' == f'{after:.2f}'": (
         "What has no score has no corrected one."
     ),

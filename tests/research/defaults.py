@@ -34,8 +34,8 @@ from resay.core.usage import Usage
 from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.providers.base import Completion, Completions, Provider
-from resay.scorers.common.judging import parse_yes_no
 from resay.scorers.common.silence import Between
+from resay.scorers.common.yes_no import parse_yes_no
 from resay.scorers.prompt import Prompt
 from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.measuring import Item

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.scorers.common.judging import parse_yes_no
 from resay.scorers.common.named_scores import parse_named_scores
 from resay.scorers.common.numbered_lines import parse_numbered
+from resay.scorers.common.yes_no import parse_yes_no
 
 
 @pytest.mark.parametrize(

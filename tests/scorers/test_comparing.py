@@ -12,7 +12,7 @@ import pytest
 from resay import Passage
 from resay.core.scores import Scores
 from resay.scorers import ScorerConfig, Step
-from resay.scorers.common.comparing import Column, SampleScorer, why_inconclusive
+from resay.scorers.common.comparing import Column, SampleScorer, inconclusive_reason
 from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Sample, Samples
 from resay.scorers.stopping import Decisions, Stopping
@@ -166,7 +166,7 @@ HALF: list[Any] = [[None, 0.0], [None, 1.0]]
 def test_with_more_than_half_of_them_lost_comparisons_decide_nothing(
     rows: list[list[float | None]], failures: tuple[str, ...], undetermined: int, reason: str | None
 ) -> None:
-    assert why_inconclusive(rows, failures, undetermined) == reason
+    assert inconclusive_reason(rows, failures, undetermined) == reason
 
 
 async def test_what_is_not_compared_says_nothing_about_bounds() -> None:

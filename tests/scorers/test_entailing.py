@@ -116,4 +116,4 @@ def test_with_more_than_half_of_them_lost_comparisons_decide_nothing(
 ) -> None:
     pairs = [("A.", f"B {i}.") for i in range(4)]
     known = {pair: None if i < unread else NEUTRAL for i, pair in enumerate(pairs[failed:])}
-    assert Entailed(known, ("E",) * failed).why_unknown(pairs) == why
+    assert Entailed(known, ("E",) * failed).missing_reason(pairs) == why

@@ -10,9 +10,9 @@ import pytest
 
 from resay.errors import ConfigurationError
 from resay.scorers import direct_question, fibe
-from resay.scorers.common.judging import parse_yes_no
 from resay.scorers.common.named_scores import parse_named_scores
 from resay.scorers.common.numbered_lines import parse_numbered
+from resay.scorers.common.yes_no import parse_yes_no
 from resay.scorers.cross_examination import parse_conclusion
 from resay.scorers.fibe import Blank, Listing, build_exam, parse_exam_answers, parse_listings
 from resay.testing.faults import GarbledStyle

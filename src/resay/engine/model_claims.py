@@ -11,7 +11,8 @@ from resay.core.claims import Claim, ClaimKind
 from resay.core.passage import Passage, Sentence
 from resay.errors import ScorerError
 from resay.providers.base import Completion
-from resay.scorers.common.judging import ask, judge_for
+from resay.scorers.common.judge_calls import ask
+from resay.scorers.common.judge_config import judge_for
 from resay.scorers.evidence import Evidence
 
 _CLAIMS_PROMPT = """\

@@ -9,7 +9,7 @@ from typing import cast
 from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.scorers import Scorer, Step
-from resay.scorers.common.judging import JudgedConfig
+from resay.scorers.common.judge_config import JudgedConfig
 from resay.scorers.cross_model import CrossModel
 from resay.scorers.references import References
 

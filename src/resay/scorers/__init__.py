@@ -15,7 +15,7 @@ from resay.scorers.base import (
     Skips,
 )
 from resay.scorers.common.comparing import Column, SampleScorer
-from resay.scorers.common.judging import JudgeConfig, JudgedConfig
+from resay.scorers.common.judge_config import JudgeConfig, JudgedConfig
 from resay.scorers.ngram import Ngram
 from resay.scorers.prompt import Prompt
 from resay.scorers.step import IMPORTED, Step, build, imported_config, registry, scorer_class

@@ -29,17 +29,10 @@ from resay.errors import ProviderError
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices
+from resay.scorers.common.judge_calls import ParsedAnswer, ask, scores_of, turn_of_judge
+from resay.scorers.common.judge_config import JudgedConfig, judge_for
 from resay.scorers.common.judge_words import TRUE_OR_FALSE, TRUTH
-from resay.scorers.common.judging import (
-    JudgedConfig,
-    ParsedAnswer,
-    ask,
-    judge_for,
-    parse_yes_no,
-    scores_of,
-    strip_decoration,
-    turn_of_judge,
-)
+from resay.scorers.common.yes_no import parse_yes_no, strip_decoration
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge
 

@@ -53,8 +53,9 @@ from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerConfig, ScorerTraits, Unit
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices
+from resay.scorers.common.judge_calls import TOKENS_OF_VERDICT, ask
+from resay.scorers.common.judge_config import JudgeConfig, judge_for
 from resay.scorers.common.judge_words import TRUTH
-from resay.scorers.common.judging import TOKENS_OF_VERDICT, JudgeConfig, ask, judge_for
 from resay.scorers.common.numbered_lines import parse_numbered
 from resay.scorers.evidence import Evidence
 

@@ -44,16 +44,11 @@ from resay.providers.base import Completion
 from resay.providers.prices import Metered
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.entailing import Entailing, EntailingConfig
+from resay.scorers.common.judge_calls import ParsedAnswer, ask_each, ask_together, unscored_reason
 from resay.scorers.common.judge_confidence import By, ask_probability
+from resay.scorers.common.judge_config import judge_for
 from resay.scorers.common.judge_words import TRUTH
-from resay.scorers.common.judging import (
-    ParsedAnswer,
-    ask_each,
-    ask_together,
-    judge_for,
-    strip_decoration,
-    why_unscored,
-)
+from resay.scorers.common.yes_no import strip_decoration
 from resay.scorers.entailments import Entailed, Entailment, Pair, pairs_among
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge
@@ -263,8 +258,8 @@ class Dinco:
             failures=tuple(failures),
             lost=tuple(i for i, score in enumerate(scores) if score is None),
             undetermined=unread + entailed.undetermined(pairs),
-            error=why_unscored(scores, failures, "no confidence available for {lost}")
-            or entailed.why_unknown(pairs),
+            error=unscored_reason(scores, failures, "no confidence available for {lost}")
+            or entailed.missing_reason(pairs),
         )
 
     def _calls_per_claim(self, claims: int, evidence: Evidence) -> int:

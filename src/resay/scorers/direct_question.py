@@ -32,8 +32,9 @@ from resay.lang.language import load
 from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.answers import read_items
+from resay.scorers.common.judge_calls import ParsedAnswer, ask, ask_each
+from resay.scorers.common.judge_config import judge_for
 from resay.scorers.common.judge_words import TRUTH
-from resay.scorers.common.judging import ParsedAnswer, ask, ask_each, judge_for
 from resay.scorers.common.languages import AskedInConfig, language_for
 from resay.scorers.evidence import Evidence
 
@@ -127,11 +128,11 @@ def _scores(parsed_answers: list[ParsedAnswer[float]]) -> Scores:
     undetermined = sum(parsed.undetermined for parsed in parsed_answers)
     return Scores(
         sentences=tuple(_score(parsed) for parsed in parsed_answers),
-        reasons=tuple(_why(parsed) for parsed in parsed_answers),
+        reasons=tuple(_reason(parsed) for parsed in parsed_answers),
         failures=failures,
         lost=tuple(i for i, parsed in enumerate(parsed_answers) if _score(parsed) is None),
         undetermined=undetermined,
-        error=_why_inconclusive(parsed_answers, failures, undetermined),
+        error=_inconclusive_reason(parsed_answers, failures, undetermined),
     )
 
 
@@ -139,7 +140,7 @@ def _score(parsed: ParsedAnswer[float]) -> float | None:
     return parsed.slots[0] if parsed.answered else None
 
 
-def _why(parsed: ParsedAnswer[float]) -> str | None:
+def _reason(parsed: ParsedAnswer[float]) -> str | None:
     if parsed.undetermined:
         return "the judge could not say whether it is so"
     score = _score(parsed)
@@ -148,7 +149,7 @@ def _why(parsed: ParsedAnswer[float]) -> str | None:
     return f"the judge, asked directly, {'denied' if score > 0.5 else 'affirmed'} it"
 
 
-def _why_inconclusive(
+def _inconclusive_reason(
     parsed_answers: list[ParsedAnswer[float]], failures: tuple[str, ...], undetermined: int
 ) -> str | None:
     lost = sum(not parsed.answered for parsed in parsed_answers)

@@ -73,7 +73,7 @@ class Entailed:
             complete.remove(max(complete[1:], key=lambda i: missing[i]))
         return complete
 
-    def why_unknown(self, pairs: Sequence[Pair]) -> str | None:
+    def missing_reason(self, pairs: Sequence[Pair]) -> str | None:
         """Return why too few of the entries that were asked for are known, or None."""
         failed = sum(pair not in self.by_pair for pair in pairs)
         if failed * 2 > len(pairs):

@@ -65,7 +65,7 @@ class Leaning:
             One corrected score per sentence; None if there is none to correct.
         """
         scores = self.corrected(evidence.scores)
-        return Scores(sentences=tuple(scores), reasons=tuple(map(_why, evidence.scores, scores)))
+        return Scores(sentences=tuple(scores), reasons=tuple(map(_reason, evidence.scores, scores)))
 
     def corrected(self, scores: Sequence[float | None]) -> list[float | None]:
         """Return the corrected scores; None if there is none to correct."""
@@ -77,7 +77,7 @@ class Leaning:
         ]
 
 
-def _why(before: float | None, after: float | None) -> str | None:
+def _reason(before: float | None, after: float | None) -> str | None:
     if before is None or after is None or f"{before:.2f}" == f"{after:.2f}":
         return None
     return f"{'raised' if after > before else 'lowered'} from {before:.2f} by what is around it"

@@ -223,7 +223,7 @@ class Ngram:
             value = pooled(of_grams) if of_grams else 0.0
             raw.append(value)
             scores.append(self._scaled(value, counted.total, samples))
-            reasons.append(_why(counted, samples, alone=alone))
+            reasons.append(_reason(counted, samples, alone=alone))
             if is_average:
                 surprises += of_grams
         raw_passage, passage_score = fmean(raw), fmean(scores)
@@ -273,7 +273,7 @@ def _or_one(score: float | None) -> float:
     return 1.0 if score is None else score
 
 
-def _why(counted: _Counted, samples: int, *, alone: bool) -> str | None:
+def _reason(counted: _Counted, samples: int, *, alone: bool) -> str | None:
     if not counted.grams:
         return None
     count = min(counted.counts)

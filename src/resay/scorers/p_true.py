@@ -30,14 +30,10 @@ from resay.core.quoting import quotable
 from resay.core.scores import Scores
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.choices import Choices
+from resay.scorers.common.judge_calls import ParsedAnswer, ask_each
 from resay.scorers.common.judge_confidence import By, ask_probability
+from resay.scorers.common.judge_config import JudgedConfig, judge_for
 from resay.scorers.common.judge_words import TRUTH
-from resay.scorers.common.judging import (
-    JudgedConfig,
-    ParsedAnswer,
-    ask_each,
-    judge_for,
-)
 from resay.scorers.evidence import Evidence
 
 _PROMPT = """\
@@ -175,11 +171,11 @@ class PTrue:
             if not self._asks_about_response
             else None,
             undetermined=sum(parsed.undetermined for parsed in answers),
-            error=_why_inconclusive(answers, failures),
+            error=_inconclusive_reason(answers, failures),
         )
 
 
-def _why_inconclusive(
+def _inconclusive_reason(
     answers: Sequence[ParsedAnswer[float]], failures: Sequence[str]
 ) -> str | None:
     lost = sum(not parsed.answered for parsed in answers)

@@ -38,16 +38,9 @@ from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerConfig, ScorerTraits
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices
+from resay.scorers.common.judge_calls import ParsedAnswer, ask, ask_each, unscored_reason
+from resay.scorers.common.judge_config import JudgeConfig, judge_for, judge_model
 from resay.scorers.common.judge_words import TRUTH
-from resay.scorers.common.judging import (
-    JudgeConfig,
-    ParsedAnswer,
-    ask,
-    ask_each,
-    judge_for,
-    judge_model,
-    why_unscored,
-)
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge
 
@@ -202,11 +195,13 @@ class Panel:
         return Scores(
             sentences=tuple(scores),
             columns=tuple(columns),
-            reasons=tuple(_why(row, names) for row in rows),
+            reasons=tuple(_reason(row, names) for row in rows),
             failures=failures,
             lost=tuple(i for i, score in enumerate(scores) if score is None),
             undetermined=sum(parsed.undetermined for parsed in parsed_answers),
-            error=why_unscored(scores, failures, "too few judges said anything readable of {lost}"),
+            error=unscored_reason(
+                scores, failures, "too few judges said anything readable of {lost}"
+            ),
             verdict_reason=_disagreement(rows, names),
         )
 
@@ -277,7 +272,7 @@ def _sides(row: Sequence[float | None], names: Sequence[str]) -> dict[str, list[
     return sides
 
 
-def _why(row: Sequence[float | None], names: Sequence[str]) -> str | None:
+def _reason(row: Sequence[float | None], names: Sequence[str]) -> str | None:
     sides = _sides(row, names)
     parts = (f"{side}: {', '.join(sides[side])}" for side in _WORDS.values() if side in sides)
     return "; ".join(parts) or None

@@ -43,16 +43,16 @@ from resay.errors import BudgetExceededError
 from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.entailing import Entailing, EntailingConfig
-from resay.scorers.common.judging import (
+from resay.scorers.common.judge_calls import (
     TOKENS_OF_VERDICT,
     ParsedAnswer,
     ask_each,
     ask_together,
-    judge_for,
-    strip_decoration,
-    why_unscored,
+    unscored_reason,
 )
+from resay.scorers.common.judge_config import judge_for
 from resay.scorers.common.semantic_measures import Equivalence, entropy, meanings
+from resay.scorers.common.yes_no import strip_decoration
 from resay.scorers.entailments import Entailed, Pair, pairs_among
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge
@@ -262,10 +262,10 @@ class Probe:
             failures=tuple(failures),
             lost=tuple(claim for claim, score in enumerate(scores) if score is None),
             undetermined=unread + entailed.undetermined(pairs),
-            error=why_unscored(
+            error=unscored_reason(
                 scores, failures, "could not obtain a question or an answer for {lost}"
             )
-            or entailed.why_unknown(pairs),
+            or entailed.missing_reason(pairs),
         )
 
     async def _ask(

@@ -52,19 +52,11 @@ from resay.core.scores import Scores, over
 from resay.providers.base import Completion
 from resay.scorers import task_prompt
 from resay.scorers.base import Need, SampleConfig, ScorerTraits
-from resay.scorers.common.comparing import Column, SampleScorer, why_inconclusive
+from resay.scorers.common.comparing import Column, SampleScorer, inconclusive_reason
 from resay.scorers.common.document_verdicts import DocumentVerdict
+from resay.scorers.common.judge_calls import ParsedAnswer, ask, ask_each, claims_by_prompt
+from resay.scorers.common.judge_config import judge_for
 from resay.scorers.common.judge_words import JudgeVerdict
-from resay.scorers.common.judging import (
-    RESTATED,
-    ParsedAnswer,
-    ask,
-    ask_each,
-    ask_support,
-    claims_by_prompt,
-    judge_for,
-    parse_support,
-)
 from resay.scorers.common.languages import AskedInConfig, language_for
 from resay.scorers.common.nearest_first import Estimate, NearestFirst, overlaps
 from resay.scorers.common.per_sample import ask_about
@@ -77,8 +69,10 @@ from resay.scorers.common.probing import (
     Prober,
     ProbeResult,
 )
+from resay.scorers.common.sample_verdicts import SampleVerdicts
 from resay.scorers.common.silence import Between, Weights, weigh_silence
-from resay.scorers.common.together import Comparison, ask_about_samples
+from resay.scorers.common.together import ask_about_samples
+from resay.scorers.common.yes_no import RESTATED, parse_support, support_question
 from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
 from resay.scorers.judge import Judge
@@ -89,7 +83,7 @@ def render(sentence: str, sample: str) -> str:
     """Return the published question about one sentence and one sample."""
     # The released code flattens the context: if the template's blank lines are the only ones,
     # judges confuse context and sentence less.
-    return ask_support(" ".join(sample.splitlines()), sentence)
+    return support_question(" ".join(sample.splitlines()), sentence)
 
 
 # Entry for an answer that cannot be parsed, in the published form (Eq. 11).
@@ -357,10 +351,10 @@ class Prompt(SampleScorer):
     async def _compare_together(self, passage: Passage, evidence: Evidence) -> Scores:
         """Compare with several samples in one call, and with the others if the rule needs them."""
         weights, rule, samples = self.config.weights, evidence.stopping, evidence.samples
-        comparison = Comparison(
-            passage,
-            weights.contradicted,
-            weights.silence,
+        verdicts = SampleVerdicts(
+            passage=passage,
+            contradicted=weights.contradicted,
+            silent=weights.silence,
             source="reference" if self.any_of else "sample",
         )
         pending = list(range(len(passage.sentences)))
@@ -370,24 +364,24 @@ class Prompt(SampleScorer):
             count = max(rule.min_samples, min(len(samples), _MAX_AT_FIRST))
         try:
             while pending:
-                compared = len(comparison.samples)
+                compared = len(verdicts)
                 arrived = [sample async for sample in samples.first(count, after=compared)]
                 if not arrived:
                     break
-                await self._compare_all(comparison, arrived, pending, evidence)
-                compared = len(comparison.samples)
+                await self._compare_all(verdicts, arrived, pending, evidence)
+                compared = len(verdicts)
                 if rule is None or compared < count or compared >= samples.available:
                     break
-                pending = sorted(rule.remaining(comparison.columns).sentences)
+                pending = sorted(rule.remaining(verdicts.columns).sentences)
                 count = samples.available
         except anyio.get_cancelled_exc_class():
-            evidence.partial_scores.append(comparison.scores(any_of=self.any_of))
+            evidence.partial_scores.append(verdicts.scores(any_of=self.any_of))
             raise
-        return comparison.scores(any_of=self.any_of)
+        return verdicts.scores(any_of=self.any_of)
 
     async def _compare_all(
         self,
-        comparison: Comparison,
+        verdicts: SampleVerdicts,
         samples: Sequence[Sample],
         claims: Sequence[int],
         evidence: Evidence,
@@ -395,7 +389,7 @@ class Prompt(SampleScorer):
         """Compare claims with samples, in as many concurrent calls as they take."""
         config = self.config
         conversation = evidence.conversation(config.conversation_chars)
-        language = self._language(comparison.passage, evidence)
+        language = self._language(verdicts.passage, evidence)
         judge = judge_for(config.judge, evidence)
         batches, groups = _batches(samples), claims_by_prompt(claims)
         answers: dict[tuple[int, int], ParsedAnswer[DocumentVerdict]] = {}
@@ -403,7 +397,7 @@ class Prompt(SampleScorer):
         async def ask_about(batch: int, group: int) -> None:
             answers[batch, group] = await ask_about_samples(
                 judge,
-                comparison.passage.only(groups[group]),
+                verdicts.passage.only(groups[group]),
                 batches[batch],
                 conversation,
                 restate=config.restate,
@@ -426,7 +420,7 @@ class Prompt(SampleScorer):
                     for group, claims_of_group in enumerate(groups)
                     if (batch, group) in answers
                 ]
-                comparison.add(batches[batch], of_batch)
+                verdicts.add(batches[batch], of_batch)
 
     async def _compare_nearest_first(self, passage: Passage, evidence: Evidence) -> Scores:
         weights = Weights(contradicted=1.0, not_mentioned=1.0)
@@ -571,5 +565,5 @@ def _estimated_scores(
         reasons=tuple(plan.reason(sentence) for sentence in range(len(scores))),
         failures=failures,
         undetermined=undetermined,
-        error=why_inconclusive([answered], failures, undetermined),
+        error=inconclusive_reason([answered], failures, undetermined),
     )

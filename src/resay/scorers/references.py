@@ -64,14 +64,8 @@ from resay.scorers.common.grounded_claims import (
     contradicting,
     supporting,
 )
-from resay.scorers.common.judging import (
-    JudgedConfig,
-    ParsedAnswer,
-    ask,
-    ask_each,
-    claims_by_prompt,
-    judge_for,
-)
+from resay.scorers.common.judge_calls import ParsedAnswer, ask, ask_each, claims_by_prompt
+from resay.scorers.common.judge_config import JudgedConfig, judge_for
 from resay.scorers.common.words import stance
 from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Samples

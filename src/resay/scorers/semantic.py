@@ -237,7 +237,7 @@ class Semantic:
         pairs, entailed = await self._entailments_among(texts, evidence)
         complete = entailed.complete(texts, pairs)
         lost = len(texts) - len(complete)
-        problem = entailed.why_unknown(pairs)
+        problem = entailed.missing_reason(pairs)
         if problem is None and 2 * len(complete) <= len(texts):
             failed = tally(entailed.failures)
             problem = f"comparisons with {lost} of {len(texts)} answers failed ({failed})"
@@ -434,7 +434,7 @@ def _of_units(
         failures=entailed.failures,
         lost=tuple(unit for unit, score in enumerate(scores) if score is None),
         undetermined=entailed.undetermined(pairs),
-        error=entailed.why_unknown(pairs),
+        error=entailed.missing_reason(pairs),
     )
 
 

@@ -77,7 +77,7 @@ class Snowballing:
         scores = self.corrected(evidence.scores)
         return Scores(
             sentences=tuple(scores),
-            reasons=tuple(map(_why, evidence.scores, scores)),
+            reasons=tuple(map(_reason, evidence.scores, scores)),
         )
 
     def corrected(self, scores: Sequence[float | None]) -> list[float | None]:
@@ -109,7 +109,7 @@ def correct(scores: Sequence[float], *, theta: float = 0.1, normalise: bool = Fa
     return corrected
 
 
-def _why(before: float | None, after: float | None) -> str | None:
+def _reason(before: float | None, after: float | None) -> str | None:
     if before is None or after is None or before == after:
         return None
     return f"{'raised' if after > before else 'lowered'} from {before:.2f} by what comes before it"

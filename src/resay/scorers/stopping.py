@@ -50,8 +50,8 @@ judges have 0.26, and it varies less."""
 
 _FEW = 2
 
-Row = Sequence[float | None]
-Correction = Callable[[Row], Row]
+Values = Sequence[float | None]
+Correction = Callable[[Values], Values]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class Stopping:
         self._passage_settled = decisions.passage is None
 
     def remaining(
-        self, columns: Sequence[Row], passage: Row = (), *, bounded: bool = True
+        self, columns: Sequence[Values], passage: Values = (), *, bounded: bool = True
     ) -> RemainingWork:
         """Return which sentences need further samples.
 
@@ -212,7 +212,7 @@ class Stopping:
         more = left_to_draw if left_to_draw <= _FEW else min(ceil(more / 2), compared)
         return RemainingWork(left, more)
 
-    def _sentences(self, columns: Sequence[Row], bounded: bool) -> list[_Item]:
+    def _sentences(self, columns: Sequence[Values], bounded: bool) -> list[_Item]:
         if self.decisions.correction is not None:
             values = _pseudo_values(columns, self.decisions.correction)
             bounded = False
@@ -223,7 +223,7 @@ class Stopping:
             for of_sentence, thresholds in zip(values, self.decisions.thresholds, strict=False)
         ]
 
-    def _whole(self, columns: Sequence[Row], passage: Row, bounded: bool) -> _Item:
+    def _whole(self, columns: Sequence[Values], passage: Values, bounded: bool) -> _Item:
         settled, here = self.decisions.settled_scores, len(self.decisions.thresholds)
         thresholds = () if self.decisions.passage is None else (self.decisions.passage,)
         scale = PASSAGE_SCALE * sqrt(here) / (here + len(settled)) if here else PASSAGE_SCALE
@@ -237,7 +237,7 @@ class Stopping:
         return _Item(_available(means), thresholds, scale, bounded)
 
 
-def _pseudo_values(columns: Sequence[Row], of: Correction) -> list[Row]:
+def _pseudo_values(columns: Sequence[Values], of: Correction) -> list[Values]:
     """Return the jackknife's pseudo-values of each entry of `of(means of the columns)`."""
     count = len(columns)
     whole = of(_means(columns))
@@ -255,7 +255,7 @@ def _pseudo_value(value: float | None, without: float | None, count: int) -> flo
     return count * value - (count - 1) * without
 
 
-def _means(columns: Sequence[Row]) -> list[float | None]:
+def _means(columns: Sequence[Values]) -> list[float | None]:
     return [_mean(entries) for entries in zip(*columns, strict=True)]
 
 

@@ -30,7 +30,8 @@ from resay.core.quoting import quotable
 from resay.core.scores import Scores
 from resay.errors import ScorerError
 from resay.scorers.base import Need
-from resay.scorers.common.judging import RESTATED, ask_support, ask_together, parse_support
+from resay.scorers.common.judge_calls import ask_together
+from resay.scorers.common.yes_no import RESTATED, parse_support, support_question
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge
 
@@ -112,8 +113,8 @@ def _term_in(source: str) -> str | None:
 def render(context: TaskContext, hypothesis: str) -> str:
     """Return the published question about a response."""
     if context.term is None:
-        return ask_support(context.text, hypothesis)
-    return ask_support(context.text, f"The term {context.term} means {hypothesis}")
+        return support_question(context.text, hypothesis)
+    return support_question(context.text, f"The term {context.term} means {hypothesis}")
 
 
 async def vote(
@@ -146,11 +147,11 @@ async def vote(
         passage_reason=f"not supported by the context in {against} of {len(answered)} answers",
         failures=tuple(failure for parsed in parsed_answers for failure in parsed.failures),
         undetermined=undetermined,
-        error=_why_inconclusive(votes, len(answered), undetermined),
+        error=_inconclusive_reason(votes, len(answered), undetermined),
     )
 
 
-def _why_inconclusive(votes: int, answered: int, undetermined: int) -> str | None:
+def _inconclusive_reason(votes: int, answered: int, undetermined: int) -> str | None:
     if answered * 2 < votes:
         return f"{votes - answered} of {votes} votes failed"
     # As published, an unreadable answer counts as hallucination; but a judge that gives no readable

@@ -19,8 +19,9 @@ from resay.core.scores import Scores
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices
+from resay.scorers.common.judge_calls import ask, scores_of
+from resay.scorers.common.judge_config import JudgedConfig, judge_for
 from resay.scorers.common.judge_words import TRUTH
-from resay.scorers.common.judging import JudgedConfig, ask, judge_for, scores_of
 from resay.scorers.evidence import Evidence
 
 _PROMPT = (

@@ -61,7 +61,8 @@ from resay.lang.detection import detect
 from resay.lang.language import Sentences, load
 from resay.policy import Policy, Regenerate
 from resay.providers.base import Completion
-from resay.scorers.common.judging import TOKENS_OF_VERDICT, ask, judge_for
+from resay.scorers.common.judge_calls import TOKENS_OF_VERDICT, ask
+from resay.scorers.common.judge_config import judge_for
 from resay.scorers.common.numbered_lines import parse_numbered
 from resay.scorers.common.probing import Prober, ProbeResult
 

@@ -29,7 +29,7 @@ from resay.engine.regeneration.topics import (
     without_values,
 )
 from resay.errors import ProviderError
-from resay.scorers.common.judging import judge_for
+from resay.scorers.common.judge_config import judge_for
 
 _TOKENS_AROUND_SENTENCE = 512
 _CONTEXT_CHARS = 300

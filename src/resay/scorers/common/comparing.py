@@ -13,14 +13,15 @@ from resay._internal.event_loops import compute
 from resay.core.failures import tally
 from resay.core.passage import Passage
 from resay.core.scores import Scores, mean_score
-from resay.scorers.base import Need, ScorerTraits
+from resay.scorers.base import Need, SampleConfig, ScorerTraits
 from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Sample
 
 # Cost of averaging one column entry, in characters; see `compute`.
 _AVERAGING = 6
 
-Row = tuple[float | None, ...]
+Entries = tuple[float | None, ...]
+"""The scores of each sentence compared with a sample; None if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,10 @@ class Column:
             empty if the method does not tell these apart.
     """
 
-    scores: Row
+    scores: Entries
     failures: tuple[str, ...] = ()
     undetermined: int = 0
-    raw: Row = ()
+    raw: Entries = ()
     passage: float | None = None
     silent: tuple[bool, ...] = ()
     denied: tuple[bool, ...] = ()
@@ -65,7 +66,9 @@ class SampleScorer(ABC):
     @property
     def any_of(self) -> bool:
         """Whether one supporting text is enough, as with documents but not with samples."""
-        return getattr(getattr(self, "config", None), "evidence", None) == "references"
+        # A plug-in may have no settings.
+        config = getattr(self, "config", None)
+        return isinstance(config, SampleConfig) and config.evidence == "references"
 
     @abstractmethod
     async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
@@ -178,10 +181,10 @@ class _Comparison:
             raw=raw,
             columns=tuple(column.scores for column in columns),
             silent=silent,
-            reasons=tuple(_why(row, any_of=self.scorer.any_of) for row in rows),
+            reasons=tuple(_reason(row, any_of=self.scorer.any_of) for row in rows),
             failures=failures,
             undetermined=undetermined,
-            error=why_inconclusive(rows, failures, undetermined),
+            error=inconclusive_reason(rows, failures, undetermined),
             denied=_denied(columns, len(sentences)),
         )
 
@@ -190,21 +193,21 @@ def _widened(column: Column, compared: Iterable[int], count: int) -> Column:
     """Return a column over some sentences as a column over all of them."""
     positions = sorted(compared)
 
-    def widened_row(row: Row) -> Row:
-        if not row:
+    def widened_entries(entries: Entries) -> Entries:
+        if not entries:
             return ()
-        entries = dict(zip(positions, row, strict=True))
-        return tuple(entries.get(i) for i in range(count))
+        by_sentence = dict(zip(positions, entries, strict=True))
+        return tuple(by_sentence.get(i) for i in range(count))
 
     def widened_flags(flags: tuple[bool, ...]) -> tuple[bool, ...]:
         flagged = {i for i, flag in zip(positions, flags, strict=False) if flag}
         return tuple(i in flagged for i in range(count))
 
     return Column(
-        scores=widened_row(column.scores),
+        scores=widened_entries(column.scores),
         failures=column.failures,
         undetermined=column.undetermined,
-        raw=widened_row(column.raw),
+        raw=widened_entries(column.raw),
         silent=widened_flags(column.silent),
         denied=widened_flags(column.denied) if column.denied else (),
     )
@@ -230,7 +233,7 @@ def _denied(columns: Sequence[Column], sentences: int) -> tuple[bool, ...]:
 
 
 def best_scores(
-    columns: Sequence[Row], silent: Sequence[Sequence[int]], sentences: int
+    columns: Sequence[Entries], silent: Sequence[Sequence[int]], sentences: int
 ) -> list[float | None]:
     """Return for each sentence the entry of the document that supports it best.
 
@@ -272,17 +275,17 @@ def _pooled_raw(
     return tuple(pooled)
 
 
-def _why(row: list[float | None], *, any_of: bool) -> str | None:
+def _reason(row: list[float | None], *, any_of: bool) -> str | None:
     entries = [score for score in row if score is not None]
     if not entries:
         return None
     support = sum(entry <= 0.5 for entry in entries)
     if any_of and len(entries) > 1 and support:
         return f"supported by {support} of {len(entries)} texts compared"
-    return why_of(entries)
+    return support_reason(entries)
 
 
-def why_of(entries: Collection[float]) -> str:
+def support_reason(entries: Collection[float]) -> str:
     """Return how many comparisons are against a sentence, or else for it, or undecided.
 
     Args:
@@ -297,7 +300,7 @@ def why_of(entries: Collection[float]) -> str:
     return f"undecided by {len(entries)} of {len(entries)} texts compared"
 
 
-def why_inconclusive(
+def inconclusive_reason(
     rows: Sequence[Sequence[float | None]], failures: Sequence[str], undetermined: int
 ) -> str | None:
     """Return why the comparisons support no decision, or None if they do.

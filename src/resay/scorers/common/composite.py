@@ -14,7 +14,7 @@ from resay.core.passage import Passage
 from resay.core.scores import Scores
 from resay.errors import ConfigurationError
 from resay.scorers.base import Need, ScorerConfig, ScorerTraits
-from resay.scorers.common.judging import ask_each
+from resay.scorers.common.judge_calls import ask_each
 from resay.scorers.evidence import Evidence
 from resay.scorers.step import ImportedConfig, Step, imported_config, registry
 
@@ -166,8 +166,8 @@ class Composite(ABC):
         return Scores(
             sentences=sentences,
             passage=whole,
-            reasons=tuple(_why(parts, index) for index in range(len(sentences))),
-            passage_reason=_why(parts, None),
+            reasons=tuple(_reason(parts, index) for index in range(len(sentences))),
+            passage_reason=_reason(parts, None),
             failures=tuple(failure for part in parts for failure in part.scores.failures),
             lost=tuple(lost),
             unanswered=_unanswered(parts, sentences),
@@ -187,7 +187,7 @@ class Composite(ABC):
         return await ask_each(self._steps, score_with)
 
 
-def _why(parts: Sequence[PartScores], index: int | None) -> str:
+def _reason(parts: Sequence[PartScores], index: int | None) -> str:
     """Return the score that each part gives a sentence, or for None the passage."""
     reasons: list[str] = []
     for part in parts:

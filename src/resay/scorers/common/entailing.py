@@ -13,14 +13,9 @@ from resay.core.quoting import quotable
 from resay.models import ModelField
 from resay.scorers.base import Need, ScorerConfig
 from resay.scorers.common.answers import read_items
+from resay.scorers.common.judge_calls import ParsedAnswer, ask
+from resay.scorers.common.judge_config import JudgeConfig, judge_for, judge_model
 from resay.scorers.common.judge_words import VERDICTS, JudgeVerdict
-from resay.scorers.common.judging import (
-    JudgeConfig,
-    ParsedAnswer,
-    ask,
-    judge_for,
-    judge_model,
-)
 from resay.scorers.common.per_sample import ask_about
 from resay.scorers.entailments import NEUTRAL, Entailed, Entailment, Pair
 from resay.scorers.evidence import Evidence

@@ -13,7 +13,7 @@ from resay.providers.base import Completion
 from resay.providers.layers import WithLogprobs
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices, Stated
-from resay.scorers.common.judging import (
+from resay.scorers.common.judge_calls import (
     TOKENS_OF_VERDICT,
     ParsedAnswer,
     ask_together,

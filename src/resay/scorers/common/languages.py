@@ -12,8 +12,8 @@ from resay.core.passage import Passage
 from resay.lang.detection import detect
 from resay.lang.language import languages, load
 from resay.scorers.common.choices import Choices
+from resay.scorers.common.judge_config import JudgedConfig
 from resay.scorers.common.judge_words import VERDICTS, JudgeVerdict
-from resay.scorers.common.judging import JudgedConfig
 
 if TYPE_CHECKING:
     PromptLanguage: TypeAlias = str

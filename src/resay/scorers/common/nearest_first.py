@@ -38,7 +38,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.tokens import tokenize
-from resay.scorers.common.comparing import why_of
+from resay.scorers.common.comparing import support_reason
 from resay.scorers.stopping import Stopping
 
 _GRID = tuple(step / 2 for step in range(-6, 7))
@@ -387,6 +387,6 @@ class NearestFirst:
         known = sentence.known
         if not known:
             return None
-        explanation = why_of(known.values())
+        explanation = support_reason(known.values())
         left = len(sentence.estimated)
         return f"{explanation}; {left} less similar ones estimated" if left else explanation

@@ -13,8 +13,8 @@ from resay.lang.prompts import PerSamplePrompt
 from resay.providers.base import Completion
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.fences import Fences
+from resay.scorers.common.judge_calls import ParsedAnswer, ask
 from resay.scorers.common.judge_words import JudgeVerdict
-from resay.scorers.common.judging import ParsedAnswer, ask
 from resay.scorers.common.languages import choices_in
 from resay.scorers.judge import Judge
 

@@ -18,10 +18,10 @@ from resay.lang.language import load
 from resay.scorers.common.fences import Fences
 from resay.scorers.common.item_numbers import as_number, number_of
 from resay.scorers.common.judge_json import json_values
-from resay.scorers.common.judging import strip_decoration
 from resay.scorers.common.numbered_lines import parse_numbered
 from resay.scorers.common.short_answers import gives_away
 from resay.scorers.common.words import stems_of
+from resay.scorers.common.yes_no import strip_decoration
 
 _MAX_CHARS = 300
 _GAP = "[…]"

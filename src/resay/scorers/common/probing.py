@@ -33,13 +33,8 @@ from resay.lang.prompts import Prompts
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.fences import Fences
+from resay.scorers.common.judge_calls import TOKENS_OF_VERDICT, ParsedAnswer, ask, ask_together
 from resay.scorers.common.judge_words import CLEAR_YES_OR_NO, YES_OR_NO
-from resay.scorers.common.judging import (
-    TOKENS_OF_VERDICT,
-    ParsedAnswer,
-    ask,
-    ask_together,
-)
 from resay.scorers.common.probe_questions import (
     NO_QUESTION,
     ProbeQuestion,
@@ -225,7 +220,7 @@ class Prober:
                 written = NO_QUESTION
             question = written and usable(claim, written)
             if question is None:
-                results.by_claim[i].error = _why_no_question(parsed, written)
+                results.by_claim[i].error = _no_question_reason(parsed, written)
                 continue
             results.by_claim[i].question = question
             questions[i] = question
@@ -394,7 +389,7 @@ def _prompts() -> Prompts:
     return load("en").prompts
 
 
-def _why_no_question(parsed: ParsedAnswer[ProbeQuestion], written: ProbeQuestion | None) -> str:
+def _no_question_reason(parsed: ParsedAnswer[ProbeQuestion], written: ProbeQuestion | None) -> str:
     if not parsed.answered:
         return "the call for a question failed"
     if written is None:

@@ -15,8 +15,8 @@ from resay.core.non_claims import non_claim_kind
 from resay.core.quantities import Quantity, negations, quantities
 from resay.scorers.common.item_numbers import as_number
 from resay.scorers.common.judge_json import json_values
-from resay.scorers.common.judging import parse_yes_no, strip_decoration
 from resay.scorers.common.words import stems_of
+from resay.scorers.common.yes_no import parse_yes_no, strip_decoration
 
 _MAX_ANSWER_CHARS = 120
 _WORD = re.compile(r"\w+")

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from resay.core.scores import Scores, mean_score
-from resay.scorers.common.comparing import Row, best_scores
+from resay.scorers.common.comparing import Entries, best_scores
 
 # Entry of a claim that is not mentioned, until `facts` has scored it.
 _SILENCE = 0.6
@@ -89,7 +89,7 @@ def weigh_silence(scores: Scores, weights: Sequence[float], *, any_of: bool) -> 
     if not scores.columns:
         return scores
     silent = scores.silent or ((),) * len(weights)
-    columns: list[Row] = []
+    columns: list[Entries] = []
     for number, column in enumerate(scores.columns):
         entries = enumerate(column)
         columns.append(

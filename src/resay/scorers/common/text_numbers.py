@@ -74,8 +74,8 @@ _NAMING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """The texts that a sentence names beside a verb.
+class NamedTexts:
+    """The texts that a sentence names with a verb.
 
     Attributes:
         numbers: Their numbers.
@@ -169,8 +169,8 @@ class TextNumbers:
             return NONE
         return self.named_in(text) or None
 
-    def beside(self, text: str, verb: str) -> Beside:
-        """Return the texts that a sentence names beside a verb, before or behind it.
+    def named_with(self, text: str, verb: str) -> NamedTexts:
+        """Return the texts that a sentence names with a verb, before or behind it.
 
         Args:
             text: The sentence.
@@ -195,8 +195,8 @@ class TextNumbers:
         unexplained = [m for m in left if not _NEGATED.search(rest[: m.start()])]
         if unexplained and not is_stated:
             named = self.named_in(rest)
-            return Beside(named, is_stated=bool(named))
-        return Beside(tuple(dict.fromkeys(numbers)), is_stated)
+            return NamedTexts(named, is_stated=bool(named))
+        return NamedTexts(tuple(dict.fromkeys(numbers)), is_stated)
 
     def named_in(self, text: str) -> Numbers:
         """Return the numbers of texts that a sentence names."""

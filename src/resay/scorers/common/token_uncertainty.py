@@ -127,7 +127,7 @@ def score_tokens(
         passage=_score(raw_passage, settings) if is_average else None,
         raw=tuple(value or 0.0 for value in raw),
         raw_passage=raw_passage,
-        reasons=tuple(_why(row, tokens, alignment, settings) for row in rows),
+        reasons=tuple(_reason(row, tokens, alignment, settings) for row in rows),
         lost=tuple(i for i, value in enumerate(raw) if value is None),
     )
 
@@ -155,7 +155,7 @@ def _score(value: float, settings: UncertaintyConfig) -> float:
     return 1 - exp(-value) if settings.measure == "probability" else 1 - 1 / max(value, 1.0)
 
 
-def _why(
+def _reason(
     row: Sequence[_TokenValue],
     tokens: Sequence[TokenLogprob],
     alignment: Alignment,

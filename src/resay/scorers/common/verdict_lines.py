@@ -63,8 +63,8 @@ def _stances_in(line: str, texts: TextNumbers) -> TextStances | None:
     labelled = _stances_by_label(line)
     if labelled is not None:
         return labelled
-    supports = texts.beside(line, SUPPORT)
-    contradicts = texts.beside(line, CONTRADICTION)
+    supports = texts.named_with(line, SUPPORT)
+    contradicts = texts.named_with(line, CONTRADICTION)
     if supports or contradicts:
         return TextStances.of(supports.numbers, contradicts.numbers)
     names_none = any(map(str.isalnum, line)) and texts.whole(line) == NONE

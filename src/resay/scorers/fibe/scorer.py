@@ -39,13 +39,8 @@ from resay.core.failures import tally
 from resay.core.passage import Passage
 from resay.core.scores import Scores
 from resay.scorers.base import Need, ScorerTraits
-from resay.scorers.common.judging import (
-    JudgedConfig,
-    ParsedAnswer,
-    ask,
-    ask_together,
-    judge_for,
-)
+from resay.scorers.common.judge_calls import ParsedAnswer, ask, ask_together
+from resay.scorers.common.judge_config import JudgedConfig, judge_for
 from resay.scorers.common.named_scores import parse_named_scores
 from resay.scorers.evidence import Evidence
 from resay.scorers.fibe.exam import Exam, Listing, build_exam
@@ -251,14 +246,14 @@ def _scores(
     for sentence, listing in enumerate(created.slots):
         of_sentence = graded.get(sentence)
         scores.append(None if of_sentence is None else of_sentence.score)
-        reasons.append(_why_not(listing) if of_sentence is None else of_sentence.reason)
+        reasons.append(_not_scored_reason(listing) if of_sentence is None else of_sentence.reason)
     return Scores(
         sentences=tuple(scores),
         reasons=tuple(reasons),
         failures=failures,
         lost=tuple(i for i, slot in enumerate(created.slots) if _is_lost(slot, graded.get(i))),
         undetermined=sum(parsed.undetermined for parsed in parsed_answers),
-        error=_why_inconclusive(count, created, graded, failures),
+        error=_inconclusive_reason(count, created, graded, failures),
     )
 
 
@@ -266,13 +261,13 @@ def _is_lost(listing: Listing | None, graded: _Graded | None) -> bool:
     return listing is None if graded is None else not graded.known
 
 
-def _why_not(listing: Listing | None) -> str:
+def _not_scored_reason(listing: Listing | None) -> str:
     if listing is None:
         return "what to blank in it could not be read"
     return "there is nothing to blank in it"
 
 
-def _why_inconclusive(
+def _inconclusive_reason(
     count: int,
     created: ParsedAnswer[Listing],
     graded: dict[int, _Graded],

@@ -66,7 +66,7 @@ class AnswerClassifier:
         return Scores(
             sentences=tuple(scores),
             spans=tuple(spans),
-            reasons=tuple(_why(of_claim, passage.text) for of_claim in spans),
+            reasons=tuple(_reason(of_claim, passage.text) for of_claim in spans),
         )
 
     async def _tokens(self, passage: Passage, evidence: Evidence) -> list[_Token]:
@@ -192,7 +192,7 @@ def _of_claim(
     return max(token.unsupported for token in own), tuple(spans)
 
 
-def _why(spans: Sequence[UnsupportedSpan], text: str) -> str:
+def _reason(spans: Sequence[UnsupportedSpan], text: str) -> str:
     if not spans:
         return "the references support each of its words"
     listed = ", ".join(f'"{text[s.start : s.end]}" ({s.score:.2f})' for s in spans)

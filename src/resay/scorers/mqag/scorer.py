@@ -245,11 +245,11 @@ def _scores(
     return Scores(
         sentences=tuple(mean_score([mark.score for mark in own]) for own in marks_by_sentence),
         columns=tuple(column(sample) for sample in range(samples)),
-        reasons=tuple(_why(own, i in asked, samples) for i, own in enumerate(marks_by_sentence)),
+        reasons=tuple(_reason(own, i in asked, samples) for i, own in enumerate(marks_by_sentence)),
     )
 
 
-def _why(marks: Sequence[_Mark], asked: bool, samples: int) -> str | None:
+def _reason(marks: Sequence[_Mark], asked: bool, samples: int) -> str | None:
     if marks:
         return max(marks, key=lambda mark: mark.score).reason
     if not asked:

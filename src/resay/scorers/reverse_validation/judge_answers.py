@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from resay.scorers.common.judging import strip_decoration
+from resay.scorers.common.yes_no import strip_decoration
 
 _LONGEST_NAME = 120
 _WILL_NOT = re.compile(

@@ -43,7 +43,8 @@ from resay.core.passage import Passage
 from resay.core.scores import Scores
 from resay.errors import ProviderError
 from resay.scorers.base import Need, ScorerTraits
-from resay.scorers.common.judging import JudgedConfig, ask, judge_for
+from resay.scorers.common.judge_calls import ask
+from resay.scorers.common.judge_config import JudgedConfig, judge_for
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge
 from resay.scorers.reverse_validation.aliases import stated_aliases

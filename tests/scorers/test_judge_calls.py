@@ -5,7 +5,8 @@ import pytest
 from resay import Query, ScorerError
 from resay.core.query import Message
 from resay.providers import Completion, Completions, ReplayProvider, ScriptedProvider
-from resay.scorers.common.judging import JudgeConfig, ParsedAnswer, ask, ask_together, judge_for
+from resay.scorers.common.judge_calls import ParsedAnswer, ask, ask_together
+from resay.scorers.common.judge_config import JudgeConfig, judge_for
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge
 

@@ -1,190 +1,32 @@
-"""Asks judges and parses their answers.
+"""Asks a judge, and once more for what its answer leaves open.
 
-A judge's answer is parsed into one slot for each item it was asked about (see `answers` and
+An answer is parsed into one slot for each item that the judge was asked about (see `answers` and
 `choices`). If a slot stays empty, the judge is asked once more with the format restated; slots that
 are still empty are reported as undetermined.
-
-The question whether a context supports a sentence is worded as in SelfCheckGPT, section 5.5, and
-NU-RU at SemEval-2024 task 6, Table 1.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise, repeat
+from itertools import pairwise
 from math import ceil
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 import anyio
-from pydantic import BaseModel, ConfigDict, Field
 
 from resay.core.failures import tally
-from resay.core.query import Message, Query
+from resay.core.query import Message
 from resay.core.scores import Scores
-from resay.errors import ProviderError, ScorerError
+from resay.errors import ProviderError
 from resay.providers.base import Completion
-from resay.scorers.base import ScorerConfig
-from resay.scorers.common.answers import read_items
-from resay.scorers.common.judge_words import CLEAR_YES_OR_NO, SUPPORT, YES_OR_NO
-from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge, as_messages
 
 T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
-# Decoration a model may put around a bare answer: markdown, quotes, brackets, a label.
-_LABEL = re.compile(
-    r"^(?:(?:my|the|final|short)\s+)*(?:answer|verdict|conclusion|judge?ment|antwort|réponse|respuesta"
-    r"|risposta|resposta|答案|回答|答え)"
-    r"\s*(?:is)?\s*[:：-]?\s*",
-    re.IGNORECASE,
-)
-_DECORATION = " \t\r\n*_`\"'“”‘’«»「」#>[](){}:：-•"
-# Letters of any script with their combining marks.
-_WORD = re.compile(r"[^\W\d_][\w\u0300-\u036f\u0900-\u0e7f]*(?:[/-][^\W\d_]+)*")
-
-
-def strip_decoration(text: str) -> str:
-    """Strip markdown, quotes, brackets and a label such as "Answer:" from an answer."""
-    return _LABEL.sub("", text.strip(_DECORATION)).lstrip(_DECORATION)
-
-
-def parse_yes_no(text: str, own: Mapping[str, bool] | None = None) -> bool | None:
-    """Parse a yes or a no, in English or any language the judge slipped into.
-
-    Only the first word counts, and it must be the whole word: "Not sure" is no "no", and a later
-    "Yes" counts for nothing. Short words that mean something else in another language count only if
-    nothing follows them.
-
-    Args:
-        text: The judge's answer.
-        own: Meanings of words in the prompt's language, whatever they mean in others.
-
-    Returns:
-        True for yes, False for no, None for anything else.
-    """
-    answer = strip_decoration(unicodedata.normalize("NFC", text))
-    alone = _folded(answer.strip(" .!。！"))
-    if alone in YES_OR_NO:
-        return YES_OR_NO[alone]
-    match = _WORD.match(answer)
-    word = _folded(match.group()) if match else ""
-    if own and word in own:
-        return own[word]
-    return CLEAR_YES_OR_NO.get(word)
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFC", text).casefold()
-
-
-_QUESTION = (
-    "Context: {context}\n\n"
-    "Sentence: {sentence}\n\n"
-    "Is the sentence supported by the context above?\n\n"
-    "Answer Yes or No:"
-)
-RESTATED = "Answer with one word, Yes or No. Is the sentence supported by the context?"
-"""Sent when the answer cannot be parsed."""
-
-
-def ask_support(context: str, sentence: str) -> str:
-    """Return the question whether a context supports a sentence, worded as published."""
-    return _QUESTION.format(context=context, sentence=sentence)
-
-
-def parse_support(answer: Completion) -> list[bool | None]:
-    """Parse the answer into its only slot."""
-    return read_items(answer.text, 1, SUPPORT)
-
-
 Parser = Callable[[Completion], Sequence[T | None]]
 """Parses an answer into a fixed number of slots; None for each that cannot be parsed."""
-
-
-class JudgeConfig(BaseModel):
-    """A judge with its own parameters."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    model: str | None = Field(
-        default=None,
-        description="The model as litellm names it; null = the model that wrote the response.",
-    )
-    params: dict[str, Any] = Field(
-        default_factory=dict,
-        repr=False,  # may contain a key
-        description="Provider parameters: api_base, api_key, temperature, max_tokens, …",
-    )
-    reasoning: Literal["none", "brief"] = Field(
-        default="none",
-        description="Whether the judge gives a short reason before each verdict: brief, for models"
-        " that do not think before they answer. Only `prompt` with `form: claims` asks for them.",
-    )
-
-
-def judge_model(judge: str | JudgeConfig | None) -> str | None:
-    """Return the judge's model, or None for the model that wrote the response."""
-    return judge.model if isinstance(judge, JudgeConfig) else judge
-
-
-class JudgedConfig(ScorerConfig):
-    """Base class of the settings of methods that ask a judge."""
-
-    judge: str | JudgeConfig | None = Field(
-        default=None, description="The model to ask; null = the model that wrote the response."
-    )
-    restate: bool = Field(
-        default=True,
-        description="Whether to ask once more, with the format restated, if an answer cannot be"
-        " parsed.",
-    )
-
-    @property
-    def gives_reasons(self) -> bool:
-        """Whether the judge is to give short reasons."""
-        return isinstance(self.judge, JudgeConfig) and self.judge.reasoning == "brief"
-
-    @property
-    def asks_response_model(self) -> bool:
-        """Whether the step names no other judge."""
-        return self.named_judge is None
-
-    @property
-    def named_judge(self) -> str | None:
-        """The judge's model, or None for the model that wrote the response."""
-        return judge_model(self.judge)
-
-
-def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
-    """Return the judge that a policy names.
-
-    The response's own model is asked with the query's connection parameters. A judge named in the
-    policy gets none of them, because it may belong to another provider.
-
-    Args:
-        config: The judge's model, a `JudgeConfig`, or None for the response's own model.
-        evidence: The evidence, with its query and the provider for judges.
-
-    Returns:
-        The judge.
-
-    Raises:
-        ScorerError: No judge is available.
-    """
-    if evidence.judge_provider is None:
-        raise ScorerError("no judge available")
-    chosen = JudgeConfig(model=config) if isinstance(config, str) else config or JudgeConfig()
-    query = evidence.query or Query(())
-    if chosen.model is not None:
-        asked = Query((), chosen.model, chosen.params, tenant=query.tenant)
-        return Judge(evidence.judge_provider, asked)
-    params = {**query.connection, **chosen.params}
-    asked = Query((), query.model, params, tenant=query.tenant)
-    return Judge(evidence.judge_provider, asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,28 +136,28 @@ def claims_by_prompt(claims: Sequence[int]) -> list[Sequence[int]]:
     return [claims[start:end] for start, end in pairwise(bounds)]
 
 
-async def ask_each(things: Iterable[K], ask_about: Callable[[K], Awaitable[V]]) -> list[V]:
-    """Ask about several things concurrently.
+async def ask_each(items: Iterable[K], ask_about: Callable[[K], Awaitable[V]]) -> list[V]:
+    """Ask about several items concurrently.
 
     Args:
-        things: The things to ask about.
-        ask_about: Asks about one.
+        items: The items to ask about.
+        ask_about: Asks about an item.
 
     Returns:
         The results, in order.
     """
-    found: dict[int, V] = {}
+    results: dict[int, V] = {}
 
-    async def run(place: int, thing: K) -> None:
-        found[place] = await ask_about(thing)
+    async def run(index: int, item: K) -> None:
+        results[index] = await ask_about(item)
 
     async with anyio.create_task_group() as tasks:
-        for place, thing in enumerate(things):
-            tasks.start_soon(run, place, thing)
-    return [found[place] for place in sorted(found)]
+        for index, item in enumerate(items):
+            tasks.start_soon(run, index, item)
+    return [results[index] for index in sorted(results)]
 
 
-def why_unscored(
+def unscored_reason(
     scores: Sequence[float | None], failures: Sequence[str], template: str
 ) -> str | None:
     """Return why scores support no decision if most claims have none; else None.
@@ -325,11 +167,11 @@ def why_unscored(
         failures: Kinds of failed calls.
         template: The reason, with `{lost}` for how many of how many claims have no score.
     """
-    lost = sum(score is None for score in scores)
-    if lost * 2 <= len(scores):
+    missing = scores.count(None)
+    if missing * 2 <= len(scores):
         return None
-    kinds = f" ({tally(failures)})" if failures else ""
-    return f"{template.format(lost=f'{lost} of {len(scores)} claims')}{kinds}"
+    reason = template.format(lost=f"{missing} of {len(scores)} claims")
+    return f"{reason} ({tally(failures)})" if failures else reason
 
 
 async def ask_together(
@@ -370,11 +212,11 @@ async def ask_together(
     async with anyio.create_task_group() as tasks:
         for i, completion in enumerate(arrived.items[:count]):
             tasks.start_soon(settle, i, completion)
-    lost = islice(chain(arrived.failures, repeat(None)), count - len(parsed_answers))
-    return (
-        *(parsed_answers[i] for i in sorted(parsed_answers)),
-        *(_unanswered(parse, error) for error in lost),
-    )
+    results = [parsed_answers[i] for i in sorted(parsed_answers)]
+    errors = iter(arrived.failures)
+    while len(results) < count:
+        results.append(_unanswered(parse, next(errors, None)))
+    return tuple(results)
 
 
 def _unanswered(parse: Parser[T], error: Exception | None) -> ParsedAnswer[T]:
@@ -425,7 +267,12 @@ async def settle_slots(
     except ProviderError as error:
         return ParsedAnswer(slots, failures=(type(error).__name__,))
     second = parse(again.first)
-    return ParsedAnswer(tuple(b if a is None else a for a, b in zip(slots, second, strict=True)))
+    return ParsedAnswer(
+        tuple(
+            again_slot if slot is None else slot
+            for slot, again_slot in zip(slots, second, strict=True)
+        )
+    )
 
 
 def _restated(messages: tuple[Message, ...], answer: str, restatement: str) -> tuple[Message, ...]:

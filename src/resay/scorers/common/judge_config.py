@@ -1,0 +1,95 @@
+"""The settings of methods that ask a judge, and the judge that they name."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from resay.core.query import Query
+from resay.errors import ScorerError
+from resay.scorers.base import ScorerConfig
+from resay.scorers.evidence import Evidence
+from resay.scorers.judge import Judge
+
+
+class JudgeConfig(BaseModel):
+    """A judge with its own parameters."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str | None = Field(
+        default=None,
+        description="The model as litellm names it; null = the model that wrote the response.",
+    )
+    params: dict[str, Any] = Field(
+        default_factory=dict,
+        repr=False,  # may contain a key
+        description="Provider parameters: api_base, api_key, temperature, max_tokens, …",
+    )
+    reasoning: Literal["none", "brief"] = Field(
+        default="none",
+        description="Whether the judge gives a short reason before each verdict: brief, for models"
+        " that do not think before they answer. Only `prompt` with `form: claims` asks for them.",
+    )
+
+
+def judge_model(judge: str | JudgeConfig | None) -> str | None:
+    """Return the judge's model, or None for the model that wrote the response."""
+    return judge.model if isinstance(judge, JudgeConfig) else judge
+
+
+class JudgedConfig(ScorerConfig):
+    """Base class of the settings of methods that ask a judge."""
+
+    judge: str | JudgeConfig | None = Field(
+        default=None, description="The model to ask; null = the model that wrote the response."
+    )
+    restate: bool = Field(
+        default=True,
+        description="Whether to ask once more, with the format restated, if an answer cannot be"
+        " parsed.",
+    )
+
+    @property
+    def gives_reasons(self) -> bool:
+        """Whether the judge is to give short reasons."""
+        return isinstance(self.judge, JudgeConfig) and self.judge.reasoning == "brief"
+
+    @property
+    def asks_response_model(self) -> bool:
+        """Whether the step names no other judge."""
+        return self.named_judge is None
+
+    @property
+    def named_judge(self) -> str | None:
+        """The judge's model, or None for the model that wrote the response."""
+        return judge_model(self.judge)
+
+
+def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
+    """Return the judge that a policy names.
+
+    The response's own model is asked with the query's connection parameters. A judge named in the
+    policy gets none of them, because it may belong to another provider.
+
+    Args:
+        config: The judge's model, a `JudgeConfig`, or None for the response's own model.
+        evidence: The evidence, with its query and the provider for judges.
+
+    Returns:
+        The judge.
+
+    Raises:
+        ScorerError: No judge is available.
+    """
+    if evidence.judge_provider is None:
+        raise ScorerError("no judge available")
+    chosen = JudgeConfig(model=config) if isinstance(config, str) else config or JudgeConfig()
+    query = evidence.query or Query(())
+    if chosen.model is None:
+        model, params = query.model, {**query.connection, **chosen.params}
+    else:
+        model, params = chosen.model, chosen.params
+    request = Query((), model, params, tenant=query.tenant)
+    return Judge(evidence.judge_provider, request)
