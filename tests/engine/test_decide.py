@@ -105,14 +105,14 @@ def chain_of(*steps: dict[str, Any], **policy: Any) -> Chain:
 async def decided(
     *steps: dict[str, Any],
     sentences: tuple[str, ...] = (A, B),
-    kept: dict[int, SentenceVerdict] | None = None,
+    earlier: dict[int, SentenceVerdict] | None = None,
     references: tuple[str, ...] = (),
     **policy: Any,
 ) -> Verdict:
     chain = chain_of(*steps, **policy)
     evidence = Evidence(Samples(SAMPLES), Samples(references))
     passage = Passage.from_sentences(sentences)
-    return await chain.run(passage, evidence, math.inf, kept=kept or {})
+    return await chain.run(passage, evidence, math.inf, earlier=earlier or {})
 
 
 def scores(verdict: Verdict) -> list[float | None]:
@@ -227,7 +227,7 @@ async def test_what_has_no_score_is_told_once_whatever_the_decision() -> None:
     assert lost.reason == "1 of 2 sentences could not be scored"
     # What another check has said of it is more than nothing.
     kept = SentenceVerdict(B, 17, 34, None, False, "elsewhere", "no document tells")
-    assert (await decided(step(0.1), kept={1: kept}, threshold=threshold)).unscored == ()
+    assert (await decided(step(0.1), earlier={1: kept}, threshold=threshold)).unscored == ()
 
 
 def test_what_is_not_prose_is_not_scored_from_where_one_asks() -> None:
@@ -396,7 +396,7 @@ async def test_the_last_of_the_steps_that_run_together_settles() -> None:
 
 async def test_what_another_check_has_found_stays() -> None:
     before = SentenceVerdict(B, 17, 34, 0.9, True, "elsewhere", scores={"elsewhere": 0.9})
-    verdict = await decided(step(0.2, 0.0), kept={1: before}, threshold={"passage": 0.7})
+    verdict = await decided(step(0.2, 0.0), earlier={1: before}, threshold={"passage": 0.7})
     assert scores(verdict) == [0.2, 0.9]
     assert (verdict.score, verdict.mean_score) == (0.9, pytest.approx(0.55))
     kept = verdict.sentences[1]
@@ -404,7 +404,7 @@ async def test_what_another_check_has_found_stays() -> None:
     assert kept.contradicted_by is not None
     assert kept.contradicted_by.source == "sample"
     assert verdict.steps[0].sentences == 1
-    everything = await decided(step(0.0, 0.0), kept={0: before, 1: before})
+    everything = await decided(step(0.0, 0.0), earlier={0: before, 1: before})
     assert (everything.steps, everything.score) == ((), 0.9)
 
 

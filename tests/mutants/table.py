@@ -47,6 +47,18 @@ TESTS: Mapping[str, tuple[str, ...]] = {
             "engine/test_code_names.py",
         ),
     ),
+    "resay.engine.decision_reasons": (
+        *("engine/test_decide.py", "engine/test_chain.py", "engine/test_skipping.py"),
+        *("engine/test_code_names.py", "scorers/test_cross_model.py", "scorers/test_probe.py"),
+    ),
+    "resay.engine.flagged_claims": (
+        *("engine/test_contradiction.py", "engine/test_decide.py", "engine/test_chain.py"),
+        *("scorers/test_references.py", "scorers/test_cross_model.py"),
+    ),
+    "resay.engine.stopping_rule": (
+        *("engine/test_chain.py", "engine/test_decide.py", "engine/test_stream_gate.py"),
+        "scorers/test_references.py",
+    ),
     "resay.engine.unscored": ("engine/test_decide.py", "engine/test_skipping.py"),
     "resay.engine.verdict_tracker": ("engine/test_stream_gate.py", "engine/test_decide.py"),
     "resay.engine.step_run": (
@@ -175,19 +187,18 @@ _APART = "It only tells one of two equal tokens from the other."
 EQUIVALENT: Mapping[str, str] = {
     "resay.engine.chain:_PARSE_COST: 20  ->  21": _TURNS,
     "resay.engine.chain:_PARSE_COST: 20  ->  19": _TURNS,
-    "resay.engine.chain:Chain._contradictions.to_find: result.contradiction is None  ->  True": (
+    "resay.engine.flagged_claims:FlaggedClaims.contradictions: "
+    "state.results[i].contradiction is None  ->  state.results[i].contradiction is not None": (
         _TURNS
     ),
-    "resay.engine.chain:Chain._contradictions.to_find: result.contradiction is None  ->  "
-    "result.contradiction is not None": _TURNS,
-    "resay.engine.chain:Chain._contradictions: await pool.derive(INDEX_BUILDERS[source], "
-    "chars=_SEARCH_COST * pool.chars)  ->  pass": _TURNS,
-    "resay.engine.chain:Chain._contradictions: not chars  ->  False": (
+    "resay.engine.flagged_claims:FlaggedClaims.contradictions: await "
+    "pool.derive(INDEX_BUILDERS[source], chars=_SEARCH_COST * pool.chars)  ->  pass": _TURNS,
+    "resay.engine.flagged_claims:FlaggedClaims.contradictions: not flagged  ->  False": (
         "Where nothing is flagged, nothing is found."
     ),
-    "resay.engine.chain:Chain._ask_for_contradictions: 1  ->  0": _TURNS,
-    "resay.engine.chain:Chain._ask_for_contradictions: step is not None and step.contradicts  ->  "
-    "step is not None": "A step whose method does not say it says None.",
+    "resay.engine.flagged_claims:FlaggedClaims.ask_methods: 1  ->  0": _TURNS,
+    "resay.engine.flagged_claims:FlaggedClaims.ask_methods: step is not None and "
+    "step.contradicts  ->  step is not None": "A step whose method does not say it says None.",
     "resay.engine.stream_gate:StreamGate._score: 1  ->  2": _TURNS,
     "resay.engine.stream_gate:StreamGate._views: len(views) % _BATCH_SIZE == 0  ->  False": _TURNS,
     "resay.engine.stream_gate:StreamGate._joined_state.join: self._states.clear()  ->  pass": (
@@ -202,8 +213,8 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.regeneration.from_samples:_question: shortened_question(standalone_question("
     "query.messages)) if query else ''  ->  shortened_question(standalone_question("
     "query.messages))": "What is repaired answers a question.",
-    "resay.engine.chain:Chain._score: judge is not None and self._cache is not None  ->  "
-    "self._cache is not None": _NO_JUDGE,
+    "resay.engine.chain:Chain._cached: provider is None or self._cache is None  ->  "
+    "self._cache is None": _NO_JUDGE,
     "resay.engine.step_run:StepRun.__init__: Metered(evidence.judge_provider) if "
     "evidence.judge_provider else None  ->  Metered(evidence.judge_provider)": _NO_JUDGE,
     "resay.engine.policy_steps:concurrent_groups: group[-1]  ->  group[0]": (
@@ -214,19 +225,22 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.state:ClaimResult.against: 0.0  ->  0.5": (
         "Half is no more over a half than nothing is."
     ),
-    "resay.engine.state:RunState.joined: in_doubt or decisive  ->  in_doubt": (
+    "resay.engine.state:RunState.joined: failed or decisive  ->  failed": (
         "Only its note is read."
     ),
-    "resay.engine.state:RunState.joined: 0  ->  1 #2": "Nobody asks a joined state for its steps.",
     "resay.engine.contradictions:_ROUNDING: 1e-09  ->  1.5000000000000002e-09": (
         "As good a tolerance."
     ),
     "resay.engine.contradictions:ContradictionIndex.search: -1  ->  1": (
         "It is read only where something near was found."
     ),
-    "resay.engine.decide:Decider.flags_names: self._compares and self._samples_problem(evidence)"
-    "  ->  self._samples_problem(evidence)": "A stream has no samples where nothing compares.",
-    "resay.engine.decide:Decider._unconfirmed_reason: 1  ->  0": "There is one second model.",
+    "resay.engine.decide:Decider.flags_names: self._reasons.compares and "
+    "self._reasons.samples_problem(evidence)  ->  self._reasons.samples_problem(evidence)": (
+        "A stream has no samples where nothing compares."
+    ),
+    "resay.engine.decision_reasons:DecisionReasons._unconfirmed: 1  ->  0": (
+        "There is one second model."
+    ),
     "resay.engine.decide:_severity: 1.0  ->  1.5": "Either is less than every score.",
     "resay.engine.contradictions:_differences: quantities(claim) if theirs else ()  ->  "
     "quantities(claim)": "Without numbers on the other side, none of the claim's is contradicted.",

@@ -5,43 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import chain
 from types import MappingProxyType
 from typing import cast
 
 import anyio
-import anyio.lowlevel
 
 from resay._internal._version import __version__
 from resay._internal.event_loops import compute
 from resay._internal.importing import import_named
 from resay._internal.telemetry import span
-from resay.core.claim_verdict import Part
 from resay.core.claims import Claim, Rules, is_single_sentence
-from resay.core.contradiction import Contradiction, EvidenceKind
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.references import Reference
-from resay.core.scores import Scores, UnsupportedSpan
+from resay.core.scores import Scores
 from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.verdict import Verdict
 from resay.engine.code_names import NameClaim, NameFinder, compare_names, index_samples, names_in
-from resay.engine.contradictions import INDEX_BUILDERS, kind_of_words
-from resay.engine.decide import Decider, pool_of
+from resay.engine.decide import Decider
+from resay.engine.flagged_claims import FlaggedClaims
 from resay.engine.model_claims import claims_by_model
 from resay.engine.policy_steps import concurrent_groups, leading_steps, reference_steps_of, steps_of
 from resay.engine.state import ClaimResult, RunState
 from resay.engine.step_run import StepRun, write_results
+from resay.engine.stopping_rule import stopping_rule
 from resay.engine.verdict_tracker import VerdictTracker
-from resay.policy import Block, Policy
+from resay.policy import Policy
 from resay.providers.base import Provider
 from resay.providers.caching import Cache, Caching
 from resay.providers.limits import Budget
 from resay.retrieval.function import reference_functions
 from resay.scorers import Need, Scorer, Step
-from resay.scorers.common.fact_parts import parts_by_facts
 from resay.scorers.evidence import Evidence
 from resay.scorers.fields import Fields
-from resay.scorers.stopping import Correction, Decisions, Stopping
 from resay.scorers.tools import Arguments
 
 # Costs for `compute`, in characters: searching a character for contradictions, finding claims in
@@ -50,8 +47,6 @@ _SEARCH_COST = 10
 _PARSE_COST = 20
 _DECISION_COST = 100
 _FLAG_COST = 10
-# Number of tasks started before other tasks on the event loop get a turn.
-_BATCH_SIZE = 32
 
 
 class Chain:
@@ -91,8 +86,8 @@ class Chain:
             if when is not None:
                 when.load()
         self._reference_steps = reference_steps_of(policy, () if structured else self._steps)
-        places = policy.references.from_ if self._reference_steps else ()
-        self.reference_functions = reference_functions(places)
+        sources = policy.references.from_ if self._reference_steps else ()
+        self.reference_functions = reference_functions(sources)
         self._classify = import_named(policy.non_claims) if ":" in policy.non_claims else None
         self._early_steps = leading_steps(self._steps)
         self._late_steps = self._steps[len(self._early_steps) :]
@@ -101,8 +96,9 @@ class Chain:
             policy,
             compares=self.required_by("samples") is not None,
             refers=self.required_by("references") is not None,
-            structured=self._structured,
+            structured=structured,
         )
+        self._flagged_claims = FlaggedClaims(self._decider, self._steps, structured=structured)
 
     @classmethod
     def of_fields(cls, policy: Policy, cache: Cache | None = None) -> Chain:
@@ -120,7 +116,7 @@ class Chain:
 
     def required_by(self, need: Need) -> str | None:
         """Return the name of the first method that needs this, or None."""
-        return next((s.scorer.name for s in self._steps if need in s.needs), None)
+        return next((step.name for step in self._steps if need in step.needs), None)
 
     @cached_property
     def without_samples(self) -> Chain | None:
@@ -153,7 +149,7 @@ class Chain:
     @property
     def asking_response_model(self) -> str | None:
         """The first method whose judge is the model that wrote the response, or None."""
-        return next((s.scorer.name for s in self._steps if s.config.asks_response_model), None)
+        return next((step.name for step in self._steps if step.config.asks_response_model), None)
 
     @property
     def samples_at_first(self) -> int:
@@ -180,7 +176,7 @@ class Chain:
         deadline: float,
         budget: Budget | None = None,
         *,
-        kept: Mapping[int, SentenceVerdict] = MappingProxyType({}),
+        earlier: Mapping[int, SentenceVerdict] = MappingProxyType({}),
     ) -> Verdict:
         """Score a passage and decide.
 
@@ -190,13 +186,13 @@ class Chain:
             deadline: When to stop, on the event loop's clock (`anyio.current_time`); the verdict
                 uses all results obtained by then.
             budget: Total limit for the calls, if there is one.
-            kept: Results of another check for some of its sentences, by sentence index; these
+            earlier: Verdicts of another check on some of its sentences, by sentence index; these
                 sentences are not scored again.
 
         Returns:
             The verdict, without the check's usage and time, which the guard adds.
         """
-        state = await self.initial_state(passage, evidence, deadline, kept)
+        state = await self.initial_state(passage, evidence, deadline, earlier)
         return await self.check(state, evidence, deadline, budget)
 
     async def check(
@@ -210,7 +206,7 @@ class Chain:
         passage: Passage,
         evidence: Evidence,
         deadline: float,
-        kept: Mapping[int, SentenceVerdict] = MappingProxyType({}),
+        earlier: Mapping[int, SentenceVerdict] = MappingProxyType({}),
     ) -> RunState:
         """Find the claims in a passage's sentences, and return a state without results.
 
@@ -218,7 +214,7 @@ class Chain:
             passage: The passage to score.
             evidence: Supplies the query that it answers.
             deadline: When to stop asking a model for claims, on the event loop's clock.
-            kept: Results of another check for some of its sentences, by sentence index.
+            earlier: Verdicts of another check on some of its sentences, by sentence index.
         """
         rules = self.rules(evidence.user_query or evidence.query)
 
@@ -228,14 +224,16 @@ class Chain:
                 rules.read(sentence, i, alone=alone) for i, sentence in enumerate(passage.sentences)
             ]
 
-        claims = await compute(read, chars=len(passage.text) * _PARSE_COST)
+        claims_by_sentence = await compute(read, chars=len(passage.text) * _PARSE_COST)
         asks = self._policy.claims == "model" and not self._structured
         if asks and (evidence.sources or not self._lacks_samples(evidence)):
             with anyio.CancelScope(deadline=deadline):
-                claims = await claims_by_model(passage, claims, evidence, rules.kind_of)
-        every = [claim for of_sentence in claims for claim in of_sentence]
-        begin = partial(RunState.of, passage, every, kept)
-        state = await compute(begin, chars=_FLAG_COST * len(every))
+                claims_by_sentence = await claims_by_model(
+                    passage, claims_by_sentence, evidence, rules.kind_of
+                )
+        claims = list(chain.from_iterable(claims_by_sentence))
+        begin = partial(RunState.of, passage, claims, earlier)
+        state = await compute(begin, chars=_FLAG_COST * len(claims))
         if self._compares_names:
             find = partial(names_in, passage, rules.question)
             chars = len(passage.text) + len(rules.question)
@@ -278,9 +276,9 @@ class Chain:
         Returns:
             Each name with its result.
         """
-        samples, least = evidence.samples, self._policy.sampling.min
+        samples = evidence.samples
         with anyio.CancelScope(deadline=deadline):
-            async for _ in samples.first(least):
+            async for _ in samples.first(self._policy.sampling.min):
                 pass
             index = await samples.derive(index_samples, chars=_PARSE_COST * samples.chars)
             compare = partial(compare_names, names, index, before)
@@ -346,8 +344,8 @@ class Chain:
             The verdict, without the check's usage and time.
         """
         exhausted = budget.refusal if budget else None
-        parts = await self._parts(state, evidence, deadline)
-        contradictions = await self._contradictions(state, evidence, deadline, parts)
+        parts = await self._flagged_claims.parts(state, evidence, deadline)
+        contradictions = await self._flagged_claims.contradictions(state, evidence, deadline, parts)
         decide = partial(self._decider.verdict, state, evidence, contradictions, parts, exhausted)
         chars = _DECISION_COST * len(state.passage.pieces) + len(state.passage.text)
         return await compute(decide, chars=chars)
@@ -356,72 +354,11 @@ class Chain:
         self, state: RunState, evidence: Evidence, deadline: float
     ) -> tuple[SentenceVerdict, frozenset[int]]:
         """Return the result for a state's only sentence, and which of its claims are in doubt."""
-        parts = await self._parts(state, evidence, deadline)
-        contradictions = await self._contradictions(state, evidence, deadline, parts)
+        parts = await self._flagged_claims.parts(state, evidence, deadline)
+        contradictions = await self._flagged_claims.contradictions(state, evidence, deadline, parts)
         claims = self._decider.claims(state, evidence, contradictions, parts)
         sentence = self._decider.sentences(state, claims)[0]
         return sentence, self._decider.undecided(state, evidence)
-
-    async def _contradictions(
-        self,
-        state: RunState,
-        evidence: Evidence,
-        deadline: float,
-        parts: Mapping[int, Sequence[Part]],
-    ) -> Mapping[int, Contradiction]:
-        """Find contradictions of flagged sentences; none if there is no time for all of them."""
-
-        def to_find() -> tuple[int, set[EvidenceKind]]:
-            flagged = self._decider.flagged(state, evidence)
-            chars = sum(len(state.claims[i].text) for i in flagged)
-            results = (state.results[i] for i in flagged)
-            # Contradictions that methods reported are not searched for again.
-            return chars, {result.source for result in results if result.contradiction is None}
-
-        chars, sources = await compute(to_find, chars=_FLAG_COST * len(state.results))
-        if not chars:
-            return {}
-        with anyio.CancelScope(deadline=deadline):
-            for source in sources:
-                pool = pool_of(source, evidence)
-                await pool.derive(INDEX_BUILDERS[source], chars=_SEARCH_COST * pool.chars)
-            find = partial(self._decider.contradictions, state, evidence, parts)
-            return await compute(find, chars=_SEARCH_COST * chars)
-        return {}
-
-    async def _parts(
-        self, state: RunState, evidence: Evidence, deadline: float
-    ) -> Mapping[int, tuple[Part, ...]]:
-        """Find the words of flagged claims that are wrong, where the method does not name them."""
-        parts: dict[int, tuple[Part, ...]] = {}
-        flagged = () if self._structured else self._decider.flagged(state, evidence)
-        by_source: dict[EvidenceKind, list[int]] = {}
-        for i in flagged:
-            result = state.results[i]
-            if not result.unsupported:
-                by_source.setdefault(result.source, []).append(i)
-                continue
-            band = "contradicted" if result.denied else "unsupported"
-            of_claim: list[Part] = []
-            for unsupported in _disjoint(result.unsupported):
-                words = state.passage.text[unsupported.start : unsupported.end]
-                part = Part(
-                    start=unsupported.start,
-                    end=unsupported.end,
-                    band=band,
-                    kind=kind_of_words(words, state.claims[i].text),
-                    score=unsupported.score,
-                )
-                of_claim.append(part)
-            parts[i] = tuple(of_claim)
-        with anyio.CancelScope(deadline=deadline):
-            for source, claims in by_source.items():
-                compared = replace(evidence, samples=pool_of(source, evidence))
-                by_claim = await parts_by_facts(
-                    state.passage_for(claims), compared, with_answers=source != "reference"
-                )
-                parts.update(zip(claims, by_claim, strict=True))
-        return parts
 
     @property
     def scores_early(self) -> bool:
@@ -452,7 +389,7 @@ class Chain:
     ) -> Verdict:
         with anyio.CancelScope(deadline=deadline):
             await self._run_steps(steps, state, evidence)
-            await self._ask_for_contradictions(state, evidence)
+            await self._flagged_claims.ask_methods(state, evidence)
         names = [name for name, _ in state.names if isinstance(name, NameClaim)]
         if names and not any(result.reason for _, result in state.names):
             state.names = await self.compare_names(names, evidence, deadline)
@@ -461,8 +398,8 @@ class Chain:
     async def _run_steps(
         self, steps: Sequence[Step], state: RunState, evidence: Evidence, *, alone: bool = False
     ) -> None:
-        everything = [i for i in range(len(state.results)) if i not in state.kept]
-        pending = [i for i in everything if not self._settled_before(steps, state.results[i])]
+        scorable = [i for i in range(len(state.results)) if i not in state.excluded]
+        pending = [i for i in scorable if not self._settled_before(steps, state.results[i])]
         if self._reference_steps and evidence.sources and pending and steps[:1] == self._steps[:1]:
             step = self._reference_steps[self.checks_unmentioned(evidence.sources)]
             await self._run_together([StepRun(step, state, pending, evidence, alone)])
@@ -472,21 +409,22 @@ class Chain:
             steps = [step for step in steps if "judge" not in step.needs]
             evidence = replace(evidence, prober=None)
         for group in concurrent_groups(steps):
-            seen = everything if group[0].corrects else pending
+            indices = scorable if group[0].corrects else pending
             if group[0].is_second:
                 # Trusted texts overrule the second model.
-                seen = [i for i in seen if not state.results[i].is_grounded]
-            if not seen:
+                indices = [i for i in indices if not state.results[i].is_grounded]
+            if not indices:
                 continue
-            await self._run_together([StepRun(s, state, seen, evidence, alone) for s in group])
+            runs = [StepRun(step, state, indices, evidence, alone) for step in group]
+            await self._run_together(runs)
             settle = group[-1].config.settle
             if settle is not None:
                 pending = [i for i in pending if not settle.settles(state.results[i].score)]
 
     def _lacks_samples(self, evidence: Evidence) -> bool:
         """Return whether too few samples are available for a conclusive check."""
-        few = evidence.samples.available < self._policy.sampling.min
-        return few and self.required_by("samples") is not None
+        too_few = evidence.samples.available < self._policy.sampling.min
+        return too_few and self.required_by("samples") is not None
 
     def _settled_before(self, steps: Sequence[Step], result: ClaimResult) -> bool:
         """Return whether a step outside this run has settled a sentence."""
@@ -517,26 +455,17 @@ class Chain:
 
     async def _score(self, run: StepRun) -> None:
         step, evidence = run.step, run.evidence
-        judge: Provider | None = run.meter
-        if judge is not None and self._cache is not None:
-            version = f"{step.name}/{__version__}"
-            judge = Caching(judge, self._cache, version=version, source=evidence.judge_source)
-        prober = evidence.prober
-        if prober is not None and run.probe_meter is not None:
-            provider: Provider = run.probe_meter
-            if self._cache is not None:
-                version = f"probe/{__version__}"
-                provider = Caching(
-                    provider, self._cache, version=version, source=evidence.judge_source
-                )
-            prober = replace(prober, provider=provider)
+        judge = self._cached(run.meter, step.name, evidence)
+        prober, probes = evidence.prober, self._cached(run.probe_meter, "probe", evidence)
+        if prober is not None and probes is not None:
+            prober = replace(prober, provider=probes)
         view = replace(
             step.view(evidence, judge),
             prober=prober,
             scores=tuple(run.state.results[i].score for i in run.indices),
             threshold=self._policy.threshold.lowest,
             doubtful=self._policy.threshold.doubtful,
-            stopping=self._stopping(run),
+            stopping=stopping_rule(run, self._steps, self._policy),
             partial_scores=run.unfinished,
         )
         passage = run.state.passage_for(run.indices)
@@ -545,93 +474,8 @@ class Chain:
         )
         run.completed = Scores() if run.skip_reason else await step.run(passage, view)
 
-    def _stopping(self, run: StepRun) -> Stopping | None:
-        sampling, samples = self._policy.sampling, run.evidence.samples
-        if sampling.confidence is None or not run.step.stops:
-            return None
-        aim = self._aim(run)
-        return aim and Stopping(aim, sampling.confidence, sampling.min, samples.available)
-
-    def _aim(self, run: StepRun) -> Decisions | None:
-        """Return what a step's scores have to decide; None if that depends on all samples."""
-        count = len(run.indices)
-        later = self._steps[self._steps.index(run.step) + 1 :]
-        settle = run.step.config.settle
-        if settle is not None and not all(step.corrects for step in later):
-            return Decisions((settle.thresholds,) * count)
-        # The second model's answer is unknown, and more samples do not reveal it.
-        corrections = [step for step in later if step.corrects and not step.is_second]
-        if not all(step.can_precompute for step in corrections):
-            return None
-        threshold = self._policy.threshold
-        thresholds = () if threshold.sentence is None else (threshold.sentence,)
-        if run.alone:
-            # The other sentences are not written yet, so nothing more is known of the passage.
-            passage = threshold.passage_alone
-            return Decisions((thresholds if passage is None else (passage, *thresholds),) * count)
-        chosen = set(run.indices)
-        others = [r.score for i, r in enumerate(run.state.results) if i not in chosen]
-        # A method that scores the passage as a whole overrules this one.
-        overruled = any(s.needs_whole_passage and not s.corrects for s in later)
-        return Decisions(
-            (thresholds,) * count,
-            passage=None if overruled else threshold.passage,
-            settled_scores=tuple(score for score in others if score is not None),
-            one_is_enough=isinstance(self._policy.action, Block),
-            correction=_correction(run, corrections),
-        )
-
-    async def _ask_for_contradictions(self, state: RunState, evidence: Evidence) -> None:
-        """Ask the methods that flagged sentences for contradictions."""
-        if not any(step.contradicts for step in self._steps):
-            return
-        find_flagged = partial(self._decider.flagged, state, evidence)
-        flagged = await compute(find_flagged, chars=_FLAG_COST * len(state.results))
-
-        async def find(i: int, step: Step) -> None:
-            result, text = state.results[i], state.claims[i].standalone
-            result.contradiction = await step.contradiction(text, evidence, result.columns)
-
-        async with anyio.create_task_group() as tasks:
-            for count, i in enumerate(flagged, 1):
-                step = state.results[i].step
-                if step is not None and step.contradicts_at_once:
-                    await find(i, step)
-                elif step is not None and step.contradicts:
-                    tasks.start_soon(find, i, step)
-                if count % _BATCH_SIZE == 0:
-                    await anyio.lowlevel.checkpoint()
-
-
-def _disjoint(spans: Sequence[UnsupportedSpan]) -> list[UnsupportedSpan]:
-    """Return spans in order, with those that overlap as one: "in 1923" and "1923"."""
-    disjoint: list[UnsupportedSpan] = []
-    for unsupported in sorted(spans, key=lambda each: each.start):
-        last = disjoint[-1] if disjoint else None
-        if last is None or unsupported.start >= last.end:
-            disjoint.append(unsupported)
-            continue
-        disjoint[-1] = UnsupportedSpan(
-            start=last.start,
-            end=max(last.end, unsupported.end),
-            score=max(last.score, unsupported.score),
-        )
-    return disjoint
-
-
-def _correction(run: StepRun, corrections: Sequence[Step]) -> Correction | None:
-    """Return what corrections make of a step's scores: its own sentences first, then the others."""
-    if not corrections:
-        return None
-    results, indices = run.state.results, list(run.indices)
-    order = dict.fromkeys((*indices, *range(len(results))))
-
-    def correct(scores: Sequence[float | None]) -> Sequence[float | None]:
-        merged = [result.score for result in results]
-        for i, score in zip(indices, scores, strict=False):
-            merged[i] = score
-        for step in corrections:
-            merged = step.corrected(merged)
-        return [merged[i] for i in order]
-
-    return correct
+    def _cached(self, provider: Provider | None, name: str, evidence: Evidence) -> Provider | None:
+        if provider is None or self._cache is None:
+            return provider
+        version = f"{name}/{__version__}"
+        return Caching(provider, self._cache, version=version, source=evidence.judge_source)

@@ -12,12 +12,10 @@ from resay.core.claim_verdict import ClaimVerdict, Part
 from resay.core.claims import Claim
 from resay.core.contradiction import Contradiction, EvidenceKind
 from resay.core.decision import FLAGGED, Band, Decision
-from resay.core.failures import tally
 from resay.core.grounds import Grounds
 from resay.core.loops import find_loop
-from resay.core.scores import digits_to_tell, over
+from resay.core.scores import over
 from resay.core.sentence_verdict import SentenceVerdict
-from resay.core.step_record import StepRecord
 from resay.core.unscored import Unscored
 from resay.core.verdict import Verdict
 from resay.engine.code_names import NameClaim
@@ -30,14 +28,12 @@ from resay.engine.contradictions import (
     with_difference,
     with_kind,
 )
+from resay.engine.decision_reasons import DecisionReasons
 from resay.engine.state import ClaimResult, RunState
 from resay.engine.unscored import unscored_in, with_unscored
 from resay.policy import Policy
 from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Samples
-
-TIMED_OUT = "it did not finish in time"
-"""The note of a step stopped by the deadline."""
 
 
 def pool_of(source: EvidenceKind, evidence: Evidence) -> Samples:
@@ -59,9 +55,10 @@ class Decider:
 
     def __init__(self, policy: Policy, *, compares: bool, refers: bool, structured: bool) -> None:
         self._policy = policy
-        self._compares = compares
-        self._refers = refers
         self._structured = structured
+        self._reasons = DecisionReasons(
+            policy=policy, compares=compares, refers=refers, structured=structured
+        )
 
     def flags(self, result: ClaimResult) -> bool:
         """Return whether a claim's score exceeds the threshold."""
@@ -69,7 +66,7 @@ class Decider:
 
     def undecided(self, state: RunState, evidence: Evidence) -> frozenset[int]:
         """Return the claims whose scores allow no decision."""
-        if self._obstacle(state, evidence):
+        if self._reasons.obstacle(state, evidence):
             return frozenset(i for i, claim in enumerate(state.claims) if claim.is_checkable)
         return self._in_doubt(state)
 
@@ -78,8 +75,8 @@ class Decider:
 
         A flagged claim stays flagged without a second opinion.
         """
-        waiting = (i for i in state.unconfirmed if not self.flags(state.results[i]))
-        return state.undecided.union(waiting)
+        unconfirmed = {i for i in state.unconfirmed if not self.flags(state.results[i])}
+        return state.undecided | unconfirmed
 
     def verdict(
         self,
@@ -120,24 +117,24 @@ class Decider:
         # The reason already says why sentences could not be scored, or were skipped.
         everything = decision in {"skipped", "inconclusive"}
         undecided = state.sentences(self.undecided(state, evidence))
-        explained = {
-            sentences[i].start for i in (range(len(sentences)) if everything else undecided)
-        }
+        explained = range(len(sentences)) if everything else undecided
+        explained_starts = {sentences[i].start for i in explained}
         mean = state.names_score if state.score is None else state.score
         is_decided = decision in {"flagged", "consistent"}
+        is_grounded = any(result.is_grounded for result in state.results)
         score, threshold = self._decisive_score(claims, mean) if is_decided else (None, None)
         return Verdict(
             decision=decision,
             score=score,
             reason=with_unscored(
-                reason, (stretch for stretch in unscored if stretch.start not in explained)
+                reason, (span for span in unscored if span.start not in explained_starts)
             ),
             sentences=sentences,
             claims=() if self._structured else claims,
             samples=len(evidence.samples),
             steps=state.steps,
             unscored=unscored,
-            references=evidence.sources if any(e.is_grounded for e in state.results) else (),
+            references=evidence.sources if is_grounded else (),
             threshold=threshold,
             mean_score=mean if is_decided else None,
         )
@@ -151,14 +148,14 @@ class Decider:
             claims: The verdicts on the claims.
             mean: The mean of their scores, or the score of the whole answer.
         """
-        limits = self._policy.threshold
-        decided = [claim.score for claim in claims if claim.band is not None]
-        worst = max((score for score in decided if score is not None), default=None)
-        if worst is None or limits.sentence is None:
-            return mean, None if mean is None else limits.passage
-        if over(mean, limits.passage) and not over(worst, limits.sentence):
-            return mean, limits.passage
-        return worst, limits.sentence
+        threshold = self._policy.threshold
+        scores = [c.score for c in claims if c.band is not None and c.score is not None]
+        if not scores or threshold.sentence is None:
+            return mean, None if mean is None else threshold.passage
+        worst = max(scores)
+        if over(mean, threshold.passage) and not over(worst, threshold.sentence):
+            return mean, threshold.passage
+        return worst, threshold.sentence
 
     def _remarks(self, state: RunState) -> list[str]:
         second = self._policy.second_opinion
@@ -171,13 +168,13 @@ class Decider:
         if state.whole == "text":
             return ()
         # A repaired sentence that the documents do not cover has a reason instead of a score.
-        silent = state.sentences(
+        unscored_claims = [
             i
             for i, result in enumerate(state.results)
             if result.score is None and (result.reason is None or result.unanswered)
-        )
-        kind = "field" if self._structured else "sentence"
-        return unscored_in(state.passage, () if state.whole else silent, kind)
+        ]
+        sentences = () if state.whole else state.sentences(unscored_claims)
+        return unscored_in(state.passage, sentences, self._reasons.unit)
 
     def _decision(
         self,
@@ -186,53 +183,29 @@ class Decider:
         sentences: tuple[SentenceVerdict, ...],
         exhausted: str | None,
     ) -> tuple[Decision, str]:
-        skipped = [step.skip_reason for step in state.steps if step.skip_reason]
-        if state.results and skipped and len(skipped) == len(state.steps):
-            return "skipped", skipped[0]
-        nothing = _nothing_to_score(state)
-        if nothing:
-            return "skipped", nothing
-        if exhausted:
-            return "inconclusive", exhausted
-        obstacle = self._obstacle(state, evidence)
-        if obstacle:
-            return "inconclusive", obstacle
-        return self._decide(state, evidence, Counter(s.band for s in sentences))
-
-    def _obstacle(self, state: RunState, evidence: Evidence) -> str | None:
-        """Return why no decision at all is possible, or None."""
-        if not state.results and state.names_score is None:
-            return f"there is no {self._unit} to score in the response"
-        if self._refers and not len(evidence.references):
-            return "no references found to compare with"
-        # Claims that references decided need no samples.
-        left = [i for i, e in enumerate(state.results) if i not in state.kept and not e.is_grounded]
-        problem = self._samples_problem(evidence) if self._compares and left else None
-        # If samples are missing because time ran out, report the deadline.
-        if problem and any(step.error == TIMED_OUT for step in state.steps):
-            return self._timeout_reason(evidence)
-        return problem
-
-    def _samples_problem(self, evidence: Evidence) -> str | None:
-        samples, least = evidence.samples, self._policy.sampling.min
-        if len(samples) < least:
-            failed = tally(type(error).__name__ for error in samples.failures)
-            count = f"{len(samples)} usable sample{'' if len(samples) == 1 else 's'}"
-            return f"only {count}; `sampling.min` is {least}" + (
-                f"; failed: {failed}" if failed else ""
-            )
-        # Small objects may well be identical; prose may not.
-        if samples.all_identical and (samples.are_fixed or not self._structured):
-            return (
-                f"all {len(samples)} samples are identical, so their agreement proves nothing;"
-                " check for a cache, a fixed seed or greedy decoding, such as a temperature of 0"
-            )
-        return None
+        skip_reason = self._reasons.skip_reason(state)
+        if skip_reason is not None:
+            return "skipped", skip_reason
+        reason = exhausted or self._reasons.obstacle(state, evidence)
+        if reason is not None:
+            return "inconclusive", reason
+        return self._reasons.decision(
+            state,
+            evidence,
+            Counter(sentence.band for sentence in sentences),
+            in_doubt=self._in_doubt(state),
+            flagged=self.flagged(state, evidence),
+            flagged_names=sum(
+                self.flags(result) and name.sentence < 0 for name, result in state.names
+            ),
+        )
 
     def flagged(self, state: RunState, evidence: Evidence) -> list[int]:
         """Return the indices of the flagged claims."""
         undecided = self.undecided(state, evidence)
-        return [i for i, e in enumerate(state.results) if self.flags(e) and i not in undecided]
+        return [
+            i for i, result in enumerate(state.results) if self.flags(result) and i not in undecided
+        ]
 
     def contradictions(
         self, state: RunState, evidence: Evidence, parts: Mapping[int, Sequence[Part]]
@@ -266,12 +239,9 @@ class Decider:
                     analyses,
                     of_fields=self._structured,
                 )
-                if (
-                    contradiction is not None
-                    and source == "second_opinion"
-                    and self._policy.second_opinion
-                ):
-                    contradiction = replace(contradiction, model=self._policy.second_opinion.model)
+                second = self._policy.second_opinion
+                if contradiction is not None and source == "second_opinion" and second is not None:
+                    contradiction = replace(contradiction, model=second.model)
             elif contradiction.claim_span is not None:
                 contradiction = with_kind(contradiction, claim, analyses)
             else:
@@ -326,11 +296,11 @@ class Decider:
         """Return whether any name in code is flagged, judging by the samples."""
         if not any(self.flags(result) for _, result in names):
             return False
-        return not (self._compares and self._samples_problem(evidence))
+        return not (self._reasons.compares and self._reasons.samples_problem(evidence))
 
     def _names(self, state: RunState, evidence: Evidence) -> Iterator[ClaimVerdict]:
         """Yield the verdicts on the names in code."""
-        obstacle = self._obstacle(state, evidence)
+        obstacle = self._reasons.obstacle(state, evidence)
         for name, result in state.names:
             decided = result.score if obstacle is None else None
             band = self._policy.threshold.band(decided, denied=result.contradiction is not None)
@@ -355,139 +325,41 @@ class Decider:
             worst_so_far = worst.get(claim.sentence)
             if worst_so_far is None or _severity(claim) > _severity(worst_so_far):
                 worst[claim.sentence] = claim
-        return tuple(
-            SentenceVerdict(
-                text=sentence.text,
-                start=sentence.start,
-                end=sentence.end,
-                score=claim.score,
-                flagged=claim.flagged,
-                by=claim.by,
-                reason=claim.reason,
-                contradicted_by=claim.contradicted_by,
-                scores=claim.scores,
-                band=claim.band,
+        verdicts: list[SentenceVerdict] = []
+        for i, sentence in enumerate(state.passage.sentences):
+            claim = worst[i]
+            verdicts.append(
+                SentenceVerdict(
+                    text=sentence.text,
+                    start=sentence.start,
+                    end=sentence.end,
+                    score=claim.score,
+                    flagged=claim.flagged,
+                    by=claim.by,
+                    reason=claim.reason,
+                    contradicted_by=claim.contradicted_by,
+                    scores=claim.scores,
+                    band=claim.band,
+                )
             )
-            for sentence, claim in (
-                (sentence, worst[i]) for i, sentence in enumerate(state.passage.sentences)
-            )
-        )
-
-    def _decide(
-        self, state: RunState, evidence: Evidence, bands: Counter[Band | None]
-    ) -> tuple[Decision, str]:
-        in_doubt = self._in_doubt(state)
-        # A flagged sentence is decided, whatever else it claims.
-        undecided = state.sentences(in_doubt) - state.sentences(self.flagged(state, evidence))
-        count, score = len(state.claiming), state.lowest_score(in_doubt)
-        threshold = self._policy.threshold
-        basis = self._basis(state, evidence)
-        if state.names_score is not None:
-            basis += f"; compared: {_count_of_names(state)} in code"
-        gap = f"{len(undecided)} of {count} {self._unit}s could not be scored"
-        gap += self._unanswered_reason(state)
-        reasons: list[str] = []
-        if threshold.passage is not None and over(score, threshold.passage):
-            digits = digits_to_tell(score, threshold.passage)
-            reasons.append(f"passage {score:.{digits}f} > {threshold.passage:.{digits}f}")
-        if flagged := bands["unsupported"] + bands["contradicted"]:
-            reasons.append(f"{flagged} of {count} {self._unit}s > {threshold.sentence:.2f}")
-        names = sum(self.flags(result) and name.sentence < 0 for name, result in state.names)
-        if names:
-            reasons.append(
-                f"{names} of {_count_of_names(state)} in code > {threshold.sentence:.2f}"
-            )
-        if reasons:
-            return "flagged", ", ".join(reasons) + basis + (f"; {gap}" if undecided else "")
-        if undecided:
-            reason = self._undecided_reason(state.decisive, evidence)
-            return "inconclusive", reason or self._unconfirmed_reason(state, evidence) or gap
-        if state.score is None and state.names_score is None:
-            return "inconclusive", "no method of the chain returned a score"
-        doubtful = bands["doubtful"]
-        doubt = f"; {doubtful} of {count} {self._unit}s doubtful" if doubtful else ""
-        decision, reason = self._consistent(state, score, basis)
-        return decision, reason + doubt
-
-    def _consistent(self, state: RunState, score: float, basis: str) -> tuple[Decision, str]:
-        threshold = self._policy.threshold
-        scored = any(result.score is not None for result in state.results)
-        only_names = not scored and state.names_score is not None
-        limits = [
-            f"{name} <= {limit:.2f}"
-            for name, limit in (
-                (f"passage {score:.2f}", None if state.score is None else threshold.passage),
-                (f"every {self._unit}", threshold.sentence if scored else None),
-                ("every name in code", threshold.sentence if only_names else None),
-            )
-            if limit is not None
-        ]
-        if not limits:
-            return "inconclusive", (
-                "the chain scored only the passage, and `threshold.passage` is null"
-            )
-        return "consistent", ", ".join(limits) + basis
-
-    @property
-    def _unit(self) -> str:
-        return "field" if self._structured else "sentence"
-
-    def _basis(self, state: RunState, evidence: Evidence) -> str:
-        grounded = [e.is_grounded for e in state.results if e.score is not None]
-        if any(grounded):
-            count = len(evidence.sources)
-            by = f" by {count} reference{'' if count == 1 else 's'}"
-            return by if all(grounded) else by + self._by_samples(evidence)
-        return self._by_samples(evidence)
-
-    def _by_samples(self, evidence: Evidence) -> str:
-        if not self._compares:
-            return ""
-        there, most = len(evidence.samples), evidence.samples.available
-        return f" after {there} of {most} samples" if there < most else f" with {there} samples"
-
-    def _undecided_reason(self, decisive: StepRecord | None, evidence: Evidence) -> str | None:
-        if decisive is None or decisive.error is None:
-            return None
-        if decisive.error == TIMED_OUT:
-            return self._timeout_reason(evidence)
-        return f"{decisive.method}: {decisive.error}"
-
-    def _unanswered_reason(self, state: RunState) -> str:
-        """Return why questions about claims that samples do not mention have no answer."""
-        unanswered = {i: result.unanswered for i, result in enumerate(state.results)}
-        reasons = {reason for reason in unanswered.values() if reason is not None}
-        if not reasons:
-            return ""
-        count = len(state.sentences(i for i, reason in unanswered.items() if reason is not None))
-        return f": most samples do not mention {count} of them, and {', '.join(sorted(reasons))}"
-
-    def _unconfirmed_reason(self, state: RunState, evidence: Evidence) -> str | None:
-        """Return why claims have no second opinion, if nothing else is missing."""
-        second_opinions = [record for step, record in state.done if step.is_second]
-        if state.undecided or not second_opinions:
-            return None
-        return (
-            self._undecided_reason(second_opinions[-1], evidence)
-            or second_opinions[-1].verdict_reason
-        )
-
-    def _timeout_reason(self, evidence: Evidence) -> str:
-        return (
-            f"the check did not finish within {self._policy.limits.deadline_s:g} s"
-            f" (`limits.deadline_s`); {len(evidence.samples)} samples had arrived"
-        )
+        return tuple(verdicts)
 
 
 def _contradicting_reference(result: ClaimResult, evidence: Evidence) -> Contradiction | None:
     """Return the reference sentence that was found to say otherwise."""
-    against = (g for g in result.grounds if not g.supports and g.start is not None)
-    for ground in against if result.is_grounded else ():
+    if not result.is_grounded:
+        return None
+    for ground in result.grounds:
+        if ground.supports or ground.start is None:
+            continue
         text = evidence.sources[ground.reference].text if evidence.sources else ""
-        held = next((r for r in evidence.references.arrived if r.text == text), None)
-        for sentence in held.passage.sentences if held else ():
-            if ground.start is not None and sentence.start <= ground.start < sentence.end:
-                return Contradiction("reference", held.index if held else 0, sentence.text)
+        for reference in evidence.references.arrived:
+            if reference.text != text:
+                continue
+            for sentence in reference.passage.sentences:
+                if sentence.start <= ground.start < sentence.end:
+                    return Contradiction("reference", reference.index, sentence.text)
+            break
     return None
 
 
@@ -550,20 +422,3 @@ def _is_denied(result: ClaimResult, contradiction: Contradiction | None) -> bool
 
 def _severity(claim: ClaimVerdict) -> tuple[bool, float]:
     return claim.flagged, -1.0 if claim.score is None else claim.score
-
-
-def _nothing_to_score(state: RunState) -> str | None:
-    """Return why a response contains nothing to score, or None."""
-    if state.names_score is not None:
-        return None
-    if state.results and not state.claiming:
-        kinds = sorted({claim.kind for claim in state.claims})
-        return f"the response claims nothing ({', '.join(kinds)})"
-    if not state.results and {piece.kind for piece in state.passage.unscored()} == {"code"}:
-        return "the response is only code"
-    return None
-
-
-def _count_of_names(state: RunState) -> str:
-    count = sum(result.score is not None for _, result in state.names)
-    return f"{count} name{'' if count == 1 else 's'}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
 from types import MappingProxyType
 from typing import Literal
 
@@ -80,7 +80,7 @@ class RunState:
         decisive: The record of the last step that was meant to decide.
         undecided: The claims without a reliable score, because calls failed or time ran out.
         unconfirmed: The claims for which the second model was needed but gave no answer.
-        kept: The claims that were judged earlier or claim nothing, and are not scored.
+        excluded: The claims that were judged earlier or claim nothing, and are not scored.
         names: The names to compare in the response's code, each with its result so far.
         whole: The scope of the passage score if no claim has a score of its own: the sentences, or
             the text with everything in it.
@@ -94,7 +94,7 @@ class RunState:
     decisive: StepRecord | None = None
     undecided: frozenset[int] = frozenset()
     unconfirmed: frozenset[int] = frozenset()
-    kept: frozenset[int] = frozenset()
+    excluded: frozenset[int] = frozenset()
     names: Sequence[tuple[Claim, ClaimResult]] = ()
     whole: Literal["sentences", "text"] | None = None
 
@@ -103,22 +103,23 @@ class RunState:
         cls,
         passage: Passage,
         claims: Iterable[Claim],
-        kept: Mapping[int, SentenceVerdict] = MappingProxyType({}),
+        earlier: Mapping[int, SentenceVerdict] = MappingProxyType({}),
     ) -> RunState:
         """Return a state without any results yet.
 
         Args:
             passage: The passage to score.
             claims: The claims of its sentences, in order, at least one for each.
-            kept: Results of another check for some of its sentences, by sentence index.
+            earlier: Verdicts of another check on some of its sentences, by sentence index.
         """
-        in_order = tuple(claims)
-        state = cls(passage, in_order, [_initial(claim, kept) for claim in in_order])
-        state.kept = frozenset(
+        claims = tuple(claims)
+        results = [_initial_result(claim, earlier.get(claim.sentence)) for claim in claims]
+        excluded = [
             i
-            for i, claim in enumerate(in_order)
-            if claim.sentence in kept or not claim.is_checkable
-        )
+            for i, claim in enumerate(claims)
+            if claim.sentence in earlier or not claim.is_checkable
+        ]
+        state = cls(passage, claims, results, excluded=frozenset(excluded))
         state.score = mean_score(state.scores)
         return state
 
@@ -130,26 +131,30 @@ class RunState:
             passage: The passage.
             states: One for each of its sentences, containing only that sentence.
         """
-        claims = (replace(c, sentence=i) for i, b in enumerate(states) for c in b.claims)
-        state = cls(passage, tuple(claims), [result for b in states for result in b.results])
-        state.kept = frozenset(i for i, claim in enumerate(state.claims) if not claim.is_checkable)
-        starts = [0, *accumulate(len(b.results) for b in states)]
-        state.undecided = frozenset(
-            start + i for start, b in zip(starts, states, strict=False) for i in b.undecided
-        )
-        decisive = [b.decisive for b in states if b.decisive is not None]
-        in_doubt = [record for record in decisive if record.error is not None]
-        state.decisive = next(iter(in_doubt or decisive), None)
-        state.score = mean_score(state.scores)
-        records: dict[int, list[tuple[Step, StepRecord]]] = {}
-        for b in states:
-            for step, record in b.done:
-                records.setdefault(id(step), []).append((step, record))
-        state.done = [
-            (step_records[0][0], StepRecord.joined([record for _, record in step_records]))
-            for step_records in records.values()
-        ]
-        return state
+        claims: list[Claim] = []
+        results: list[ClaimResult] = []
+        undecided: set[int] = set()
+        # A plug-in's settings may not be hashable, and so its step.
+        steps: dict[int, Step] = {}
+        records: defaultdict[int, list[StepRecord]] = defaultdict(list)
+        for sentence, state in enumerate(states):
+            start = len(claims)
+            undecided.update(start + i for i in state.undecided)
+            claims += (replace(claim, sentence=sentence) for claim in state.claims)
+            results += state.results
+            for step, record in state.done:
+                steps[id(step)] = step
+                records[id(step)].append(record)
+        excluded = frozenset(i for i, claim in enumerate(claims) if not claim.is_checkable)
+        joined = cls(passage, tuple(claims), results, excluded=excluded)
+        joined.undecided = frozenset(undecided)
+        joined.score = mean_score(joined.scores)
+        decisive = [state.decisive for state in states if state.decisive is not None]
+        failed = [record for record in decisive if record.error is not None]
+        joined.decisive = next(iter(failed or decisive), None)
+        for key, of_step in records.items():
+            joined.done.append((steps[key], StepRecord.joined(of_step)))
+        return joined
 
     @property
     def names_score(self) -> float | None:
@@ -191,8 +196,8 @@ class RunState:
         """Return the passage score with undecided claims counted as supported."""
         if not undecided:
             return self.score or 0.0
-        sure = (e.score or 0.0 for i, e in enumerate(self.results) if i not in undecided)
-        return sum(sure) / sum(claim.is_checkable for claim in self.claims)
+        scores = [e.score or 0.0 for i, e in enumerate(self.results) if i not in undecided]
+        return sum(scores) / sum(claim.is_checkable for claim in self.claims)
 
     def sentences(self, claims: Iterable[int]) -> frozenset[int]:
         """Return the indices of the sentences that the given claims belong to."""
@@ -205,8 +210,9 @@ class RunState:
 
     def write(self, step: Step, indices: Sequence[int], scores: Scores) -> None:
         """Replace earlier scores with a step's scores."""
-        for position, i in enumerate(indices if scores.sentences else ()):
-            self.results[i] = _updated(self.results[i], step, scores, position)
+        if scores.sentences:
+            for position, i in enumerate(indices):
+                self.results[i] = _updated(self.results[i], step, scores, position)
         # A sentence method's own passage score covers the sentences it saw. If some were settled
         # before it, only the mean over all of them (Eq. 12) represents the passage.
         if scores.passage is not None and (
@@ -218,15 +224,17 @@ class RunState:
             self.score, self.whole = mean_score(self.scores), None
 
 
-def _initial(claim: Claim, kept: Mapping[int, SentenceVerdict]) -> ClaimResult:
-    earlier = kept.get(claim.sentence)
+def _initial_result(claim: Claim, earlier: SentenceVerdict | None) -> ClaimResult:
     if earlier is not None:
-        return ClaimResult(earlier.score, earlier.by, earlier.reason, scores=dict(earlier.scores))
-    return (
-        ClaimResult()
-        if claim.is_checkable
-        else ClaimResult(reason=f"claims nothing ({claim.kind})")
-    )
+        return ClaimResult(
+            score=earlier.score,
+            by=earlier.by,
+            reason=earlier.reason,
+            scores=dict(earlier.scores),
+        )
+    if not claim.is_checkable:
+        return ClaimResult(reason=f"claims nothing ({claim.kind})")
+    return ClaimResult()
 
 
 def _updated(before: ClaimResult, step: Step, scores: Scores, position: int) -> ClaimResult:
@@ -239,37 +247,32 @@ def _updated(before: ClaimResult, step: Step, scores: Scores, position: int) -> 
         return replace(
             before, grounds=grounds, reason=scores.reasons[position], unanswered=unanswered
         )
-    parts = {name: row[position] for name, row in scores.parts.items()}
     by_method = {**before.scores, step.name: score}
-    by_method.update((name, part) for name, part in parts.items() if part is not None)
+    for method, parts in scores.parts.items():
+        part = parts[position]
+        if part is not None:
+            by_method[method] = part
     if step.corrects and score == before.score:
         return replace(before, scores=by_method)
     reason = scores.reasons[position] if scores.reasons else None
+    contradiction = scores.contradictions[position] if scores.contradictions else None
+    denied = scores.denied[position] if scores.denied else None
     if not step.corrects:
-        columns = tuple(column[position] for column in scores.columns)
-        spans = scores.spans[position] if scores.spans else ()
         return ClaimResult(
-            score,
-            step.name,
-            reason,
-            step,
-            columns,
-            contradiction=scores.contradictions[position] if scores.contradictions else None,
+            score=score,
+            by=step.name,
+            reason=reason,
+            step=step,
+            columns=tuple(column[position] for column in scores.columns),
+            contradiction=contradiction,
             scores=by_method,
             grounds=grounds,
-            unsupported=spans,
-            denied=scores.denied[position] if scores.denied else None,
+            unsupported=scores.spans[position] if scores.spans else (),
+            denied=denied,
         )
     reasons = "; ".join(part for part in (before.reason, reason) if part)
     after = replace(before, score=score, by=step.name, reason=reasons or None, scores=by_method)
     if not step.is_second or (before.score is not None and score < before.score):
         return after
     # The claim is now flagged because of the second model, not because of the samples.
-    instead = scores.contradictions[position] if scores.contradictions else None
-    return replace(
-        after,
-        step=step,
-        columns=(),
-        contradiction=instead,
-        denied=scores.denied[position] if scores.denied else None,
-    )
+    return replace(after, step=step, columns=(), contradiction=contradiction, denied=denied)

@@ -11,7 +11,7 @@ from resay._internal.telemetry import AttributeValue
 from resay.core.scores import Scores
 from resay.core.step_record import StepRecord
 from resay.core.usage import Usage
-from resay.engine.decide import TIMED_OUT
+from resay.engine.decision_reasons import TIMED_OUT
 from resay.engine.state import RunState
 from resay.providers.prices import Metered
 from resay.scorers import Step

@@ -509,7 +509,7 @@ class _SampleRepair(Repair):
         kept |= _kept_hedges(passage, hedged)
         evidence = replace(self._check.used_evidence, logprobs=())
         verdict = await self._chain.run(
-            passage, evidence, self._check.deadline, self._check.budget, kept=kept
+            passage, evidence, self._check.deadline, self._check.budget, earlier=kept
         )
         self._record(score_after=verdict.score, decision=verdict.decision)
         return replace(candidate, verdict=verdict)

@@ -209,7 +209,7 @@ class Rechecker:
         self,
         check: Check,
         passage: Passage,
-        kept: Mapping[int, SentenceVerdict],
+        earlier: Mapping[int, SentenceVerdict],
         documents: Sequence[Document],
     ) -> Verdict:
         """Check an answer against documents.
@@ -217,7 +217,7 @@ class Rechecker:
         Args:
             check: The check of the request, for its limits and its judges.
             passage: The answer.
-            kept: The results for sentences that need no second check, by sentence index.
+            earlier: The verdicts on sentences that need no second check, by sentence index.
             documents: The documents to compare with, as one text: a sentence is supported by the
                 documents as a whole.
 
@@ -225,43 +225,45 @@ class Rechecker:
             The verdict, without usage and time.
         """
         asks = self._document_chain.required_by("judge") is not None
-        text = (
-            format_for_judge(documents) if asks else "\n\n".join(d.text.strip() for d in documents)
-        )
+        if asks:
+            text = format_for_judge(documents)
+        else:
+            text = "\n\n".join(document.text.strip() for document in documents)
+        sources = [
+            Reference(
+                text=text_with_title(document),
+                source=document.id,
+                origin="retriever",
+                edition=edition_of(document.metadata, self._edition),
+            )
+            for document in documents
+        ]
         evidence = replace(
             check.evidence,
             references=Samples((text,), splitter=self._policy.splitter),
-            sources=tuple(
-                Reference(
-                    text_with_title(d),
-                    d.id,
-                    "retriever",
-                    edition=edition_of(d.metadata, self._edition),
-                )
-                for d in documents
-            ),
+            sources=tuple(sources),
             samples=Samples(),
             logprobs=(),
         )
         verdict = await self._document_chain.run(
-            passage, evidence, check.deadline, check.budget, kept=kept
+            passage, evidence, check.deadline, check.budget, earlier=earlier
         )
         plural = "" if len(documents) == 1 else "s"
         count = f"{len(documents)} document{plural}"
-        reason, apart, more = verdict.reason.partition("; ")
+        reason, separator, remarks = verdict.reason.partition("; ")
         # The documents are the references of this check.
         reason = reason.removesuffix(f" by {len(documents)} reference{plural}")
-        return replace(verdict, reason=f"{reason}, by {count}{apart}{more}")
+        return replace(verdict, reason=f"{reason}, by {count}{separator}{remarks}")
 
     async def resample(
-        self, check: Check, passage: Passage, kept: Mapping[int, SentenceVerdict], query: Query
+        self, check: Check, passage: Passage, earlier: Mapping[int, SentenceVerdict], query: Query
     ) -> Verdict | None:
         """Check an answer against samples that were written from the same documents.
 
         Args:
             check: The check of the request.
             passage: The answer.
-            kept: The results for sentences that need no second check, by sentence index.
+            earlier: The verdicts on sentences that need no second check, by sentence index.
             query: The query for the samples: the question with the documents.
 
         Returns:
@@ -283,5 +285,5 @@ class Rechecker:
                 second=Samples(splitter=self._policy.splitter),
             )
             return await self._sample_chain.run(
-                passage, evidence, check.deadline, check.budget, kept=kept
+                passage, evidence, check.deadline, check.budget, earlier=earlier
             )
