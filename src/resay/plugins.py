@@ -8,6 +8,7 @@ One that records verdicts lets others read them with an entry point in `resay.re
 from __future__ import annotations
 
 from resay.core.claims import Claim
+from resay.core.claims import Rules as ClaimRules
 from resay.core.contradiction import Contradiction
 from resay.core.documents import Document
 from resay.core.logprobs import TokenLogprob
@@ -21,11 +22,12 @@ from resay.core.records import (
     VerdictRecords,
     open_records,
 )
-from resay.core.scores import Scores
+from resay.core.scores import Scores, mean_score, over, without_noise
 from resay.core.usage import Usage
 from resay.lang.detection import detect
 from resay.lang.language import Language
 from resay.lang.language import load as load_language
+from resay.models import ModelConfig
 from resay.providers.base import (
     Chunk,
     Completion,
@@ -53,6 +55,9 @@ from resay.scorers import (
     ScorerTraits,
     Settle,
     Skips,
+    Step,
+    build,
+    registry,
 )
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge
@@ -61,6 +66,7 @@ from resay.scorers.samples import Sample, Samples
 __all__ = [
     "Chunk",
     "Claim",
+    "ClaimRules",
     "Column",
     "Completion",
     "Completions",
@@ -74,6 +80,7 @@ __all__ = [
     "JudgedConfig",
     "Language",
     "Layer",
+    "ModelConfig",
     "Need",
     "Passage",
     "Prepares",
@@ -95,6 +102,7 @@ __all__ = [
     "Settle",
     "Skips",
     "Sources",
+    "Step",
     "Streams",
     "TokenLogprob",
     "ToolCall",
@@ -102,7 +110,12 @@ __all__ = [
     "Usage",
     "VerdictRecords",
     "as_retriever",
+    "build",
     "detect",
     "load_language",
+    "mean_score",
     "open_records",
+    "over",
+    "registry",
+    "without_noise",
 ]

@@ -2,7 +2,8 @@
 
 This module has the values and helpers, its submodules the machinery: `upstream` and `relay` guard
 an SDK's requests, `models` and `policies` a framework's, `verdicts` writes verdicts into answers.
-`apis` has the JSON formats of the providers' APIs. All of it stays.
+`apis` has the JSON formats of the providers' APIs, `providers` the layers around a provider,
+`methods` the methods that combine others with their formulas, `pages` HTML. All of it stays.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ from resay._internal.telemetry import (
     use_trace_context,
 )
 from resay.core.decision import Decision
+from resay.core.failures import tally
 from resay.core.logprobs import field_of, read_logprobs, tokens_of
 from resay.core.query import CONNECTION_PARAMS, Message
+from resay.core.reasoning import without_reasoning
 from resay.core.usage import last_reported
 from resay.core.verdict import OnVerdict
 from resay.engine.actions import Action, act, withheld_stops
@@ -69,10 +72,12 @@ __all__ = [
     "run_sync",
     "source_of",
     "sync_version",
+    "tally",
     "tokens_of",
     "trace_context_from",
     "trace_context_of",
     "use_trace_context",
     "withheld_stops",
     "without_instructions",
+    "without_reasoning",
 ]

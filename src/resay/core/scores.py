@@ -109,6 +109,14 @@ class Scores:
         """The method's own unbounded passage value if it has one, else the passage score."""
         return self.passage_score if self.raw_passage is None else self.raw_passage
 
+    def of_sentence(self, index: int) -> float | None:
+        """Return a sentence's score, or the passage score if the method scores only passages."""
+        return self.sentences[index] if self.sentences else self.passage
+
+    def value_of_sentence(self, index: int) -> float | None:
+        """Return the same as the method's own unbounded value, if it has one."""
+        return self.values[index] if self.sentences else self.passage_value
+
     @property
     def passage_score(self) -> float | None:
         """The passage score; by default the mean of the available sentence scores (Eq. 12)."""

@@ -36,13 +36,8 @@ from typing import Annotated, ClassVar, Literal, Protocol
 
 from pydantic import Field, field_validator
 
-from resay.core.scores import mean_score
-from resay.scorers.common.composite import (
-    Composite,
-    CompositeConfig,
-    PartScores,
-    ScorerPart,
-)
+from resay.core.scores import Scores, mean_score
+from resay.scorers.common.composite import Composite, CompositeConfig, ScorerPart
 
 Scale = Literal["raw", "log_odds"]
 
@@ -118,18 +113,20 @@ class Combination(Composite):
         super().__init__(config.parts)
         self.config = config
 
-    def combine(self, parts: Sequence[PartScores], sentences: int) -> list[float | None]:
-        """Return the score of each sentence from the standardised values of the parts."""
-        sums: list[float | None] = []
-        for index in range(sentences):
-            values: list[float | None] = []
-            for standard, part in zip(self.config.parts, parts, strict=True):
-                value = part.value_of_sentence(index)
-                if standard.scale == "log_odds":
-                    score = part.of_sentence(index)
-                    value = None if score is None else log_odds(score)
-                values.append(value)
-            sums.append(weighted_sum(self.config.parts, values))
+    def values(self, parts: Sequence[Scores], sentence: int) -> list[float | None]:
+        """Return x_m of a sentence for each part m."""
+        values: list[float | None] = []
+        for standard, scores in zip(self.config.parts, parts, strict=True):
+            value = scores.value_of_sentence(sentence)
+            if standard.scale == "log_odds":
+                score = scores.of_sentence(sentence)
+                value = None if score is None else log_odds(score)
+            values.append(value)
+        return values
+
+    def combined(self, values: Sequence[Sequence[float | None]]) -> list[float | None]:
+        """Return the score of each sentence from its x_m."""
+        sums = [weighted_sum(self.config.parts, of_sentence) for of_sentence in values]
         return combine(sums, intercept=self.config.intercept, lean=self.config.lean)
 
 

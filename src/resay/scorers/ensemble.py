@@ -24,12 +24,8 @@ from typing import ClassVar, Literal
 
 from pydantic import field_validator
 
-from resay.scorers.common.composite import (
-    Composite,
-    CompositeConfig,
-    PartScores,
-    ScorerPart,
-)
+from resay.core.scores import Scores
+from resay.scorers.common.composite import Composite, CompositeConfig, ScorerPart
 
 
 class Ensemble(Composite):
@@ -53,13 +49,13 @@ class Ensemble(Composite):
         super().__init__(config.parts)
         self._weights = [part.weight for part in config.parts]
 
-    def combine(self, parts: Sequence[PartScores], sentences: int) -> list[float | None]:
-        """Return H_+ of each sentence."""
-        combined: list[float | None] = []
-        for index in range(sentences):
-            scores = [part.of_sentence(index) for part in parts]
-            combined.append(clipped_sum(self._weights, scores))
-        return combined
+    def values(self, parts: Sequence[Scores], sentence: int) -> list[float | None]:
+        """Return H_m of a sentence for each part m."""
+        return [scores.of_sentence(sentence) for scores in parts]
+
+    def combined(self, values: Sequence[Sequence[float | None]]) -> list[float | None]:
+        """Return H_+ of each sentence from its H_m."""
+        return [clipped_sum(self._weights, of_sentence) for of_sentence in values]
 
 
 def clipped_sum(weights: Sequence[float], scores: Sequence[float | None]) -> float | None:

@@ -181,7 +181,7 @@ def test_sentences_of_wikibio_are_reached_behind_leaning(data_dir):
         config = registry()[method].Config(**settings)
         return await measure(config, corpus.items, asked, concurrency=1, done=lambda: None)
 
-    prompt = anyio.run(measured, "prompt", judge, {"mode": "per_pair", **judge.settings})
+    prompt = anyio.run(measured, "prompt", judge, {"form": "published", **judge.settings})
     ngram = anyio.run(measured, "ngram", None, {})
     for results, recall in ((prompt, 0.35), (ngram, 0.3)):
         outcomes = [

@@ -42,7 +42,7 @@ def scores(corpus, data_dir):
         return await measure(configured, corpus.items, judge, concurrency=4, done=lambda: None)
 
     judge = wikibio.recorded_judge(data_dir, f"recorded:{JUDGE}", corpus)
-    prompt = config("prompt", mode="per_pair", **judge.settings)
+    prompt = config("prompt", form="published", **judge.settings)
     return {
         "ngram": anyio.run(measured, config("ngram", pool="maximum", n=1), None),
         "prompt": anyio.run(measured, prompt, judge),

@@ -18,10 +18,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
-from resay._internal.importing import is_import_path
 from resay.adapters import import_named, load_optional, run_sync
+from resay.adapters.providers import BatchCallsConfig
 from resay.errors import ConfigurationError
-from resay.providers.batching import BatchCallsConfig
 from resay_lab.batch.rows import Row
 from resay_lab.batch.scoring import RowScorer, Scored
 
@@ -71,7 +70,7 @@ def engine_of(
         return Local(workers, concurrency)
     if name == "ray":
         return Ray(workers, concurrency)
-    if is_import_path(name):
+    if ":" in name:
         return cast("Engine", import_named(name))
     raise ConfigurationError(f"unknown engine {name!r}; use local, ray or package.module:function")
 

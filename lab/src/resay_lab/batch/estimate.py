@@ -10,10 +10,9 @@ from typing import Any
 
 from resay import Guard, Query, Usage
 from resay.adapters import run_sync
+from resay.adapters.providers import BATCH_SHARE, BatchCallsConfig, Prices
 from resay.errors import ConfigurationError, ResayError
 from resay.plugins import Completion, Completions
-from resay.providers.batching import BATCH_SHARE, BatchCallsConfig
-from resay.providers.prices import Prices
 from resay_lab.batch.columns import Columns
 from resay_lab.batch.filters import Where
 from resay_lab.batch.inputs import open_rows

@@ -14,9 +14,19 @@ from pathlib import Path
 from typing import Any, cast
 
 from resay import __version__
+from resay.adapters.pages import (
+    Html,
+    badge,
+    chip,
+    definition,
+    joined,
+    meter,
+    policy_of,
+    scrolling,
+    stylesheet,
+    tag,
+)
 from resay.errors import ConfigurationError
-from resay.reporting.render.html import Html, joined, policy_of, stylesheet, tag
-from resay.reporting.render.html.markup import badge, chip, definition, meter, scrolling
 from resay_lab.batch.results import Results
 from resay_lab.batch.scoring import VERDICT_COLUMNS
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, cast
 
 from resay import ClaimVerdict, Guard, SentenceVerdict, Usage, Verdict
 from resay.adapters import run_sync, sync_version
+from resay.adapters.providers import collecting_unusable
 from resay.errors import ResayError, without_cause
 from resay.plugins import ScorerConfig
-from resay.providers.unusable import collecting_unusable
 from resay_lab.batch.columns import Columns
 from resay_lab.batch.json_text import as_json, json_bytes
 from resay_lab.batch.rows import Row

@@ -18,10 +18,9 @@ from typing import Any, Protocol
 import anyio.to_thread
 
 from resay import Usage
+from resay.adapters.methods import Scale, log_odds
 from resay.errors import ConfigurationError
 from resay.plugins import Scores
-from resay.scorers.combination import Scale, log_odds
-from resay.scorers.common.composite import PartScores
 from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.entries import BenchEntry
 from resay_lab.benchmarks.measuring import (
@@ -127,19 +126,16 @@ class _Member:
         return "raw" if any(r.scores.raw for r in self.results) else "log_odds"
 
     def score(self, passage: int, sentence: int) -> float | None:
-        return self._part(passage).of_sentence(sentence)
+        return self.results[passage].scores.of_sentence(sentence)
 
     def value(self, passage: int, sentence: int) -> float | None:
-        return self._part(passage).value_of_sentence(sentence)
+        return self.results[passage].scores.value_of_sentence(sentence)
 
     def scaled(self, passage: int, sentence: int) -> float | None:
         if self.scale == "raw":
             return self.value(passage, sentence)
         score = self.score(passage, sentence)
         return None if score is None else log_odds(score)
-
-    def _part(self, passage: int) -> PartScores:
-        return PartScores(self.entry.method, self.results[passage].scores)
 
 
 Value = Callable[[_Member, int, int], float | None]

@@ -10,9 +10,7 @@ import yaml
 from pydantic import ValidationError
 
 from resay.errors import ConfigurationError
-from resay.models import ModelConfig
-from resay.plugins import JudgedConfig, ScorerConfig
-from resay.scorers import registry
+from resay.plugins import JudgedConfig, ModelConfig, ScorerConfig, registry
 from resay_lab.benchmarks.measuring import BenchJudge, Item
 from resay_lab.benchmarks.rows import first_problem
 
@@ -56,6 +54,12 @@ class BenchEntry:
     def takes_model(self) -> bool:
         """Whether its scorer runs a neural model."""
         return "model" in registry()[self.method].Config.model_fields
+
+    @property
+    def model(self) -> str:
+        """The name of the neural model that its scorer runs."""
+        model: str | ModelConfig = dict(self.config(None))["model"]
+        return model.display_name if isinstance(model, ModelConfig) else model
 
     def of(self, items: Iterable[Item]) -> list[Item]:
         """Return the passages with as many samples as it uses."""

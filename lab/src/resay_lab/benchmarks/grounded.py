@@ -24,7 +24,6 @@ from typing import Literal
 from pydantic import Field
 
 from resay import Passage, Query
-from resay.models import config_of
 from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.entries import BenchEntry
 from resay_lab.benchmarks.measuring import (
@@ -361,8 +360,7 @@ def _model_of(entry: BenchEntry) -> str:
     """Return the model's name in lower case, without its owner or its path on this machine."""
     if not entry.takes_model:
         return ""
-    model = config_of(dict(entry.config(None))["model"]).display_name
-    return model.rstrip("/").rpartition("/")[2].lower()
+    return entry.model.rstrip("/").rpartition("/")[2].lower()
 
 
 def _flags(result: Measured) -> bool:

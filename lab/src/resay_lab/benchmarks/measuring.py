@@ -13,13 +13,25 @@ import anyio
 import yaml
 
 from resay import Passage, Query, Usage
-from resay.core.failures import tally
-from resay.plugins import Evidence, Judge, JudgeConfig, Provider, Samples, ScorerConfig, Scores
-from resay.providers.layers import Limited, Retrying
-from resay.providers.litellm import LiteLLMProvider
-from resay.providers.prices import Metered
-from resay.providers.replay import ReplayProvider, ScriptedProvider
-from resay.scorers import Step
+from resay.adapters import tally
+from resay.adapters.providers import (
+    Limited,
+    LiteLLMProvider,
+    Metered,
+    ReplayProvider,
+    Retrying,
+    ScriptedProvider,
+)
+from resay.plugins import (
+    Evidence,
+    Judge,
+    JudgeConfig,
+    Provider,
+    Samples,
+    ScorerConfig,
+    Scores,
+    Step,
+)
 from resay_lab.benchmarks.table import Column
 
 RECORDED = "recorded:"

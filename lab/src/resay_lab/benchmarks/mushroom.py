@@ -32,9 +32,8 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from resay import Passage, Query
-from resay.core.claims import Rules
 from resay.errors import ConfigurationError
-from resay.plugins import Scores
+from resay.plugins import ClaimRules, Scores
 from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.entries import Baseline, BenchEntry
 from resay_lab.benchmarks.measuring import (
@@ -229,7 +228,7 @@ def _truth(row: _DataRow) -> Labels:
 
 
 def _item(index: int, row: _DataRow) -> Item:
-    passage, rules = Passage.of(row.model_output_text), Rules(row.model_input)
+    passage, rules = Passage.of(row.model_output_text), ClaimRules(row.model_input)
     claims = [
         c for i, s in enumerate(passage.sentences) for c in rules.read(s, i) if c.is_checkable
     ]

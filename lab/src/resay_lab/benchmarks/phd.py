@@ -18,10 +18,10 @@ from statistics import fmean
 from typing import Literal, get_args
 
 from resay import Passage, Query
-from resay.core.failures import tally
+from resay.adapters import tally
+from resay.adapters.methods import Entity, ReverseValidation, Variant, without_entity
 from resay.errors import ConfigurationError
 from resay.plugins import Scores
-from resay.scorers.reverse_validation import Entity, ReverseValidation, Variant, without
 from resay_lab.benchmarks import entries, metrics, wikibio
 from resay_lab.benchmarks.entries import Baseline, BenchEntry
 from resay_lab.benchmarks.measuring import (
@@ -226,7 +226,7 @@ class Recordings:
     def leaks(self, variant: Variant) -> int:
         """Return how many of the recorded questions or requirement lists name the entity."""
         return sum(
-            without(text, Entity(entity), variant) != text
+            without_entity(text, Entity(entity), variant) != text
             for text, entity in zip(self._descriptions(variant), self._entities(), strict=True)
         )
 

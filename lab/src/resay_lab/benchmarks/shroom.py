@@ -22,7 +22,6 @@ from pydantic import Field
 
 from resay import Passage, Query
 from resay.errors import ConfigurationError
-from resay.models import config_of
 from resay.plugins import Scores
 from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.entries import BenchEntry
@@ -318,8 +317,7 @@ def _notes(outputs: Sequence[Output], entries: Sequence[BenchEntry]) -> Iterator
 
 def _model_of(entry: BenchEntry) -> str:
     """Return the model's name, without its path on this machine."""
-    model = config_of(dict(entry.config(None))["model"]).display_name
-    return Path(model).name if Path(model).is_dir() else model
+    return Path(entry.model).name if Path(entry.model).is_dir() else entry.model
 
 
 def _note_on_references(outputs: Sequence[Output]) -> str:

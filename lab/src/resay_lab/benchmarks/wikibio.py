@@ -21,10 +21,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from resay import Passage, Query, Usage
+from resay.adapters.methods import Snowballing, render_prompt
 from resay.errors import ConfigurationError
 from resay.plugins import Evidence, ScorerConfig, Scores
-from resay.scorers.prompt import render
-from resay.scorers.snowballing import Snowballing
 from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.entries import Baseline, BenchEntry
 from resay_lab.benchmarks.measuring import (
@@ -168,7 +167,7 @@ def recording_of(item: Item, answers: Sequence[Sequence[str | None]]) -> Recordi
     recording: dict[str, list[str | None]] = {}
     for sentence, row in zip(item.passage.sentences, answers, strict=True):
         for sample, answer in zip(item.samples, row, strict=True):
-            recording.setdefault(render(sentence.text, sample), []).append(answer)
+            recording.setdefault(render_prompt(sentence.text, sample), []).append(answer)
     return recording
 
 

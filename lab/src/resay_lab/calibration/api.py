@@ -16,8 +16,7 @@ import anyio.to_thread
 from resay import Policy, Verdict
 from resay.adapters import Threshold, sync_version
 from resay.errors import ConfigurationError
-from resay.plugins import Provider
-from resay.scorers import Step
+from resay.plugins import Provider, Step
 from resay_lab.calibration.figures import Figures, measure_figures
 from resay_lab.calibration.journal_labels import LabelledEntries, methods_of
 from resay_lab.calibration.labels import LabelledRow, read_labels, read_objects

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -10,21 +10,15 @@ from typing import Any, cast
 import anyio.to_thread
 
 from resay import Policy
-from resay.core.scores import mean_score, over
+from resay.adapters.methods import Combination, Ensemble
 from resay.errors import ConfigurationError
-from resay.plugins import ScorerConfig, Scores, Settle
-from resay.scorers import Step
-from resay.scorers.combination import Combination, log_odds
-from resay.scorers.common.composite import PartScores
-from resay.scorers.ensemble import Ensemble
+from resay.plugins import ScorerConfig, Settle, Step, build, mean_score, over
 from resay_lab.calibration.bands import fit_bands
 from resay_lab.calibration.labels import LabelledRow
 from resay_lab.calibration.runner import Outcome, Runner, Scored
 from resay_lab.calibration.targets import Guarantee, Target
 from resay_lab.calibration.thresholds import fit_thresholds
-from resay_lab.calibration.weights import Learned, LearnedPart, LearnedSum, Values, learn, learn_sum
-
-Model = Learned | LearnedSum
+from resay_lab.calibration.weights import Learned, Values, learn, learn_sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,44 +213,22 @@ def _examples(
         scores_sentences = scores_sentences or any(s.sentences for s in scored.scores[indices])
     values: list[Values] = []
     wrong: list[list[bool]] = []
+    composite = _composite(config)
     for scored in usable:
         labels = scored.wrong if scores_sentences else (scored.row.hallucinated,)
-        rows = _rows(config, scored.scores[indices], len(labels))
         own_values: list[list[float | None]] = []
         own_labels: list[bool] = []
-        for row, label in zip(rows, labels, strict=True):
+        for sentence, label in enumerate(labels):
             if label is not None:
-                own_values.append(row)
+                own_values.append(composite.values(scored.scores[indices], sentence))
                 own_labels.append(label)
         values.append(own_values)
         wrong.append(own_labels)
     return values, wrong
 
 
-def _rows(
-    config: ScorerConfig, scores: Sequence[Scores], sentences: int
-) -> list[list[float | None]]:
-    """Return the inputs of a composite's sum: for each sentence, one value of each part."""
-    parts = [PartScores("", part_scores) for part_scores in scores]
-    value = _value_of(config)
-    rows: list[list[float | None]] = []
-    for sentence in range(sentences):
-        row = [value(i, part, sentence) for i, part in enumerate(parts)]
-        rows.append(row)
-    return rows
-
-
-def _value_of(config: ScorerConfig) -> Callable[[int, PartScores, int], float | None]:
-    def score(_: int, result: PartScores, sentence: int) -> float | None:
-        return result.of_sentence(sentence)
-
-    def scaled(part: int, result: PartScores, sentence: int) -> float | None:
-        if _parts(config)[part].scale == "raw":
-            return result.value_of_sentence(sentence)
-        probability = result.of_sentence(sentence)
-        return None if probability is None else log_odds(probability)
-
-    return scaled if isinstance(config, Combination.Config) else score
+def _composite(config: ScorerConfig) -> Combination | Ensemble:
+    return cast("Combination | Ensemble", build(config))
 
 
 def _step_scores(
@@ -264,16 +236,10 @@ def _step_scores(
 ) -> Sequence[float | None]:
     """Return a step's score of each sentence; the passage score if it scores no sentences."""
     scores = scored.scores[indices]
-    if _is_composite(config):
-        return _model(config).score(_rows(config, scores, sentences))
-    return [PartScores("", scores[0]).of_sentence(i) for i in range(sentences)]
-
-
-def _model(config: ScorerConfig) -> Model:
-    if not isinstance(config, Combination.Config):
-        return LearnedSum(tuple(part.weight for part in _parts(config)))
-    parts = tuple(LearnedPart(p.mean, p.deviation, p.weight) for p in config.parts)
-    return Learned(parts, config.intercept, config.lean)
+    if not _is_composite(config):
+        return [scores[0].of_sentence(i) for i in range(sentences)]
+    composite = _composite(config)
+    return composite.combined([composite.values(scores, i) for i in range(sentences)])
 
 
 def _with_bands(

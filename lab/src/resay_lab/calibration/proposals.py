@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from resay.adapters import Threshold
-from resay.scorers.leaning import Leaning
+from resay.adapters.methods import Leaning
 from resay_lab.calibration.runner import Outcome
 from resay_lab.calibration.targets import Guarantee, Target
 from resay_lab.calibration.thresholds import ImpossibleTargetError, fit_thresholds

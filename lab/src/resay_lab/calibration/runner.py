@@ -12,15 +12,28 @@ import anyio
 import anyio.to_thread
 
 from resay import Guard, Passage, Policy, Query, Verdict
-from resay.adapters import Threshold, tokens_of
-from resay.core.reasoning import without_reasoning
-from resay.core.scores import over, without_noise
+from resay.adapters import Threshold, tokens_of, without_reasoning
+from resay.adapters.providers import (
+    AnswersOnly,
+    Limited,
+    LiteLLMProvider,
+    Retrying,
+    TimeLimited,
+    draw,
+    prober_of,
+)
 from resay.errors import ConfigurationError
-from resay.plugins import Evidence, Judge, Provider, Samples, ScorerConfig, Scores
-from resay.providers.layers import AnswersOnly, Limited, Retrying, TimeLimited, draw
-from resay.providers.litellm import LiteLLMProvider
-from resay.scorers import Step
-from resay.scorers.judge import prober_of
+from resay.plugins import (
+    Evidence,
+    Judge,
+    Provider,
+    Samples,
+    ScorerConfig,
+    Scores,
+    Step,
+    over,
+    without_noise,
+)
 from resay_lab.calibration.labels import LabelledRow
 
 

@@ -15,9 +15,8 @@ from math import floor, log10
 from typing import Any
 
 from resay.adapters import load_optional
+from resay.adapters.methods import Scale, clipped_sum, combine, weighted_sum
 from resay.errors import ConfigurationError
-from resay.scorers.combination import Scale, combine, weighted_sum
-from resay.scorers.ensemble import clipped_sum
 
 Values = Sequence[Sequence[float | None]]
 """The values of one passage: for each sentence, one value of each part; None if it has none."""

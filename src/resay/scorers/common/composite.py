@@ -93,14 +93,6 @@ class PartScores:
     name: str
     scores: Scores
 
-    def of_sentence(self, index: int) -> float | None:
-        """Return a sentence's score, or the passage score if the method scores only passages."""
-        return self.scores.sentences[index] if self.scores.sentences else self.scores.passage
-
-    def value_of_sentence(self, index: int) -> float | None:
-        """Return the same as the method's own unbounded value, if it has one."""
-        return self.scores.values[index] if self.scores.sentences else self.scores.passage_value
-
     def has_lost(self, index: int) -> bool:
         """Return whether a sentence has no score because calls or their parsing failed."""
         scores = self.scores
@@ -126,12 +118,20 @@ class Composite(ABC):
         self.traits = ScorerTraits(by_text=all(step.by_text for step in self._steps))
 
     @abstractmethod
-    def combine(self, parts: Sequence[PartScores], sentences: int) -> Sequence[float | None]:
-        """Return the combined score of each sentence.
+    def values(self, parts: Sequence[Scores], sentence: int) -> list[float | None]:
+        """Return what is added up for a sentence: a value of each part, None if it has none.
 
         Args:
             parts: The scores of each part.
-            sentences: Number of sentences; 1 for the whole passage if no part scores sentences.
+            sentence: The index of the sentence; 0 for the passage if no part scores sentences.
+        """
+
+    @abstractmethod
+    def combined(self, values: Sequence[Sequence[float | None]]) -> list[float | None]:
+        """Return the score of each sentence of a passage.
+
+        Args:
+            values: The values of each sentence.
         """
 
     async def prepare(self) -> None:
@@ -154,9 +154,9 @@ class Composite(ABC):
         sentences: tuple[float | None, ...] = ()
         whole: float | None = None
         if any(part.scores.sentences for part in parts):
-            sentences = tuple(self.combine(parts, len(passage.sentences)))
+            sentences = tuple(self._combined(parts, len(passage.sentences)))
         else:
-            (whole,) = self.combine(parts, 1)
+            (whole,) = self._combined(parts, 1)
         lost = [
             index
             for index, score in enumerate(sentences)
@@ -176,6 +176,10 @@ class Composite(ABC):
             denied=_denied(parts, len(sentences)),
         )
 
+    def _combined(self, parts: Sequence[PartScores], sentences: int) -> list[float | None]:
+        scores = [part.scores for part in parts]
+        return self.combined([self.values(scores, index) for index in range(sentences)])
+
     async def _scores_of_parts(self, passage: Passage, evidence: Evidence) -> list[PartScores]:
         # A stopping rule for the entries of one method does not apply to a sum of several.
         evidence = replace(evidence, stopping=None, partial_scores=[])
@@ -191,7 +195,7 @@ def _reason(parts: Sequence[PartScores], index: int | None) -> str:
     """Return the score that each part gives a sentence, or for None the passage."""
     reasons: list[str] = []
     for part in parts:
-        score = part.scores.passage_score if index is None else part.of_sentence(index)
+        score = part.scores.passage_score if index is None else part.scores.of_sentence(index)
         reasons.append(f"{part.name} {'?' if score is None else f'{score:.2f}'}")
     return ", ".join(reasons)
 
