@@ -210,9 +210,8 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.answer_stream:AnswerStream.__anext__: True  ->  False": (
         "After the last part there is nobody left to report anything."
     ),
-    "resay.engine.regeneration.from_samples:_question: shortened_question(standalone_question("
-    "query.messages)) if query else ''  ->  shortened_question(standalone_question("
-    "query.messages))": "What is repaired answers a question.",
+    "resay.engine.regeneration.from_samples:_question_in_context: shortened_question(turns[-1]) "
+    "if turns else ''  ->  shortened_question(turns[-1])": "What is repaired answers a question.",
     "resay.engine.chain:Chain._cached: provider is None or self._cache is None  ->  "
     "self._cache is None": _NO_JUDGE,
     "resay.engine.step_run:StepRun.__init__: Metered(evidence.judge_provider) if "

@@ -31,6 +31,7 @@ from resay.core.query import Message, Query
 from resay.core.usage import Usage
 from resay.errors import ProviderError
 from resay.providers.base import Completion, Completions
+from resay.testing.tasks import STANDALONE_TASKS
 from simulation import World
 from simulation.documents import Correction, Shown, Writing, shown_in, writing_in
 from simulation.judges import Question as Judged
@@ -64,6 +65,7 @@ _EDITION = re.compile(
 _CONVERSATION = re.compile(
     r"<conversation-(?P<code>\w+)>\n(?P<text>.*?)\n</conversation-(?P=code)>", re.DOTALL
 )
+_QUESTION = re.compile(r"<question-(?P<code>\w+)>\n(?P<text>.*?)\n</question-(?P=code)>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,8 @@ def by_words(messages: Sequence[Message]) -> str | None:
 def by_statements(messages: Sequence[Message]) -> str | None:
     """Answer by comparing statements, about the same product and of the same kind."""
     said = _said(messages)
+    if said and said[-1].startswith(STANDALONE_TASKS):
+        return _standalone(said[-1])
     task = writing_in(said) or question_in(said)
     if isinstance(task, Correction):
         return _corrected(task)
@@ -143,6 +147,17 @@ def by_statements(messages: Sequence[Message]) -> str | None:
 def _said(messages: Sequence[Message]) -> list[str]:
     users = (message for message in messages if message.get("role") == "user")
     return [str(message.get("content") or "") for message in users]
+
+
+def _standalone(prompt: str) -> str | None:
+    """Return a question with the product named last before it in place of "it"."""
+    conversation, question = _CONVERSATION.search(prompt), _QUESTION.search(prompt)
+    if not conversation or not question:
+        return None
+    products = PRODUCT.findall(conversation["text"])
+    if not products or PRODUCT.search(question["text"]):
+        return question["text"]
+    return re.sub(r"\bit\b", f"the {products[-1]}", question["text"], count=1)
 
 
 def _judged(parts: Mapping[str, str], prompt: str) -> str | None:

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, cast, get_args
 
 from resay.core.passage import Passage
-from resay.testing.tasks import find_task
+from resay.testing.tasks import STANDALONE_TASKS, find_task
 from resay.testing.world import (
     FUNCTION_WORDS,
     MONTHS,
@@ -634,7 +634,7 @@ SEARCH_FORMS = (
 # message stand before those that look for themselves inside of it.
 def _about_silence(said: Sequence[str]) -> Mapping[str, str] | None:
     """Recognise what is asked about claims that samples leave out, as `resay.testing` does."""
-    begins = ("Prepare a quiz", "Compare two short answers")
+    begins = ("Prepare a quiz", "Compare two short answers", *STANDALONE_TASKS)
     if said[-1].startswith(begins) or "<questions-" in said[-1]:
         return {"said": said[-1]} if find_task(said[-1:]) else None
     return None

@@ -52,6 +52,8 @@ class Model:
         draft: Its first answer.
         repairs: Returns the answer to a request for one sentence, by the prompt; None is a failure.
         rewritten: Returns the answer to a request for a whole answer, in the same way.
+        standalone: Returns the answer to a request to write a question so that it stands alone.
+        made_up: The sentence of the draft that the samples differ in.
         judges: Whether it answers questions about documents.
     """
 
@@ -61,11 +63,15 @@ class Model:
         *,
         repairs: Answers = lambda prompt: f"{DESIGNED} [1]",
         rewritten: Answers = lambda prompt: f"{CROSSES} {DESIGNED} [1]",
+        standalone: Answers = lambda prompt: None,
+        made_up: str = MADE_UP,
         judges: bool = True,
     ) -> None:
         self.draft = draft
         self._repairs = repairs
         self._rewritten = rewritten
+        self._standalone = standalone
+        self._made_up = made_up
         self._judges = judges
         self._numbers: Iterator[int] = count(1)
         self.asked: list[Query] = []
@@ -105,8 +111,10 @@ class Model:
             return self._repairs(question)
         if "Answer by these documents:" in question:
             return self._rewritten(question)
+        if "</question-" in question and "</answer-" not in question:
+            return self._standalone(question)
         number = next(self._numbers)
-        sample = self.draft.replace(MADE_UP, f"{number} built it.")
+        sample = self.draft.replace(self._made_up, f"{number} built it.")
         return self.draft if number == 1 else f"{sample} Take {number}."
 
     def _judged(self, question: str) -> str | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from resay.errors import ConfigurationError
-from resay.lang.follow_ups import FollowUps, read_follow_ups
 from resay.lang.phrases import Phrases
 from resay.lang.prompts import Prompts, read_prompts
 from resay.lang.tables import codes, phrase_set, table, word_set
@@ -85,11 +84,6 @@ class Language:
     def opposites(self) -> str:
         """Words that exclude each other, in the notation of `en.toml`; empty if it has none."""
         return table(self.code, "opposites").get("groups", "")
-
-    @cached_property
-    def follow_ups(self) -> FollowUps:
-        """The words of follow-up questions; the English ones, in languages that have none."""
-        return read_follow_ups(table(self.code, "follow_ups") or table("en", "follow_ups"))
 
     @property
     def has_prompts(self) -> bool:

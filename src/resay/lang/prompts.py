@@ -119,6 +119,19 @@ class DirectQuestionPrompt:
 
 
 @dataclass(frozen=True, slots=True)
+class StandaloneQuestionPrompt:
+    """The prompt that has a question written so that it stands alone.
+
+    Attributes:
+        task: Its beginning.
+        rules: How to write the question, and the form of the answer.
+    """
+
+    task: str
+    rules: str
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerWords:
     """The words by which a judge answers.
 
@@ -149,6 +162,7 @@ class Prompts:
         short_answers: Asks these questions.
         same_answer: Compares the answers.
         direct_question: Asks whether a claim is true; None in English, where it is published.
+        standalone_question: Has a question written so that it stands alone.
         answers: The words that answer them.
     """
 
@@ -159,6 +173,7 @@ class Prompts:
     short_answers: ShortAnswersPrompt
     same_answer: LinesPrompt
     direct_question: DirectQuestionPrompt | None
+    standalone_question: StandaloneQuestionPrompt
     answers: AnswerWords
 
 
@@ -182,5 +197,6 @@ def read_prompts(texts: Mapping[str, Any], english: Mapping[str, Any]) -> Prompt
         short_answers=ShortAnswersPrompt(**texts["short_answers"]),
         same_answer=LinesPrompt(**texts["same_answer"]),
         direct_question=DirectQuestionPrompt(**question) if question else None,
+        standalone_question=StandaloneQuestionPrompt(**texts["standalone_question"]),
         answers=AnswerWords(**answers),
     )

@@ -3,11 +3,13 @@
 As a judge it compares sentences with the question's context, singly or as a list, in the words of
 SelfCheckGPT with Prompt. Asked for questions about claims, it turns their last numbers, dates and
 names into gaps; asked to fill gaps, it answers what it knows, and makes up what it does not; asked
-whether two answers mean the same, it looks for a word in both. Asked to check the claims of another
-model's answer, it uses what it knows. Asked to rewrite sentences according to other answers, it
-returns what most of them say, or `REMOVE`. Asked to answer from documents, it returns their
-sentences about the question. Asked to correct a sentence from documents, it returns their sentence
-about the same matter, or `REMOVE`. Each sentence is followed by the numbers of its documents.
+whether two answers mean the same, it looks for a word in both. Asked to write the last question of
+a conversation so that it stands alone, it puts the name from the turns before in place of a
+pronoun. Asked to check the claims of another model's answer, it uses what it knows. Asked to
+rewrite sentences according to other answers, it returns what most of them say, or `REMOVE`. Asked
+to answer from documents, it returns their sentences about the question. Asked to correct a sentence
+from documents, it returns their sentence about the same matter, or `REMOVE`. Each sentence is
+followed by the numbers of its documents.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from resay.core.passage import Passage
+from resay.lang.language import languages
 from resay.testing.faults import RequestKind
 from resay.testing.world import (
     FUNCTION_WORDS,
@@ -55,6 +58,17 @@ _COMPARE = re.compile(
     r"Compare two short answers.*<answers-(?P<code>\w+)>\n(?P<pairs>.*)\n</answers-(?P=code)>",
     re.DOTALL,
 )
+
+STANDALONE_TASKS = tuple(
+    language.prompts.standalone_question.task for language in languages() if language.has_prompts
+)
+"""How the prompts begin that have a question written so that it stands alone."""
+_STANDALONE = re.compile(
+    r"<conversation-(?P<code>\w+)>\n(?P<conversation>.*)\n</conversation-(?P=code)>\s*"
+    r"<question-(?P=code)>\n(?P<question>.*)\n</question-(?P=code)>",
+    re.DOTALL,
+)
+_PRONOUN = re.compile(r"\b(?:it|he|she|they|him|them|this|that)\b", re.IGNORECASE)
 
 # Numbers, dates and names after the first word.
 _DETAIL = re.compile(
@@ -160,6 +174,9 @@ def _judge_task(prompt: str) -> Task | None:
     if match := _SINGLE.search(prompt):
         verdict = "Yes" if supports(match["context"], match["sentence"]) else "No"
         return Task("judge", lambda world, rng: verdict)
+    if prompt.startswith(STANDALONE_TASKS) and (match := _STANDALONE.search(prompt)):
+        question = _stand_alone(match["question"], match["conversation"])
+        return Task("judge", lambda world, rng: question)
     if match := _COMPARE.match(prompt):
         comparison = _compare(_items(match["pairs"]))
         return Task("judge", lambda world, rng: comparison)
@@ -253,6 +270,15 @@ def _quiz(claim: str) -> str:
         return "none"
     start, end = details[-1].span()
     return f"What belongs in the gap? {claim[:start]}___{claim[end:]} | {claim[start:end]}"
+
+
+def _stand_alone(question: str, conversation: str) -> str:
+    """Return a question with the last name that the user gave in place of its first pronoun."""
+    turns = [turn for turn in conversation.splitlines() if turn.startswith("user: ")]
+    names = [name for turn in turns for name in _DETAIL.findall(turn.removeprefix("user: "))]
+    if not names or _DETAIL.search(question):
+        return question
+    return _PRONOUN.sub(lambda pronoun: names[-1], question, count=1)
 
 
 def _compare(pairs: Sequence[str]) -> str:

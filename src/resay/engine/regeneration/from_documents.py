@@ -12,7 +12,6 @@ from resay.core.mentions import mentions_name
 from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage, Sentence
 from resay.core.sentence_verdict import SentenceVerdict
-from resay.core.standalone import standalone_question
 from resay.core.verdict import Verdict
 from resay.engine.actions import Regenerated
 from resay.engine.check import Check
@@ -28,6 +27,7 @@ from resay.engine.regeneration.record import attributes_of
 from resay.engine.regeneration.repair import Repair
 from resay.engine.regeneration.replacements import RepairedText, Replacement, without_repeats
 from resay.engine.regeneration.search import DocumentSearch, SearchResult, full_text
+from resay.engine.regeneration.standalone_question import StandaloneQuestion, standalone_question
 from resay.engine.regeneration.topics import (
     nearest_question,
     questions_in,
@@ -120,6 +120,7 @@ class _DocumentRepair(Repair):
         self._rechecker = rechecker
         self._document_search = document_search
         self._writer = DocumentWriter(action.writer, check, action.edition)
+        self._asked: StandaloneQuestion | None = None
         self._is_about_it = True
         self._written: Mapping[int, Replacement] = {}
 
@@ -128,6 +129,8 @@ class _DocumentRepair(Repair):
         if not doubtful:
             self._errors.append("what is in doubt was shown already")
             return False
+        if self._asked is None:
+            self._asked = await self._standalone_question()
         documents = await self._search(doubtful)
         if not documents:
             return False
@@ -162,9 +165,16 @@ class _DocumentRepair(Repair):
         doubtful = in_doubt(self._best.verdict, self._policy.threshold)
         return tuple(i for i in doubtful if sentences[i].start >= self._shown)
 
+    async def _standalone_question(self) -> StandaloneQuestion:
+        check = self._check
+        asked = await standalone_question(check.query, self._action.writer, check.evidence)
+        if asked.error:
+            self._errors.append(asked.error)
+        return asked
+
     @property
     def _question(self) -> str:
-        return standalone_question(self._check.query.messages) if self._check.query else ""
+        return self._asked.text if self._asked else ""
 
     async def _search(self, doubtful: Sequence[int]) -> tuple[Document, ...]:
         sentences = self._best.passage.sentences
@@ -174,7 +184,8 @@ class _DocumentRepair(Repair):
             for i, text in zip(doubtful, texts, strict=True)
         ]
         query = self._check.query
-        topic = topic_of(self._question, query.entity if query else None)
+        searched = self._asked.search_text if self._asked else ""
+        topic = topic_of(searched, query.entity if query else None)
         # Documents may use the words of a short question, with another answer.
         questions = questions_in(self._question) if len(self._question) <= _SHORT_QUESTION else []
         searches = [search_queries(topic, wanted) for wanted in (bare, questions, texts)]
@@ -259,6 +270,7 @@ class _DocumentRepair(Repair):
         targets = sorted({i for s in spans for i in now.origin(s.start, s.end)})
         flagged = self._best.verdict.flagged_claims
         self._written, error = await self._writer.repairs(
+            self._question,
             self._best.passage,
             {i: now.places[i] for i in targets},
             [part for claim in flagged for part in claim.flagged_parts],

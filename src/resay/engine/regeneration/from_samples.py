@@ -31,10 +31,8 @@ from resay.core.claim_verdict import ClaimVerdict
 from resay.core.details import has_new_number, new_names, words_in
 from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage
-from resay.core.query import Query
 from resay.core.quoting import quotable
 from resay.core.sentence_verdict import SentenceVerdict
-from resay.core.standalone import standalone_question
 from resay.core.verdict import Verdict
 from resay.engine.actions import Regenerated
 from resay.engine.chain import Chain
@@ -56,6 +54,7 @@ from resay.engine.regeneration.replacements import (
     parse_replacement,
     without_repeats,
 )
+from resay.engine.regeneration.standalone_question import user_turns
 from resay.errors import ProviderError
 from resay.lang.detection import detect
 from resay.lang.language import Sentences, load
@@ -247,6 +246,7 @@ class _SampleRepair(Repair):
     ) -> None:
         super().__init__(policy, action, check, draft, shown)
         self._chain = chain
+        self._question = _question_in_context(check)
 
     async def _try(self, number: int) -> bool:
         targets = self._targets()
@@ -378,7 +378,7 @@ class _SampleRepair(Repair):
         hedged: dict[str, SentenceVerdict] = {}
         partly: list[_Target] = []
         known = {s.text: s for s in self._best.verdict.sentences}
-        asked = words_in(_question(self._check.query))
+        asked = words_in(self._question)
         for target in targets:
             flagged = [claim for claim in target.claims if claim.flagged]
             sentence = known.get(target.text)
@@ -413,7 +413,7 @@ class _SampleRepair(Repair):
             "\n".join([f"{n}. {_one_line(target.text)}", *lines])
             for n, (target, lines) in enumerate(zip(targets, evidence, strict=True), 1)
         )
-        question = quotable(_question(self._check.query))
+        question = quotable(self._question)
         answer = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]} […]"
         mixed = "\0".join((question, answer, sentences)).encode("utf-8", "replace")
         prompt = (_KEEP if mode == "consistent" else _CORRECT).format(
@@ -489,7 +489,7 @@ class _SampleRepair(Repair):
             return None
         if self._action.abstention != "auto":
             return self._action.abstention
-        return _sentences_for(_question(self._check.query)).not_certain
+        return _sentences_for(self._question).not_certain
 
     async def _checked(
         self, candidate: Candidate, hedged: Mapping[str, SentenceVerdict]
@@ -582,8 +582,12 @@ def _sentences_for(text: str) -> Sentences:
     return load(detect(text) or "en").sentences
 
 
-def _question(query: Query | None) -> str:
-    return shortened_question(standalone_question(query.messages)) if query else ""
+def _question_in_context(check: Check) -> str:
+    """Return the question, with the conversation before it if there is one."""
+    turns = user_turns(check.query)
+    if len(turns) > 1:
+        return check.used_evidence.conversation(_CONVERSATION_CHARS)
+    return shortened_question(turns[-1]) if turns else ""
 
 
 def _bars(text: str) -> int:

@@ -13,7 +13,6 @@ from resay.core.documents import Document
 from resay.core.failures import tally
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.standalone import standalone_question
 from resay.engine.check import Check
 from resay.engine.regeneration.citations import CitedText, parse_citations
 from resay.engine.regeneration.plausibility import fits
@@ -78,6 +77,7 @@ class DocumentWriter:
 
     async def repairs(
         self,
+        question: str,
         passage: Passage,
         places: Mapping[int, tuple[int, int]],
         parts: Sequence[Part],
@@ -86,6 +86,7 @@ class DocumentWriter:
         """Write replacements for sentences.
 
         Args:
+            question: The question, understandable without the turns before it.
             passage: The answer that contains them.
             places: Their spans in it, by any key that identifies them.
             parts: The parts of the answer that are in doubt.
@@ -100,7 +101,7 @@ class DocumentWriter:
         async def repair(key: int, start: int, end: int) -> None:
             inside = [part for part in parts if start <= part.start and part.end <= end]
             try:
-                found = await self._sentence(passage.text, start, end, inside, documents)
+                found = await self._sentence(question, passage.text, start, end, inside, documents)
             except ProviderError as error:
                 failures.append(type(error).__name__)
             else:
@@ -117,6 +118,7 @@ class DocumentWriter:
 
     async def _sentence(
         self,
+        question: str,
         text: str,
         start: int,
         end: int,
@@ -124,7 +126,6 @@ class DocumentWriter:
         documents: Sequence[Document],
     ) -> Replacement | None:
         query, sentence = self._check.query or Query(()), text[start:end]
-        question = standalone_question(query.messages)
         topic, bare = topic_of(question, query.entity), without_values(sentence, question)
         subject = subject_of(bare)
         about = [subject] if subject else topic.names
