@@ -41,7 +41,7 @@ def test_only_the_chosen_sentences_change(text: str, data: st.DataObject) -> Non
 
     position = at = 0
     for i, sentence in enumerate(passage.sentences):
-        start, end = repaired.places[i]
+        start, end = repaired.spans[i]
         assert repaired.text[at:start] == text[position : sentence.start]
         assert repaired.text[start:end] == (f"New {i}." if i in chosen else sentence.text)
         position, at = sentence.end, end

@@ -28,10 +28,10 @@ class Candidate:
         citations_by_sentence: Its sentences that were written from documents, by index, with the
             ids of the documents that the model cited for each.
         repairs: Replacements of the draft's sentences, by their indices there.
-        places: The spans of the draft's sentences in it, if it is a repaired draft.
+        spans: The spans of the draft's sentences in it, if it is a repaired draft.
         abstains: Its sentences that say that the documents have no answer, and claim nothing.
         attempt: The attempt that wrote it, from 0; None for the draft.
-        unsaid: The sentences of the draft that were removed because no document mentions them.
+        removed: The sentences of the draft that were removed because no document mentions them.
         is_abstention: Whether it claims nothing at all.
     """
 
@@ -41,10 +41,10 @@ class Candidate:
         default_factory=dict[int, tuple[str, ...]]
     )
     repairs: Mapping[int, Replacement] = field(default_factory=dict[int, Replacement])
-    places: tuple[tuple[int, int], ...] = ()
+    spans: tuple[tuple[int, int], ...] = ()
     abstains: frozenset[int] = frozenset()
     attempt: int | None = None
-    unsaid: frozenset[int] = frozenset()
+    removed: frozenset[int] = frozenset()
     is_abstention: bool = False
 
     @property
@@ -69,23 +69,28 @@ def in_doubt(verdict: Verdict, threshold: Threshold) -> tuple[int, ...]:
 
 
 def unchanged_verdicts(
-    passage: Passage, known: Verdict, doubtful: Collection[int]
+    passage: Passage, earlier: Verdict, doubtful: Collection[int]
 ) -> dict[int, SentenceVerdict]:
     """Return the sentences of an answer that need no second check.
 
     Args:
         passage: The answer.
-        known: The verdict on another version of it.
+        earlier: The verdict on another version of it.
         doubtful: The sentences of that version that are in doubt.
 
     Returns:
         The verdicts on the sentences that the other version contains and that were not in doubt
         there, by sentence index.
     """
-    sure = {s.text: s for i, s in enumerate(known.sentences) if i not in doubtful}
+    undoubted = {sentence.text: sentence for sentence in earlier.sentences}
     for i in doubtful:
-        sure.pop(known.sentences[i].text, None)
-    return {i: sure[s.text] for i, s in enumerate(passage.sentences) if s.text in sure}
+        undoubted.pop(earlier.sentences[i].text, None)
+    verdicts: dict[int, SentenceVerdict] = {}
+    for i, sentence in enumerate(passage.sentences):
+        verdict = undoubted.get(sentence.text)
+        if verdict is not None:
+            verdicts[i] = verdict
+    return verdicts
 
 
 async def split_text(text: str, policy: Policy) -> Passage:

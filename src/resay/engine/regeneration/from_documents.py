@@ -150,7 +150,7 @@ class _DocumentRepair(Repair):
         self, candidate: Candidate, documents: Sequence[Document]
     ) -> Candidate:
         """Undo the repairs that are flagged in an answer, if others are not."""
-        places = RepairedText(candidate.passage.text, candidate.places)
+        places = RepairedText(candidate.passage.text, candidate.spans)
         flagged = [s for s in candidate.verdict.sentences if s.flagged]
         back = {i for s in flagged for i in places.origin(s.start, s.end)}
         good = {i: repair for i, repair in self._written.items() if i not in back}
@@ -272,7 +272,7 @@ class _DocumentRepair(Repair):
         self._written, error = await self._writer.repairs(
             self._question,
             self._best.passage,
-            {i: now.places[i] for i in targets},
+            {i: now.spans[i] for i in targets},
             [part for claim in flagged for part in claim.flagged_parts],
             documents,
         )
@@ -291,10 +291,10 @@ class _DocumentRepair(Repair):
         """Return the best answer with further repairs, not yet checked."""
         draft = self._draft.passage
         repairs = without_repeats(draft, {**self._best.repairs, **written})
-        unsaid = self._best.unsaid.difference(written).union(
+        removed = self._best.removed.difference(written).union(
             i for i, repair in written.items() if not repair.text
         )
-        abstentions = self._abstentions(unsaid)
+        abstentions = self._abstentions(removed)
         repairs |= {i: Replacement(says) for i, says in abstentions.items()}
         repaired = RepairedText.of(draft, repairs, floor=self._shown)
         passage = await split_text(repaired.text, self._policy)
@@ -320,30 +320,30 @@ class _DocumentRepair(Repair):
             self._best.verdict,
             citations,
             repairs,
-            repaired.places,
+            repaired.spans,
             abstains,
             number,
-            unsaid,
+            removed,
             self._claims_nothing(passage, abstains),
         )
 
-    def _abstentions(self, unsaid: frozenset[int]) -> dict[int, str]:
+    def _abstentions(self, removed: frozenset[int]) -> dict[int, str]:
         """Return abstentions in place of draft sentences that no document mentions.
 
         Users are told if nothing is left, or if one of several questions is no longer answered. If
         the documents are about something else, nothing is said, because they do not show that.
         """
         chosen, draft = self._action.abstention, self._draft.passage
-        if chosen is None or not unsaid or not self._is_about_it:
+        if chosen is None or not removed or not self._is_about_it:
             return {}
         questions = questions_in(self._question)
-        if len(questions) < 2 and not self._claiming <= set(unsaid):
+        if len(questions) < 2 and not self._claiming <= set(removed):
             return {}
         if len(questions) < 2 or chosen != "auto":
-            return {min(unsaid): abstention(self._question) if chosen == "auto" else chosen}
+            return {min(removed): abstention(self._question) if chosen == "auto" else chosen}
         abstentions: dict[int, str] = {}
         claiming = sorted(self._claiming)
-        for i in sorted(unsaid.intersection(claiming)):
+        for i in sorted(removed.intersection(claiming)):
             if draft.sentences[i].unit in ("sentence", "item"):
                 position = claiming.index(i) if len(claiming) == len(questions) else None
                 part = nearest_question(draft.sentences[i].text, questions, position)

@@ -47,7 +47,7 @@ def final_verdict(
             adopted=best.attempt,
             edits=_edits(best, draft, verdict),
             sources=tuple(_serializable(documents[name]) for name in cited),
-            removed=share_of(draft.passage, best.unsaid),
+            removed=share_of(draft.passage, best.removed),
             abstains=best.is_abstention,
             conflicts=_conflicts(verdict),
         ),
@@ -88,7 +88,7 @@ def _cited(best: Candidate, documents: Sequence[Document]) -> Verdict:
 
 def _edits(best: Candidate, draft: Candidate, verdict: Verdict) -> tuple[Edit, ...]:
     return tuple(
-        Edit(old.text, new.text, old.start, old.end, _within(verdict, *best.places[i]))
+        Edit(old.text, new.text, old.start, old.end, _within(verdict, *best.spans[i]))
         for i, new in sorted(best.repairs.items())
         if (old := draft.passage.sentences[i]).text != new.text
     )

@@ -52,8 +52,8 @@ class Repair:
                     break
         first = self._draft.verdict
         record = Regeneration(
-            self._action.mode,
-            tuple(self._attempts),
+            mode=self._action.mode,
+            attempts=tuple(self._attempts),
             reason=first.reason,
             score=first.score,
             draft=self._draft.passage.text,
@@ -75,8 +75,8 @@ class Repair:
         except Exception as error:
             # Only our own messages are sure not to contain words of the answer.
             is_own = isinstance(error, (ConfigurationError, ScorerError))
-            why = f": {error}" if is_own else ""
-            self._errors.append(f"it failed with {type(error).__name__}{why}")
+            message = f": {error}" if is_own else ""
+            self._errors.append(f"it failed with {type(error).__name__}{message}")
             finished = True
         finally:
             errors = self._errors if finished else [*self._errors, "there was no time left"]
@@ -91,15 +91,19 @@ class Repair:
         """Try for a better answer; return whether to try again."""
         raise NotImplementedError
 
-    def _record(self, **found: Any) -> None:
-        self._attempts[-1] = replace(self._attempts[-1], **found)
+    def _record(self, **fields: Any) -> None:
+        """Set fields of the current attempt's record."""
+        self._attempts[-1] = replace(self._attempts[-1], **fields)
 
     def _unfit(self, candidate: Candidate) -> str | None:
         if not candidate.passage.sentences:
             return "nothing was left of the answer"
-        removed, most = share_of(self._draft.passage, candidate.unsaid), self._action.max_removed
-        if removed > most and not candidate.is_abstention:
-            return f"{removed:.0%} of the answer would be removed, more than {most:.0%}"
+        removed = share_of(self._draft.passage, candidate.removed)
+        if removed > self._action.max_removed and not candidate.is_abstention:
+            return (
+                f"{removed:.0%} of the answer would be removed,"
+                f" more than {self._action.max_removed:.0%}"
+            )
         if candidate.passage.text == self._best.passage.text:
             return self.unchanged
         return None
@@ -115,11 +119,10 @@ class Repair:
             return candidate.rank < self._best.rank
         if before.flagged_sentences:
             return _flagged_in(after) < _flagged_in(before)
-        left, doubtful = (
-            {verdict.sentences[i].text for i in in_doubt(verdict, self._policy.threshold)}
-            for verdict in (after, before)
-        )
-        return left < doubtful
+        return self._texts_in_doubt(after) < self._texts_in_doubt(before)
+
+    def _texts_in_doubt(self, verdict: Verdict) -> set[str]:
+        return {verdict.sentences[i].text for i in in_doubt(verdict, self._policy.threshold)}
 
     @property
     def _claiming(self) -> frozenset[int]:
@@ -131,7 +134,13 @@ class Repair:
 
 def _flagged_in(verdict: Verdict) -> set[str]:
     """Return the flagged claims, and the flagged sentences without a flagged claim."""
-    claims = [claim for claim in verdict.claims if claim.flagged]
-    covered = {claim.sentence for claim in claims}
-    others = {s.text for i, s in enumerate(verdict.sentences) if s.flagged and i not in covered}
-    return others.union(claim.text for claim in claims)
+    texts: set[str] = set()
+    with_flagged_claim: set[int] = set()
+    for claim in verdict.claims:
+        if claim.flagged:
+            texts.add(claim.text)
+            with_flagged_claim.add(claim.sentence)
+    for i, sentence in enumerate(verdict.sentences):
+        if sentence.flagged and i not in with_flagged_claim:
+            texts.add(sentence.text)
+    return texts

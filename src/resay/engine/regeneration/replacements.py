@@ -95,13 +95,13 @@ def without_repeats(draft: Passage, repairs: Mapping[int, Replacement]) -> dict[
 
     Two sentences in doubt may be corrected to the same fact.
     """
-    said = {_plain(s.text) for i, s in enumerate(draft.sentences) if i not in repairs}
-    kept: dict[int, Replacement] = {}
+    texts = {_plain(s.text) for i, s in enumerate(draft.sentences) if i not in repairs}
+    without: dict[int, Replacement] = {}
     for i, repair in sorted(repairs.items()):
         plain = _plain(repair.text)
-        kept[i] = Replacement("") if plain in said else repair
-        said.add(plain)
-    return kept
+        without[i] = Replacement("") if plain in texts else repair
+        texts.add(plain)
+    return without
 
 
 def _plain(text: str) -> str:
@@ -114,12 +114,12 @@ class RepairedText:
 
     Attributes:
         text: The new text.
-        places: The start and end of each sentence of the draft in it, in code points; both are the
+        spans: The start and end of each sentence of the draft in it, in code points; both are the
             same for a removed sentence.
     """
 
     text: str
-    places: tuple[tuple[int, int], ...]
+    spans: tuple[tuple[int, int], ...]
 
     @classmethod
     def of(
@@ -133,7 +133,7 @@ class RepairedText:
             floor: The length of the text that must not change, in code points.
         """
         parts: list[str] = []
-        places: list[tuple[int, int]] = []
+        spans: list[tuple[int, int]] = []
         position = length = 0
         for i, sentence in enumerate(draft.sentences):
             start, end, words = sentence.start, sentence.end, sentence.text
@@ -143,14 +143,19 @@ class RepairedText:
                     start, end = _removal_span(draft.text, start, end, max(position, floor))
             parts += [draft.text[position:start], words]
             length += start - position
-            places.append((length, length + len(words)))
+            spans.append((length, length + len(words)))
             length += len(words)
             position = end
-        return cls("".join([*parts, draft.text[position:]]), tuple(places))
+        parts.append(draft.text[position:])
+        return cls("".join(parts), tuple(spans))
 
     def origin(self, start: int, end: int) -> tuple[int, ...]:
         """Return the indices of the draft's sentences that overlap a span of the new text."""
-        return tuple(i for i, (a, b) in enumerate(self.places) if a < end and b > start)
+        return tuple(
+            i
+            for i, (sentence_start, sentence_end) in enumerate(self.spans)
+            if sentence_start < end and sentence_end > start
+        )
 
 
 def _removal_span(text: str, start: int, end: int, floor: int) -> tuple[int, int]:
@@ -161,8 +166,8 @@ def _removal_span(text: str, start: int, end: int, floor: int) -> tuple[int, int
     line = text.rfind("\n", floor, start) + 1 or floor
     stop = text.find("\n", end)
     stop = len(text) if stop < 0 else stop
-    begins_line = line == 0 or text[line - 1] == "\n"
-    begins_line = begins_line and _EMPTY_ITEM.fullmatch(text[line:start]) is not None
+    follows_line = line == 0 or text[line - 1] == "\n"
+    begins_line = follows_line and _EMPTY_ITEM.fullmatch(text[line:start]) is not None
     if begins_line and not text[end:stop].strip("# \t\r|"):
         return line, min(stop + 1, len(text))
     after = end

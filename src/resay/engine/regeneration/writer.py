@@ -13,6 +13,7 @@ from resay.core.documents import Document
 from resay.core.failures import tally
 from resay.core.passage import Passage
 from resay.core.query import Query
+from resay.core.segmentation.spans import Span
 from resay.engine.check import Check
 from resay.engine.regeneration.citations import CitedText, parse_citations
 from resay.engine.regeneration.plausibility import fits
@@ -79,7 +80,7 @@ class DocumentWriter:
         self,
         question: str,
         passage: Passage,
-        places: Mapping[int, tuple[int, int]],
+        spans: Mapping[int, Span],
         parts: Sequence[Part],
         documents: Sequence[Document],
     ) -> tuple[dict[int, Replacement], str | None]:
@@ -88,33 +89,37 @@ class DocumentWriter:
         Args:
             question: The question, understandable without the turns before it.
             passage: The answer that contains them.
-            places: Their spans in it, by any key that identifies them.
+            spans: Their spans in it, by any key that identifies them.
             parts: The parts of the answer that are in doubt.
             documents: The documents to correct them by; each prompt shows the nearest ones.
 
         Returns:
             The replacements obtained, and one line about failures, without content, or None.
         """
-        written: dict[int, Replacement] = {}
+        replacements: dict[int, Replacement] = {}
         failures: list[str] = []
 
         async def repair(key: int, start: int, end: int) -> None:
             inside = [part for part in parts if start <= part.start and part.end <= end]
             try:
-                found = await self._sentence(question, passage.text, start, end, inside, documents)
+                replacement = await self._sentence(
+                    question, passage.text, start, end, inside, documents
+                )
             except ProviderError as error:
                 failures.append(type(error).__name__)
             else:
-                if found is not None:
-                    written[key] = found
+                if replacement is not None:
+                    replacements[key] = replacement
 
         async with anyio.create_task_group() as tasks:
-            for key, (start, end) in places.items():
+            for key, (start, end) in spans.items():
                 tasks.start_soon(repair, key, start, end)
-        left = len(places) - len(written)
-        why = tally(failures) or "no usable sentence came back"
-        error = f"{left} of {len(places)} sentences could not be rewritten: {why}" if left else None
-        return written, error
+        missing = len(spans) - len(replacements)
+        if not missing:
+            return replacements, None
+        reason = tally(failures) or "no usable sentence came back"
+        error = f"{missing} of {len(spans)} sentences could not be rewritten: {reason}"
+        return replacements, error
 
     async def _sentence(
         self,
@@ -140,14 +145,14 @@ class DocumentWriter:
             doubted=[text[part.start : part.end] for part in parts],
         )
         judge = judge_for(self._model, self._check.evidence)
-        most = _TOKENS_AROUND_SENTENCE + 2 * len(sentence)
-        found = parse_replacement(await judge.ask(prompt, max_tokens=most), shown)
-        if not found or not found.text:
-            return found
+        max_tokens = _TOKENS_AROUND_SENTENCE + 2 * len(sentence)
+        replacement = parse_replacement(await judge.ask(prompt, max_tokens=max_tokens), shown)
+        if not replacement or not replacement.text:
+            return replacement
         evidence = " ".join(map(full_text, shown))
-        if not fits(found.text, sentence, evidence, f"{text} {evidence}".casefold()):
+        if not fits(replacement.text, sentence, evidence, f"{text} {evidence}".casefold()):
             return None
-        written = in_form_of(found.text, sentence)
+        written = in_form_of(replacement.text, sentence)
         # With another number of bars, a table's row would have other columns.
-        is_row = written.count("|") == sentence.count("|")
-        return replace(found, text=written) if is_row else None
+        has_same_cells = written.count("|") == sentence.count("|")
+        return replace(replacement, text=written) if has_same_cells else None
