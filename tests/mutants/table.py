@@ -191,6 +191,10 @@ EQUIVALENT: Mapping[str, str] = {
     "state.results[i].contradiction is None  ->  state.results[i].contradiction is not None": (
         _TURNS
     ),
+    "resay.engine.flagged_claims:FlaggedClaims.contradictions: "
+    "state.results[i].contradiction is None  ->  False": _TURNS,
+    "resay.engine.flagged_claims:FlaggedClaims.contradictions: "
+    "sources.add(state.results[i].source)  ->  pass": _TURNS,
     "resay.engine.flagged_claims:FlaggedClaims.contradictions: await "
     "pool.derive(INDEX_BUILDERS[source], chars=_SEARCH_COST * pool.chars)  ->  pass": _TURNS,
     "resay.engine.flagged_claims:FlaggedClaims.contradictions: not flagged  ->  False": (
