@@ -58,14 +58,14 @@ async def ask(simulated: SimulatedProvider, *faults: Fault, guard: Guard = GUARD
     """Ask with the faults on; afterwards no task of ours and no request may be left."""
     # litellm's own worker and its connections live on; a first call brings them to life.
     await Guard({"chain": [{"method": "ngram"}]}, model="openai/simulated").aask(
-        QUESTION, **simulated.params
+        QUESTION, params=simulated.params
     )
     before = asyncio.all_tasks()
     simulated.set_faults(*faults)
     try:
         # Nothing here takes that long but a check that forgot its deadline.
         with anyio.fail_after(guard.policy.limits.deadline_s + 30):
-            return await guard.aask(QUESTION, **simulated.params)
+            return await guard.aask(QUESTION, params=simulated.params)
     finally:
         await anyio.lowlevel.checkpoint()
         assert asyncio.all_tasks() <= before
@@ -200,7 +200,7 @@ async def test_a_caller_who_leaves_takes_everything_along(simulated: SimulatedPr
     simulated.set_faults(Hang())
     asking = asyncio.create_task(
         Guard({"chain": [{"method": "ngram"}]}, model="openai/simulated").aask(
-            QUESTION, **simulated.params
+            QUESTION, params=simulated.params
         )
     )
     # Main call and samples start together.

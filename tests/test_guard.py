@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import inspect
 import pickle
+import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -31,7 +33,7 @@ KNOWN_THEN_MADE_UP = "The Sydney Harbour Bridge opened in 1932. It has 31415 lam
 
 
 async def test_ask_catches_a_made_up_sentence(simulated: SimulatedProvider) -> None:
-    answer = await Guard(model=MODEL).aask(QUESTION, **simulated.params)
+    answer = await Guard(model=MODEL).aask(QUESTION, params=simulated.params)
     verdict = answer.verdict
     assert answer.action == "annotate"
     assert verdict.flagged
@@ -45,7 +47,7 @@ async def test_ask_catches_a_made_up_sentence(simulated: SimulatedProvider) -> N
 
 
 async def test_every_call_is_counted(simulated: SimulatedProvider) -> None:
-    answer = await Guard(model=MODEL).aask(QUESTION, **simulated.params)
+    answer = await Guard(model=MODEL).aask(QUESTION, params=simulated.params)
     # Samples are requested once, or once more in doubt, and each time a judge is asked about them.
     waves = answer.verdict.steps[0].usage.calls
     assert (waves, answer.verdict.samples) in {(1, 3), (2, 5)}
@@ -58,39 +60,39 @@ async def test_every_call_is_counted(simulated: SimulatedProvider) -> None:
 
 async def test_block_counts_as_well(simulated: SimulatedProvider) -> None:
     guard = Guard({**NGRAM, "action": {"do": "block", "message": "Withheld."}}, model=MODEL)
-    answer = await guard.aask(QUESTION, **simulated.params)
+    answer = await guard.aask(QUESTION, params=simulated.params)
     assert (answer.text, answer.blocked, answer.usage.calls) == ("Withheld.", True, 2)
     raising = Guard(
         {**NGRAM, "action": {"do": "block", "exit": "raise"}, "cache": {"store": "none"}},
         model=MODEL,
     )
     with pytest.raises(HallucinationBlocked) as caught:
-        await raising.aask(QUESTION, **simulated.params)
+        await raising.aask(QUESTION, params=simulated.params)
     assert caught.value.verdict.usage.calls == 1
 
 
 async def test_a_known_price_is_told(simulated: SimulatedProvider) -> None:
-    answer = await Guard(NGRAM, model="openai/gpt-4.1-mini").aask(QUESTION, **simulated.params)
+    answer = await Guard(NGRAM, model="openai/gpt-4.1-mini").aask(QUESTION, params=simulated.params)
     assert answer.usage.cost_usd is not None
     assert answer.usage.cost_usd > 0
 
 
 def test_the_sync_twins(simulated: SimulatedProvider) -> None:
     guard = Guard(NGRAM, model=MODEL)
-    answer = guard.ask(QUESTION, **simulated.params)
-    verdict = guard.check(answer.text, question=QUESTION, **simulated.params)
+    answer = guard.ask(QUESTION, params=simulated.params)
+    verdict = guard.check(answer.text, question=QUESTION, params=simulated.params)
     assert verdict.samples == 5
     assert [s.text for s in verdict.sentences] == [s.text for s in answer.verdict.sentences]
 
 
 async def test_the_sync_twin_inside_a_running_loop(simulated: SimulatedProvider) -> None:
-    assert Guard(NGRAM, model=MODEL).ask(QUESTION, **simulated.params).verdict.samples == 5
+    assert Guard(NGRAM, model=MODEL).ask(QUESTION, params=simulated.params).verdict.samples == 5
 
 
 def test_one_guard_serves_several_loops(simulated: SimulatedProvider) -> None:
     guard = Guard(NGRAM, model=MODEL)
     for _ in range(2):
-        answer = asyncio.run(guard.aask(QUESTION, **simulated.params))
+        answer = asyncio.run(guard.aask(QUESTION, params=simulated.params))
         assert answer.verdict.samples == 5
 
 
@@ -100,7 +102,7 @@ async def test_concurrent_requests_never_mix(simulated: SimulatedProvider) -> No
     found: dict[int, str] = {}
 
     async def ask(i: int) -> None:
-        answer = await guard.aask(f"Tell me about {subjects[i]}.", **simulated.params)
+        answer = await guard.aask(f"Tell me about {subjects[i]}.", params=simulated.params)
         said = [
             s.contradicted_by.text for s in answer.verdict.flagged_sentences if s.contradicted_by
         ]
@@ -115,7 +117,9 @@ async def test_concurrent_requests_never_mix(simulated: SimulatedProvider) -> No
 
 
 async def test_samples_do_not_inherit_what_makes_copies(simulated: SimulatedProvider) -> None:
-    await Guard(NGRAM, model=MODEL).aask(QUESTION, temperature=0, seed=1, **simulated.params)
+    await Guard(NGRAM, model=MODEL).aask(
+        QUESTION, params={"temperature": 0, "seed": 1, **simulated.params}
+    )
     main, samples = (
         r.body for r in sorted(simulated.requests, key=lambda r: "n" in (r.body or {}))
     )
@@ -137,7 +141,7 @@ async def test_sampling_says_how_samples_are_drawn(simulated: SimulatedProvider)
             "params": {"max_tokens": 50, **simulated.params},
         },
     }
-    answer = await Guard(policy, model=MODEL).aask(QUESTION, **simulated.params)
+    answer = await Guard(policy, model=MODEL).aask(QUESTION, params=simulated.params)
     body = simulated.requests[1].body
     assert body is not None
     assert (body["model"], body["n"], body["temperature"], body["max_tokens"]) == (
@@ -154,7 +158,7 @@ async def test_a_tool_call_is_let_through_and_nothing_is_paid_for(
 ) -> None:
     tool = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}
     answer = await Guard({**NGRAM, "on_error": "block"}, model=MODEL).aask(
-        "[[tool]] Look it up.", tools=[tool], **simulated.params
+        "[[tool]] Look it up.", params={"tools": [tool], **simulated.params}
     )
     assert (answer.text, answer.action, simulated.calls) == ("", "allow", 1)
     assert (answer.verdict.skipped, answer.verdict.reason) == (True, "the answer calls tools")
@@ -171,7 +175,7 @@ async def test_check_with_samples_calls_nobody() -> None:
 
 async def test_check_draws_samples(simulated: SimulatedProvider) -> None:
     answer = "The Sydney Harbour Bridge opened in 1932. It opened in May 1947."
-    verdict = await Guard().acheck(answer, question=QUESTION, model=MODEL, **simulated.params)
+    verdict = await Guard().acheck(answer, question=QUESTION, model=MODEL, params=simulated.params)
     assert [s.flagged for s in verdict.sentences] == [False, True]
     assert verdict.samples == 5
     # Twice samples are drawn and compared.
@@ -183,7 +187,7 @@ async def test_a_conversation_is_resampled_whole(simulated: SimulatedProvider) -
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": QUESTION},
     ]
-    await Guard(NGRAM, model=MODEL).aask(messages, **simulated.params)
+    await Guard(NGRAM, model=MODEL).aask(messages, params=simulated.params)
     assert [r.body and r.body["messages"] for r in simulated.requests] == [messages, messages]
 
 
@@ -193,7 +197,7 @@ async def test_another_judge_is_asked_with_its_own_key(simulated: SimulatedProvi
         "chain": [{"method": "prompt", "mode": "per_sample", "judge": judge}],
         "sampling": {"confidence": None},
     }
-    answer = await Guard(policy, model=MODEL).aask(QUESTION, **simulated.params)
+    answer = await Guard(policy, model=MODEL).aask(QUESTION, params=simulated.params)
     models = [r.body["model"] for r in simulated.requests if r.body]
     assert sorted(models) == ["judge"] * 5 + ["simulated"] * 2
     assert not answer.verdict.inconclusive
@@ -224,7 +228,7 @@ class Named:
 
 async def test_samples_that_are_there_are_not_drawn(simulated: SimulatedProvider) -> None:
     policy = NGRAM | {"sampling": {"max": 4, "min": 4}, "cache": {"store": "none"}}
-    query = Query.of(QUESTION, model=MODEL, **simulated.params)
+    query = Query.of(QUESTION, model=MODEL, params=simulated.params)
     there = [f"The bridge has {number} lamps." for number in (11, 22, 33)]
     answer = await Guard(policy).aask_with(query, Sources.all(LiteLLMProvider()), samples=there)
     assert answer.verdict.samples == 4
@@ -333,7 +337,8 @@ async def test_a_page_about_a_product_with_a_like_name_supports_nothing(
             {"references": [{"text": "b"}]},
             "references must be a list of strings, but one is of",
         ),
-        (NGRAM, {"messages": [{"role": "user", "content": "Who?"}]}, "as `question`, not as"),
+        (NGRAM, {"params": {"messages": []}}, "own argument; pass it as `question`"),
+        (NGRAM, {"params": ["seed"]}, "params must be a mapping of the provider's parameters"),
         (
             {"chain": [{"method": "ngram", "evidence": "references"}]},
             {},
@@ -357,7 +362,7 @@ async def test_nothing_is_paid_for_where_too_few_samples_were_given(
     }
     guard = Guard(policy, model=MODEL)
     given = ["It opened in 1932."] * 2
-    verdict = await guard.acheck(KNOWN_THEN_MADE_UP, samples=given, **simulated.params)
+    verdict = await guard.acheck(KNOWN_THEN_MADE_UP, samples=given, params=simulated.params)
     assert verdict.decision == "inconclusive"
     assert verdict.reason == "only 2 usable samples; `sampling.min` is 3"
     assert (simulated.calls, verdict.usage.calls) == (0, 0)
@@ -373,7 +378,7 @@ async def test_a_response_is_a_text() -> None:
 @pytest.mark.parametrize("params", [{"stream": True}, {"n": 2}])
 async def test_a_guard_gives_one_whole_answer(params: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match="one complete answer"):
-        await Guard(NGRAM, model=MODEL).aask(QUESTION, **params)
+        await Guard(NGRAM, model=MODEL).aask(QUESTION, params=params)
 
 
 @pytest.mark.parametrize("policy", [None, NGRAM])
@@ -390,7 +395,7 @@ async def test_a_guard_is_pickled_by_what_it_was_made_of(simulated: SimulatedPro
     assert verdict.sentences
     assert copy.deepcopy(guard) is guard
     plain = pickle.loads(pickle.dumps(Guard(model=MODEL)))
-    assert (await plain.aask(QUESTION, **simulated.params)).verdict.sentences
+    assert (await plain.aask(QUESTION, params=simulated.params)).verdict.sentences
 
 
 @pytest.mark.parametrize("part", ["provider", "retriever", "policy"])
@@ -503,7 +508,7 @@ GREEDY = [
 async def test_samples_of_a_greedy_answer_are_drawn_anew(params: dict[str, Any]) -> None:
     provider = FromSettings()
     guard = Guard({"chain": [{"method": "facts"}]}, model=MODEL, provider=provider)
-    answer = await guard.aask("When did the Corvel bridge open?", **params)
+    answer = await guard.aask("When did the Corvel bridge open?", params=params)
     assert answer.response == "In 1900."
     assert answer.verdict.decision == "flagged"
 
@@ -512,7 +517,7 @@ async def test_samples_of_a_greedy_answer_are_drawn_anew(params: dict[str, Any])
 async def test_a_policy_that_draws_copies_is_inconclusive(params: dict[str, Any]) -> None:
     policy = {"chain": [{"method": "facts"}], "sampling": {"params": params}}
     guard = Guard(policy, model=MODEL, provider=FromSettings())
-    verdict = (await guard.aask("When did the Corvel bridge open?", **params)).verdict
+    verdict = (await guard.aask("When did the Corvel bridge open?", params=params)).verdict
     assert verdict.decision == "inconclusive"
     assert "a fixed seed or greedy decoding" in verdict.reason
 
@@ -546,3 +551,42 @@ def test_a_conversation_may_come_from_an_iterator() -> None:
     assert Query.of(iter(messages)) == Query.of(messages)
     with pytest.raises(ConfigurationError, match="not of type dict"):
         Query.of(messages[0])  # pyright: ignore[reportArgumentType]
+
+
+MISTAKES: list[tuple[str, dict[str, Any], str]] = [
+    ("ask", {"refrences": ["a"]}, "did you mean 'references'?"),
+    ("check", {"sample": ["a"]}, "did you mean 'samples'?"),
+    ("stream", {"mode": "hold"}, "unexpected keyword argument 'mode'"),
+    ("ask", {"temperature": 0}, "parameters, such as `temperature`, go in `params`"),
+]
+
+
+@pytest.mark.parametrize(("call", "mistake", "message"), MISTAKES)
+async def test_an_unknown_keyword_names_the_nearest(
+    call: str, mistake: dict[str, Any], message: str
+) -> None:
+    guard: Any = Guard(NGRAM, provider=ReplayProvider({}))
+    with pytest.raises(TypeError, match=re.escape(message)) as error:
+        getattr(guard, call)(QUESTION, **mistake)
+    assert str(error.value).startswith(f"Guard.{call}() got an unexpected keyword")
+    with pytest.raises(TypeError, match=re.escape(message)):
+        await getattr(guard, f"a{call}")(QUESTION, **mistake)
+
+
+def test_a_query_names_the_nearest_keyword_as_well() -> None:
+    of: Any = Query.of
+    with pytest.raises(TypeError, match="did you mean 'model'"):
+        of(QUESTION, modle=MODEL)
+
+
+def test_one_of_many_checks_names_the_nearest_keyword() -> None:
+    (checked,) = Guard(NGRAM).check_many([{"response": "It is.", "refrences": ["It is."]}])
+    assert isinstance(checked.error, TypeError)
+    assert "did you mean 'references'?" in str(checked.error)
+
+
+def test_frameworks_can_tell_which_calls_are_async() -> None:
+    guard = Guard(NGRAM)
+    assert inspect.iscoroutinefunction(guard.aask)
+    assert inspect.iscoroutinefunction(guard.acheck)
+    assert not inspect.iscoroutinefunction(guard.ask)

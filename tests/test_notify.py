@@ -351,7 +351,7 @@ async def test_a_guard_tells_of_checks_streams_and_nothing_without_a_verdict(sim
         too.append
     )
     where = {"api_base": simulated.base_url, "api_key": "k"}
-    with asks.stream(QUESTION, **where) as stream:
+    with asks.stream(QUESTION, params=where) as stream:
         list(stream)
     assert heard[1:] == too == [stream.answer.verdict] == [resay.last_verdict()]
     with pytest.raises(ProviderError):

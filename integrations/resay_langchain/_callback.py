@@ -125,7 +125,7 @@ class HallucinationCallback(BaseCallbackHandler):
         on_verdict: Callable[[Verdict, UUID], object] | None = None,
         concurrency: int = 4,
         keep: int = 1000,
-        **params: Any,
+        params: Mapping[str, Any] | None = None,
     ) -> None:
         """Create the callback.
 
@@ -141,7 +141,7 @@ class HallucinationCallback(BaseCallbackHandler):
             keep: The maximum number of stored verdicts, and of answers waiting for a check, at
                 least 1. Beyond it, the oldest verdicts are dropped, and further answers are not
                 checked.
-            **params: Parameters for litellm, such as `api_base`.
+            params: Parameters for litellm, such as `{"api_base": "http://…"}`.
 
         Raises:
             PolicyError: The policy is not valid.
@@ -279,7 +279,7 @@ class HallucinationCallback(BaseCallbackHandler):
                 question=question,
                 logprobs=completion.logprobs or None,
                 model=_model_of(pending.request) if self._derives else self._model,
-                **self._params,
+                params=self._params,
             )
         except ConfigurationError as error:
             reason = f"the answer cannot be checked: {error}"

@@ -23,6 +23,7 @@ from typing import Any, ParamSpec, TypeVar, cast, get_args
 import anyio.to_thread
 
 from resay._internal.event_loops import name_sync_version, sync_version, wait_for
+from resay._internal.keywords import suggest_keywords
 from resay.core.query import Message, Query
 from resay.core.request_references import references_in
 from resay.core.verdict import OnVerdict, Verdict
@@ -96,6 +97,30 @@ def _texts(name: str, texts: Iterable[str] | None) -> tuple[str, ...]:
             raise ConfigurationError(f"{name} must be a list of strings, but one is of type {kind}")
     return cast("tuple[str, ...]", items)
 
+
+def _provider_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the provider's parameters of a call.
+
+    Raises:
+        ConfigurationError: They are no mapping, or contain what has an argument of its own.
+    """
+    if params is None:
+        return {}
+    if not isinstance(cast("object", params), Mapping):
+        kind = type(params).__name__
+        raise ConfigurationError(
+            f"params must be a mapping of the provider's parameters, not of type {kind}"
+        )
+    for name, argument in _OWN_ARGUMENTS.items():
+        if name in params:
+            raise ConfigurationError(
+                f"`params` contains {name!r}, which has its own argument; pass it as `{argument}`"
+            )
+    return dict(params)
+
+
+# Parameters of providers' APIs that are arguments of the guard's calls.
+_OWN_ARGUMENTS = {"messages": "question", "model": "model"}
 
 P = ParamSpec("P")
 T = TypeVar("T", Answer, Verdict)
@@ -358,6 +383,23 @@ class Guard:
 
     prepare = sync_version(aprepare)
 
+    def _query(
+        self,
+        question: str | Iterable[Message] | Query,
+        model: str | None,
+        entity: str | None,
+        tenant: str | None,
+        params: Mapping[str, Any] | None,
+    ) -> Query:
+        return Query.of(
+            question,
+            model=model or self._model,
+            entity=entity,
+            tenant=tenant,
+            params=_provider_params(params),
+        )
+
+    @suggest_keywords
     async def aask(
         self,
         question: str | Iterable[Message] | Query,
@@ -366,7 +408,7 @@ class Guard:
         entity: str | None = None,
         tenant: str | None = None,
         references: Iterable[str] | None = (),
-        **params: Any,
+        params: Mapping[str, Any] | None = None,
     ) -> Answer:
         """Ask the model, check its answer and act on the verdict.
 
@@ -378,7 +420,8 @@ class Guard:
             tenant: The tenant of an application that serves several: cache entries of one tenant
                 are never used for another.
             references: Trusted texts for the steps of the chain that compare with references.
-            **params: Provider parameters of the main call, such as `temperature` or `api_base`.
+            params: The provider's parameters of the main call, such as
+                `{"temperature": 0.2}`.
 
         Returns:
             The answer with its verdict.
@@ -389,12 +432,11 @@ class Guard:
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
-        query = Query.of(
-            question, model=model or self._model, entity=entity, tenant=tenant, **params
-        )
+        query = self._query(question, model, entity, tenant, params)
         sources = self._requirements.sources(query, asks=True)
         return await self.aask_with(query, sources, references=references)
 
+    @suggest_keywords
     async def acheck(
         self,
         response: str,
@@ -406,7 +448,7 @@ class Guard:
         model: str | None = None,
         entity: str | None = None,
         tenant: str | None = None,
-        **params: Any,
+        params: Mapping[str, Any] | None = None,
     ) -> Verdict:
         """Check an existing response.
 
@@ -421,7 +463,7 @@ class Guard:
             model: The model that wrote the response, for samples and for judging.
             entity: The main subject of the response, for reverse validation.
             tenant: The tenant, as for `aask`.
-            **params: Provider parameters, such as `api_base`.
+            params: The provider's parameters, such as `{"api_base": "http://…"}`.
 
         Returns:
             The verdict.
@@ -431,15 +473,11 @@ class Guard:
         """
         references = _texts("references", references)
         samples = None if samples is None else _texts("samples", samples)
-        if "messages" in params:
-            raise ConfigurationError("pass the conversation as `question`, not as `messages`")
         query = None
         if question is not None:
-            query = Query.of(
-                question, model=model or self._model, entity=entity, tenant=tenant, **params
-            )
+            query = self._query(question, model, entity, tenant, params)
         elif model or self._model or params or entity or tenant:
-            query = Query((), model or self._model, params, entity, tenant)
+            query = Query((), model or self._model, _provider_params(params), entity, tenant)
         self._requirements.check_question(query)
         # Without samples, look for references only if the verdict depends on them.
         can_compare = samples is not None or self._requirements.can_draw(query)
@@ -586,6 +624,7 @@ class Guard:
         work = self._runner.check(response, query, sources, given)
         return await self.listeners.notify_after(work, query, sources)
 
+    @suggest_keywords
     def astream(
         self,
         question: str | Iterable[Message] | Query,
@@ -595,7 +634,7 @@ class Guard:
         entity: str | None = None,
         tenant: str | None = None,
         references: Iterable[str] | None = (),
-        **params: Any,
+        params: Mapping[str, Any] | None = None,
     ) -> AnswerStream:
         """Ask the model and stream its answer, checked as `stream_mode` says.
 
@@ -608,7 +647,7 @@ class Guard:
             entity: The main subject of the question, as for `aask`.
             tenant: The tenant, as for `aask`.
             references: Trusted texts for the steps of the chain that compare with references.
-            **params: Provider parameters of the main call.
+            params: The provider's parameters of the main call.
 
         Returns:
             An async context manager and iterator of chunks; `answer` is available at its end.
@@ -617,9 +656,7 @@ class Guard:
         Raises:
             ConfigurationError: An input that the chain needs is missing.
         """
-        query = Query.of(
-            question, model=model or self._model, entity=entity, tenant=tenant, **params
-        )
+        query = self._query(question, model, entity, tenant, params)
         sources = self._requirements.sources(query, asks=True)
         return self.astream_with(query, sources, stream_mode=stream_mode, references=references)
 
@@ -655,9 +692,9 @@ class Guard:
             every_chunk=every_chunk,
         )
 
-    ask = sync_version(aask)
-    check = sync_version(acheck)
-    stream = _stream_in_sync(astream)
+    ask = suggest_keywords(sync_version(aask))
+    check = suggest_keywords(sync_version(acheck))
+    stream = suggest_keywords(_stream_in_sync(astream))
 
     def apply(self, response: str, verdict: Verdict) -> Answer:
         """Act on a verdict as the policy says; its `otherwise` applies instead of regenerating.

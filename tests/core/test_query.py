@@ -9,14 +9,14 @@ from resay.scorers.judge import Judge
 
 
 def test_a_question_becomes_a_user_message() -> None:
-    query = Query.of("Who?", model="openai/x", temperature=0.2)
+    query = Query.of("Who?", model="openai/x", params={"temperature": 0.2})
     assert query.messages == ({"role": "user", "content": "Who?"},)
     assert (query.model, query.params) == ("openai/x", {"temperature": 0.2})
 
 
 def test_a_query_is_extended() -> None:
-    base = Query.of("Who?", model="a", temperature=0, api_key="k")
-    query = Query.of(base, model="b", temperature=1)
+    base = Query.of("Who?", model="a", params={"temperature": 0, "api_key": "k"})
+    query = Query.of(base, model="b", params={"temperature": 1})
     assert (query.model, dict(query.params)) == ("b", {"temperature": 1, "api_key": "k"})
     assert Query.of(base).model == "a"
 
@@ -28,19 +28,28 @@ def test_an_invalid_question_is_refused(bad: object) -> None:
 
 
 def test_repr_shows_no_key() -> None:
-    assert "sk-secret" not in repr(Query.of("Who?", model="m", api_key="sk-secret"))
+    assert "sk-secret" not in repr(Query.of("Who?", model="m", params={"api_key": "sk-secret"}))
 
 
 def test_a_sample_has_no_parameters_that_make_it_a_copy() -> None:
     query = Query.of(
-        "Who?", model="m", temperature=0, seed=1, store=True, metadata={}, max_tokens=9, api_key="k"
+        "Who?",
+        model="m",
+        params={
+            "temperature": 0,
+            "seed": 1,
+            "store": True,
+            "metadata": {},
+            "max_tokens": 9,
+            "api_key": "k",
+        },
     )
     assert dict(query.for_sampling().params) == {"max_tokens": 9, "api_key": "k"}
 
 
 def test_only_the_main_call_has_the_idempotency_key() -> None:
     headers = {"Idempotency-Key": "once", "x-mine": "1"}
-    query = Query.of("Who?", extra_headers=headers)
+    query = Query.of("Who?", params={"extra_headers": headers})
     assert query.params["extra_headers"] == headers
     assert query.for_sampling().params["extra_headers"] == {"x-mine": "1"}
     assert query.connection == {"extra_headers": {"x-mine": "1"}}
@@ -52,7 +61,7 @@ def test_a_changed_query_of_a_sample_stays_varied() -> None:
     assert not query.varied
     assert sample.varied
     assert query.for_sampling(model="b/y").varied
-    assert Query.of(sample, temperature=1).varied
+    assert Query.of(sample, params={"temperature": 1}).varied
     # The key of a cache entry is made of what is sent, and this is not.
     assert keys_of(query, 2, version="1") == keys_of(sample, 2, version="1")
 
@@ -78,12 +87,14 @@ async def test_every_call_of_a_judge_that_is_sampled_is_varied() -> None:
 
 
 def test_a_temperature_that_samples_is_kept() -> None:
-    assert Query.of("Who?", temperature=0.7).for_sampling().params == {"temperature": 0.7}
+    assert Query.of("Who?", params={"temperature": 0.7}).for_sampling().params == {
+        "temperature": 0.7
+    }
     assert Query.of("Who?").for_sampling(temperature=1.0).params == {"temperature": 1.0}
 
 
 def test_the_key_does_not_follow_to_another_model() -> None:
-    query = Query.of("Who?", model="a/x", api_key="k", api_base="u", max_tokens=9)
+    query = Query.of("Who?", model="a/x", params={"api_key": "k", "api_base": "u", "max_tokens": 9})
     other_model = query.for_sampling(model="b/y", params={"api_key": "other"})
     assert (other_model.model, dict(other_model.params)) == (
         "b/y",
@@ -92,7 +103,7 @@ def test_the_key_does_not_follow_to_another_model() -> None:
     assert query.for_sampling(model="a/x").params["api_key"] == "k"
     # An unknown parameter may be a key too.
     unknown = {"client": object(), "extra_body": {"token": "t"}, "hf_token": "t", "user": "u"}
-    query = Query.of("Who?", model="a/x", top_p=0.9, **unknown)
+    query = Query.of("Who?", model="a/x", params={"top_p": 0.9, **unknown})
     assert query.for_sampling(model="b/y").params == {"top_p": 0.9}
     assert query.for_sampling().params == {"top_p": 0.9, **unknown}
 
@@ -112,7 +123,7 @@ def test_the_question_is_the_text_of_the_users_last_message() -> None:
 
 
 def test_the_entity_stays_with_the_question_and_is_not_sent() -> None:
-    query = Query.of("Who?", entity="Ada Lovelace", temperature=0.5)
+    query = Query.of("Who?", entity="Ada Lovelace", params={"temperature": 0.5})
     assert (query.entity, dict(query.params)) == ("Ada Lovelace", {"temperature": 0.5})
     assert Query.of(query).entity == "Ada Lovelace"
     assert Query.of(query, entity="Marie Curie").entity == "Marie Curie"

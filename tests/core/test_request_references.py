@@ -23,7 +23,7 @@ def references_of(*messages: dict[str, Any] | str, **params: Any) -> tuple[Refer
         {"role": "user", "content": message} if isinstance(message, str) else message
         for message in messages
     ]
-    return references_in(Query.of(conversation, **params), ALL)
+    return references_in(Query.of(conversation, params=params), ALL)
 
 
 PROMPTS = {
@@ -226,7 +226,7 @@ def test_time_grows_linearly_with_the_text(unit: str) -> None:
 
 
 def at(path: str, **body: Any) -> list[tuple[str, str]]:
-    query = Query.of("When?", **body)
+    query = Query.of("When?", params=body)
     return [(r.text, r.source) for r in references_in(query, [path])]
 
 
@@ -256,7 +256,9 @@ def test_a_path_may_begin_with_the_messages() -> None:
 
 def test_the_id_and_url_of_a_document_are_kept() -> None:
     docs = [{"text": BRIDGE, "id": 7, "title": "Garmo", "url": "https://b.example/g"}]
-    (reference,) = references_in(Query.of("When?", metadata={"docs": docs}), ["metadata.docs"])
+    (reference,) = references_in(
+        Query.of("When?", params={"metadata": {"docs": docs}}), ["metadata.docs"]
+    )
     assert (reference.label, reference.url) == ("7", "https://b.example/g")
 
 

@@ -41,7 +41,7 @@ def guard(*more: dict[str, Any], limits: dict[str, Any] | None = None, **config:
 
 @pytest.mark.parametrize("measure", ["probability", "entropy"])
 async def test_what_is_made_up_is_less_certain(simulated: SimulatedProvider, measure: str) -> None:
-    answer = await guard(measure=measure, pool="maximum").aask(QUESTION, **simulated.params)
+    answer = await guard(measure=measure, pool="maximum").aask(QUESTION, params=simulated.params)
     known = {w for s in World.default().subjects[:1] for wording in s.wordings for w in wording}
     scores = [(s.text in known, s.score or 0.0) for s in answer.verdict.sentences]
     assert len({is_known for is_known, _ in scores}) == 2
@@ -52,22 +52,24 @@ async def test_what_is_made_up_is_less_certain(simulated: SimulatedProvider, mea
 
 
 async def test_alternatives_are_asked_for_as_the_chain_says(simulated: SimulatedProvider) -> None:
-    await guard().aask(QUESTION, **simulated.params)
-    await guard(measure="entropy", top=7).aask(QUESTION, **simulated.params)
-    await guard(measure="entropy").aask(QUESTION, top_logprobs=9, **simulated.params)
+    await guard().aask(QUESTION, params=simulated.params)
+    await guard(measure="entropy", top=7).aask(QUESTION, params=simulated.params)
+    await guard(measure="entropy").aask(QUESTION, params={"top_logprobs": 9, **simulated.params})
     bodies = [request.body or {} for request in simulated.requests]
     assert [b.get("logprobs") for b in bodies] == [True] * 3
     assert [b.get("top_logprobs") for b in bodies] == [None, 7, 9]
 
 
 async def test_a_chain_that_needs_none_asks_for_none(simulated: SimulatedProvider) -> None:
-    await Guard({"chain": [{"method": "ngram"}]}, model=MODEL).aask(QUESTION, **simulated.params)
+    await Guard({"chain": [{"method": "ngram"}]}, model=MODEL).aask(
+        QUESTION, params=simulated.params
+    )
     assert not any("logprobs" in (request.body or {}) for request in simulated.requests)
 
 
 async def test_samples_and_judges_are_not_asked_for_them(simulated: SimulatedProvider) -> None:
     checked = guard({"method": "ngram"}, {"method": "direct_question"})
-    answer = await checked.aask(QUESTION, **simulated.params)
+    answer = await checked.aask(QUESTION, params=simulated.params)
     assert [step.method for step in answer.verdict.steps] == [
         "logprobs",
         "ngram",
@@ -81,7 +83,7 @@ async def test_samples_and_judges_are_not_asked_for_them(simulated: SimulatedPro
 @pytest.mark.parametrize("status", [400, 422])
 async def test_a_refusal_never_costs_the_answer(simulated: SimulatedProvider, status: int) -> None:
     simulated.set_faults(RefusedLogprobs(status=status))
-    answer = await guard().aask(QUESTION, **simulated.params)
+    answer = await guard().aask(QUESTION, params=simulated.params)
     assert answer.text
     assert (answer.verdict.decision, answer.verdict.reason) == ("inconclusive", NONE)
     assert answer.usage.calls == simulated.calls == 2
@@ -91,7 +93,7 @@ async def test_a_provider_that_returns_none_never_costs_the_answer(
     simulated: SimulatedProvider,
 ) -> None:
     simulated.set_faults(IgnoreLogprobs())
-    answer = await guard().aask(QUESTION, **simulated.params)
+    answer = await guard().aask(QUESTION, params=simulated.params)
     assert answer.text
     assert (answer.verdict.decision, answer.verdict.reason) == ("inconclusive", NONE)
     assert simulated.calls == 1
@@ -99,21 +101,21 @@ async def test_a_provider_that_returns_none_never_costs_the_answer(
 
 async def test_a_refusal_after_a_failure_is_still_met(simulated: SimulatedProvider) -> None:
     simulated.set_faults(ServerError(first=1), RefusedLogprobs(), ServerError(first=1))
-    answer = await guard(limits={"retries": 1}).aask(QUESTION, **simulated.params)
+    answer = await guard(limits={"retries": 1}).aask(QUESTION, params=simulated.params)
     assert (bool(answer.text), simulated.calls) == (True, 4)
 
 
 async def test_the_deadline_holds_for_both_calls(simulated: SimulatedProvider) -> None:
     simulated.set_faults(RefusedLogprobs(), Hang())
     with pytest.raises(DeadlineExceededError):
-        await guard(limits={"deadline_s": 0.5}).aask(QUESTION, **simulated.params)
+        await guard(limits={"deadline_s": 0.5}).aask(QUESTION, params=simulated.params)
 
 
 async def test_characters_cut_into_several_tokens_are_aligned() -> None:
     facts = ["The bridge 🌉 is lit at night.", "It was made of steel 🏗 in 1932."]
     world = World([Subject("the bridge", facts=facts)])
     with SimulatedProvider(world=world) as simulated:
-        answer = await guard().aask("Tell me about the bridge.", **simulated.params)
+        answer = await guard().aask("Tell me about the bridge.", params=simulated.params)
     assert answer.verdict.decision == "consistent"
     assert answer.completion is not None
     assert len(answer.completion.logprobs) > len(answer.text.split()) + 2

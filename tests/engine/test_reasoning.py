@@ -200,7 +200,7 @@ async def test_an_object_after_reasoning_is_the_one_that_is_judged() -> None:
     for year, decision in ((1932, "consistent"), (1931, "flagged")):
         server = Server(response(year), samples)
         guard = Guard(policy(), provider=server)
-        answer = await guard.aask(QUESTION, seed=1, response_format=wanted)
+        answer = await guard.aask(QUESTION, params={"seed": 1, "response_format": wanted})
         assert answer.verdict.decision == decision
         assert [s.text for s in answer.verdict.sentences] == [f"year: {year}"]
         assert json.loads(answer.text.rpartition("</think>")[2]) == {"year": year}

@@ -89,7 +89,7 @@ def policy(*places: str, **further: Any) -> dict[str, Any]:
 
 async def asked(text: str, *places: str, question: Any = QUESTION, **params: Any) -> Verdict:
     guard = Guard(policy(*places), provider=Model(text))
-    return (await guard.aask(Query.of(question, **params))).verdict
+    return (await guard.aask(Query.of(question, params=params))).verdict
 
 
 @pytest.mark.parametrize("name", ["texts", "one_by_one", "later"])

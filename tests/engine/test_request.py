@@ -70,14 +70,14 @@ async def test_a_limit_ends_the_check_and_keeps_the_answer(
 ) -> None:
     provider = Priced()
     guard = guarded(provider, sampling=ALL, limits={"concurrency": 1, **limits})
-    answer = await guard.aask(QUESTION, seed=1)
+    answer = await guard.aask(QUESTION, params={"seed": 1})
     assert answer.text == "One is. Two is."
     assert answer.verdict.decision == "inconclusive"
     assert answer.verdict.reason == reason
     assert answer.verdict.usage.calls == len(provider.log) - 1 < 5 + 10
     limits = {"concurrency": 1, **limits}
     withheld = guarded(Priced(), sampling=ALL, limits=limits, on_error="block")
-    assert (await withheld.aask(QUESTION, seed=1)).blocked
+    assert (await withheld.aask(QUESTION, params={"seed": 1})).blocked
 
 
 class Long(Priced):
@@ -113,25 +113,27 @@ async def test_an_answer_cannot_make_a_check_spend_without_end(
 ) -> None:
     sampling = {**ALL, "max": samples}
     verdict = (
-        await guarded(Long(sentences, tokens), sampling=sampling).aask(question, seed=1)
+        await guarded(Long(sentences, tokens), sampling=sampling).aask(question, params={"seed": 1})
     ).verdict
     assert verdict.decision == ("inconclusive" if reason else "consistent")
     assert re.search(reason or "every sentence <= 0.50", verdict.reason)
     if reason:
         unlimited = {"calls": None, "tokens": None}
         guard = guarded(Long(sentences, tokens), sampling=sampling, limits=unlimited)
-        whole = (await guard.aask(question, seed=1)).verdict
+        whole = (await guard.aask(question, params={"seed": 1})).verdict
         assert whole.decision == "consistent"
         assert verdict.usage.calls < whole.usage.calls == samples * (sentences + 1)
 
 
 async def test_a_stream_is_allowed_what_its_sentences_take() -> None:
     guard = guarded(Long(40, 10), sampling=ALL)
-    async with guard.astream(QUESTION, stream_mode="hold", seed=1) as stream:
+    async with guard.astream(QUESTION, stream_mode="hold", params={"seed": 1}) as stream:
         assert [part.text async for part in stream]
     assert stream.answer.verdict.decision == "consistent"
     assert stream.answer.verdict.usage.calls == 5 * 41
-    async with guarded(Long(1, 20_000), sampling=ALL).astream(QUESTION, seed=1) as stream:
+    async with guarded(Long(1, 20_000), sampling=ALL).astream(
+        QUESTION, params={"seed": 1}
+    ) as stream:
         assert [part.text async for part in stream]
     reason = r"its 60\d\d\d tokens for an answer of 1 claim; raise"
     assert re.search(reason, stream.answer.verdict.reason)
@@ -139,21 +141,23 @@ async def test_a_stream_is_allowed_what_its_sentences_take() -> None:
 
 async def test_the_last_call_that_is_allowed_is_no_limit_hit() -> None:
     provider = Priced()
-    answer = await guarded(provider, sampling=ALL, limits={"calls": 15}).aask(QUESTION, seed=1)
+    answer = await guarded(provider, sampling=ALL, limits={"calls": 15}).aask(
+        QUESTION, params={"seed": 1}
+    )
     assert answer.verdict.decision == "consistent"
     assert answer.verdict.usage == Usage(15, 150, 75, pytest.approx(0.15))
 
 
 async def test_a_cost_limit_nobody_can_keep_is_told() -> None:
     guard = guarded(Priced(price=None), sampling=ALL, limits={"cost_usd": 1.0})
-    answer = await guard.aask(QUESTION, seed=1, model="openai/unheard-of")
+    answer = await guard.aask(QUESTION, params={"seed": 1}, model="openai/unheard-of")
     assert answer.verdict.inconclusive
     assert "the price of 'openai/unheard-of' is unknown" in answer.verdict.reason
 
 
 async def test_scores_so_far_are_told_with_the_limit() -> None:
     answer = await guarded(Priced(), sampling=ALL, limits={"calls": 13, "concurrency": 1}).aask(
-        QUESTION, seed=1
+        QUESTION, params={"seed": 1}
     )
     assert answer.verdict.inconclusive
     assert [s.score for s in answer.verdict.sentences] == [0.0, 0.0]
@@ -161,7 +165,9 @@ async def test_scores_so_far_are_told_with_the_limit() -> None:
 
 async def test_one_check_keeps_to_its_concurrency() -> None:
     provider = Priced()
-    await guarded(provider, sampling=ALL, limits={"concurrency": 2}).aask(QUESTION, seed=1)
+    await guarded(provider, sampling=ALL, limits={"concurrency": 2}).aask(
+        QUESTION, params={"seed": 1}
+    )
     # The main call is the user's own.
     assert provider.most_open <= 3
 
@@ -186,7 +192,7 @@ async def test_nothing_runs_on_and_what_was_cancelled_is_counted() -> None:
     provider = Priced()
     provider.gate = anyio.Event()
     guard = guarded(provider, limits={"deadline_s": 0.2})
-    answer = await guard.aask(QUESTION, seed=1)
+    answer = await guard.aask(QUESTION, params={"seed": 1})
     assert answer.verdict.inconclusive
     assert provider.open == 0
     usage = answer.verdict.usage
@@ -204,7 +210,7 @@ async def test_what_was_drawn_ahead_and_not_needed_is_cancelled_at_a_guessed_pri
 
     provider = Ahead()
     guard = guarded(provider, sampling={"max": 9, "ahead": 4})
-    answer = await guard.aask(QUESTION, seed=1)
+    answer = await guard.aask(QUESTION, params={"seed": 1})
     usage = answer.verdict.usage
     assert answer.verdict.samples == 3
     assert usage.cancelled == 4
@@ -230,7 +236,7 @@ async def test_what_may_do_more_than_answer_is_never_sampled_before(params: Any)
             return await super().complete(query, n=n)
 
     provider = Main()
-    answer = await guarded(provider).aask(QUESTION, seed=1, **params)
+    answer = await guarded(provider).aask(QUESTION, params={"seed": 1, **params})
     assert provider.log[0] == "main"
     assert answer.verdict.samples >= 3
 
@@ -244,18 +250,18 @@ async def test_samples_start_together_with_the_main_call() -> None:
             return await super().complete(query, n=n)
 
     provider = Main()
-    await guarded(provider).aask(QUESTION, seed=1)
+    await guarded(provider).aask(QUESTION, params={"seed": 1})
     assert provider.log.count("main") == 1
 
 
 async def test_equal_questions_are_sampled_and_judged_once(simulated: SimulatedProvider) -> None:
     guard = Guard({"chain": [{"method": "ngram"}]}, model=MODEL)
-    first = await guard.aask(QUESTION, **simulated.params)
+    first = await guard.aask(QUESTION, params=simulated.params)
     assert (first.usage.calls, first.verdict.usage.calls) == (2, 1)
-    again = await guard.aask(QUESTION, **simulated.params)
+    again = await guard.aask(QUESTION, params=simulated.params)
     assert (again.usage.calls, again.verdict.usage.calls) == (1, 0)
     assert again.verdict.samples == 5
-    other = await guard.aask(QUESTION, tenant="somebody else", **simulated.params)
+    other = await guard.aask(QUESTION, tenant="somebody else", params=simulated.params)
     assert other.verdict.usage.calls == 1
 
 
@@ -264,7 +270,7 @@ async def test_judges_answers_are_kept_for_each_tenant(simulated: SimulatedProvi
     calls = []
     for tenant in (None, None, "a", "a", "b"):
         verdict = await guard.acheck(
-            "It opened in 1932.", question=QUESTION, tenant=tenant, **simulated.params
+            "It opened in 1932.", question=QUESTION, tenant=tenant, params=simulated.params
         )
         calls.append(verdict.usage.calls)
     assert calls == [1, 0, 1, 0, 1]

@@ -25,7 +25,7 @@ async def test_a_skipped_response_is_neither_fine_nor_flagged(
     simulated: SimulatedProvider,
 ) -> None:
     policy = {**JUDGED, "when": {"min_chars": 100_000}, "on_error": "block"}
-    answer = await Guard(policy, model="openai/simulated").aask(QUESTION, **simulated.params)
+    answer = await Guard(policy, model="openai/simulated").aask(QUESTION, params=simulated.params)
     verdict = answer.verdict
     assert verdict.decision == "skipped"
     assert verdict.skipped
@@ -39,7 +39,7 @@ async def test_what_is_skipped_whatever_the_response_draws_no_sample(
     simulated: SimulatedProvider,
 ) -> None:
     policy = {**JUDGED, "when": {"roles": ["tool"]}}
-    answer = await Guard(policy, model="openai/simulated").aask(QUESTION, **simulated.params)
+    answer = await Guard(policy, model="openai/simulated").aask(QUESTION, params=simulated.params)
     assert answer.verdict.skipped
     assert simulated.calls == 1
 
@@ -61,7 +61,7 @@ async def test_a_request_asks_once_whether_it_is_checked_at_all(
     if mode == "check":
         await guard.acheck(SHORT, question=QUESTION, samples=[SHORT] * 3)
     else:
-        async with guard.astream(QUESTION, stream_mode=mode, **simulated.params) as stream:
+        async with guard.astream(QUESTION, stream_mode=mode, params=simulated.params) as stream:
             async for _ in stream:
                 pass
     assert len(asked) == 1
@@ -70,7 +70,7 @@ async def test_a_request_asks_once_whether_it_is_checked_at_all(
 async def test_a_query_may_say_itself_that_it_is_not_to_be_checked(
     simulated: SimulatedProvider,
 ) -> None:
-    query = Query.of(QUESTION, model="openai/simulated", **simulated.params)
+    query = Query.of(QUESTION, model="openai/simulated", params=simulated.params)
     query = replace(query, unchecked="it was asked for in private")
     for policy in (JUDGED, JUDGED | {"on_error": "block", "stream_mode": "hold"}):
         guard = Guard(policy)
@@ -87,7 +87,7 @@ def test_what_is_skipped_is_known_before_it_is_asked() -> None:
     query = Query.of(QUESTION)
     assert Guard(JUDGED).skip_reason(query) is None
     assert "when.roles" in (Guard({**JUDGED, "when": {"roles": ["tool"]}}).skip_reason(query) or "")
-    wanted = Query.of(QUESTION, response_format={"type": "json_object"})
+    wanted = Query.of(QUESTION, params={"response_format": {"type": "json_object"}})
     unchecked = Guard({**JUDGED, "structured": {"check": "none"}})
     assert unchecked.skip_reason(wanted) == "the policy does not check structured answers"
     assert unchecked.skip_reason(query) is None

@@ -100,7 +100,9 @@ def shown(parts: Sequence[AnswerChunk]) -> str:
 
 @pytest.mark.parametrize("mode", ["hold", "after", "buffer"])
 async def test_the_text_shown_is_the_text_judged(mode: Any) -> None:
-    stream = Guard(JUDGED, provider=Typist()).astream(QUESTION, stream_mode=mode, seed=1)
+    stream = Guard(JUDGED, provider=Typist()).astream(
+        QUESTION, stream_mode=mode, params={"seed": 1}
+    )
     parts = await read(stream)
     answer = stream.answer
     assert shown(parts) == RESPONSE == answer.text == answer.response
@@ -281,7 +283,7 @@ async def test_what_becomes_worth_checking_is_checked_from_its_beginning() -> No
 
 async def test_a_method_that_needs_the_whole_response_holds_all_of_it() -> None:
     policy = {"chain": [{"method": "zero_shot"}], "cache": {"store": "none"}}
-    stream = Guard(policy, provider=Typist()).astream(QUESTION, seed=1)
+    stream = Guard(policy, provider=Typist()).astream(QUESTION, params={"seed": 1})
     parts = await read(stream)
     assert [part.text for part in parts] == [RESPONSE]
 
@@ -316,7 +318,7 @@ async def test_a_whole_answer_in_one_piece_will_do() -> None:
             self.judged: list[str] = []
             self.samples = 0
 
-    stream = Guard(JUDGED, provider=Plain()).astream(QUESTION, seed=1)
+    stream = Guard(JUDGED, provider=Plain()).astream(QUESTION, params={"seed": 1})
     assert shown(await read(stream)) == RESPONSE
     assert stream.answer.verdict.flagged
 
@@ -372,7 +374,7 @@ def test_every_byte_arrives_whatever_the_text(text: str, mode: Any) -> None:
 
 
 async def test_over_http_with_the_real_sdk(simulated: SimulatedProvider) -> None:
-    stream = Guard(JUDGED, model=MODEL).astream(QUESTION, **simulated.params)
+    stream = Guard(JUDGED, model=MODEL).astream(QUESTION, params=simulated.params)
     parts = await read(stream)
     answer = stream.answer
     assert shown(parts) == answer.text

@@ -302,7 +302,7 @@ async def test_what_only_the_end_decides_is_given_in_one_piece() -> None:
         policy = {**POLICY, "chain": [{"method": "prompt", "form": "published"}, *steps]}
         for action, pieces in (("annotate", 3), ("block", 1)):
             guard = Guard({**policy, "action": {"do": action}}, provider=Doubting([0, 0, 0]))
-            assert len(await read(guard.astream("What?", seed=1))) == pieces
+            assert len(await read(guard.astream("What?", params={"seed": 1}))) == pieces
 
 
 async def test_samples_are_drawn_until_a_sentence_is_settled_for_the_passage_too() -> None:
@@ -333,7 +333,7 @@ MARKDOWN = "Claim 0 is so.\n\nClaim 1 is so.\n\n```\na\nFinch = 1932\n```\n\nCla
 @pytest.mark.parametrize("mode", ["hold", "buffer", "after"])
 async def test_parts_carry_what_in_them_was_not_scored(mode: StreamMode, text: str) -> None:
     guard = Guard(POLICY, provider=Doubting([0, 0, 0], text))
-    stream = guard.astream("What?", stream_mode=mode, seed=1)
+    stream = guard.astream("What?", stream_mode=mode, params={"seed": 1})
     parts = await read(stream)
     told = [stretch for part in parts for stretch in part.unscored]
     code = "```\na\nFinch = 1932\n```"
@@ -352,7 +352,7 @@ async def test_what_was_not_scored_is_withheld_with_all_that_follows(
     mode: StreamMode, left: str
 ) -> None:
     guard = Guard({**POLICY, "on_unscored": "block"}, provider=Doubting([0, 0, 0], MARKDOWN))
-    stream = guard.astream("What?", stream_mode=mode, seed=1)
+    stream = guard.astream("What?", stream_mode=mode, params={"seed": 1})
     parts = await read(stream)
     assert shown(parts) == left
     assert parts[-1].is_replacement

@@ -147,8 +147,8 @@ async def _warm_up(server: SimulatedProvider) -> None:
     """Have everything loaded at first use that is; it takes seconds, in which the loop stands."""
     guard = Guard({"chain": [{"method": "ngram"}], "cache": {"store": "none"}}, model=_MODEL)
     params: dict[str, Any] = dict(server.params)
-    await guard.aask("Are you there?", **params)
-    async with guard.astream("And now?", **params) as stream:
+    await guard.aask("Are you there?", params=params)
+    async with guard.astream("And now?", params=params) as stream:
         async for _ in stream:
             pass
     await anyio.to_thread.run_sync(server.wait_idle)
@@ -275,12 +275,14 @@ class Chaos:
         return {**self._server.params, "metadata": {"call": "main"}}
 
     async def _ask(self, plan: Plan) -> Answer:
-        return await self._guards[plan.policy].aask(plan.question, **self._params)
+        return await self._guards[plan.policy].aask(plan.question, params=self._params)
 
     async def _read(self, plan: Plan, ended: Ended) -> Answer | None:
         guard = self._guards[plan.policy]
         texts: list[str] = []
-        async with guard.astream(plan.question, stream_mode=plan.mode, **self._params) as stream:
+        async with guard.astream(
+            plan.question, stream_mode=plan.mode, params=self._params
+        ) as stream:
             if plan.leave_after == 0:
                 ended.left_at = anyio.current_time()
                 return None

@@ -80,7 +80,7 @@ class _Asked:
         guard = Guard({**_POLICY, "chain": [step]})
         given = {"references" if self.referring else "samples": self.others}
         return await guard.acheck(
-            self.response, question=self.question, **given, **(self.params or {})
+            self.response, question=self.question, params=self.params, **given
         )
 
 

@@ -168,7 +168,7 @@ class _Ways:
         self, guard: Guard, number: int, question: str, *, compares: bool = False
     ) -> Taken:
         started = time.perf_counter()
-        answer = await guard.aask(question, **self.params)
+        answer = await guard.aask(question, params=self.params)
         seconds = time.perf_counter() - started
         _must_have_worked(answer.verdict.inconclusive, answer.verdict.reason)
         if compares and _UNKNOWN in question:
@@ -177,14 +177,14 @@ class _Ways:
 
     async def _by_hand(self, number: int, question: str, *, at_once: bool) -> Taken:
         meter = Metered(LiteLLMProvider())
-        query = Query.of(question, model=_MODEL, **self.params)
+        query = Query.of(question, model=_MODEL, params=self.params)
         samples = self.compared.get(number) or Policy.default().sampling.max
         started = time.perf_counter()
         await by_hand(meter, query, samples, at_once=at_once)
         return Taken(time.perf_counter() - started, meter.usage.calls, samples)
 
     async def _held(self, guard: Guard, question: str) -> Taken:
-        query = Query.of(question, model=_MODEL, **self.params)
+        query = Query.of(question, model=_MODEL, params=self.params)
         released = await first_release(guard, query, LiteLLMProvider())
         _must_have_worked(released.inconclusive, "a stream was inconclusive")
         return Taken(released.seconds, released.calls, released.samples, released.ready_s)

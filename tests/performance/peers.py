@@ -345,7 +345,7 @@ def _uqlm_asking(setting: _Setting) -> list[Row]:
         params = {"api_base": f"{url}/v1", "api_key": "simulated"}
 
         def ask() -> None:
-            answer = guard.ask(question, **params)
+            answer = guard.ask(question, params=params)
             if answer.verdict.samples != _SAMPLES:
                 raise SkippedError(f"there were {answer.verdict.samples} samples")
 

@@ -143,7 +143,7 @@ def _asking(way: Way, params: Mapping[str, Any], retriever: Retriever) -> Ask[Ta
 def _query(number: int, params: Mapping[str, Any]) -> Query:
     seed, subject = divmod(number, len(_SUBJECTS))
     question = f"Tell me about {_SUBJECTS[subject]}."
-    return Query.of(question, model=_MODEL, seed=seed, **params)
+    return Query.of(question, model=_MODEL, params={"seed": seed, **params})
 
 
 async def _plainly(query: Query) -> Taken:

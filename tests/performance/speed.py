@@ -259,7 +259,7 @@ def _latency(
 def _check_s(guard: Guard, sentences: int, samples: int, params: Mapping[str, Any]) -> float:
     response = " ".join(_SENTENCE.format(1900 + i) for i in range(sentences))
     others = [f"{response} Sample {i} says so too." for i in range(samples)]
-    verdict = guard.check(response, samples=others, **params)
+    verdict = guard.check(response, samples=others, params=params)
     if verdict.inconclusive or verdict.usage.calls != sentences * samples:
         raise SkippedError(f"{verdict.usage.calls} calls were made; {verdict.reason}")
     return verdict.elapsed_s

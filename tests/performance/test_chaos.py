@@ -194,7 +194,7 @@ async def test_calls_are_kept_with_their_fate() -> None:
     inner = Answering()
     tracked = Tracked(inner)
     current_request.set(5)
-    await tracked.complete(Query.of("why", metadata={"call": "main"}))
+    await tracked.complete(Query.of("why", params={"metadata": {"call": "main"}}))
     assert inner.asked.params["extra_headers"] == {HEADER: "0"}
     with pytest.raises(ProviderError):
         await tracked.complete(Query.of("fail"))

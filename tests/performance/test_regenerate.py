@@ -131,7 +131,7 @@ def test_an_answer_that_nothing_could_repair_counts_as_flagged() -> None:
             model="openai/gpt-4.1-mini",
             retriever=Nothing(),
         )
-        answer = guard.ask("Tell me about Canberra.", **provider.params)
+        answer = guard.ask("Tell me about Canberra.", params=provider.params)
     taken = Taken.by(answer, 1.0)
     assert (taken.decision, taken.flagged, taken.repaired) == ("flagged", True, False)
     assert (taken.replaced, taken.removed, taken.repair.calls) == (0, 0, 0)

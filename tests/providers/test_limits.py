@@ -275,7 +275,7 @@ async def test_concurrent_requests_never_exceed_the_calls() -> None:
 async def test_a_budget_is_shared_over_http(simulated: SimulatedProvider) -> None:
     simulated.set_faults(ServerError(first=2))
     budget = Budget(calls=5)
-    query = Query.of("Tell me about Marie Curie.", model="openai/m", **simulated.params)
+    query = Query.of("Tell me about Marie Curie.", model="openai/m", params=simulated.params)
     sides = [Retrying(Budgeted(LiteLLMProvider(), budget), 0) for _ in range(2)]
     for side in sides:
         with pytest.raises(ProviderError):
@@ -629,7 +629,7 @@ def test_limits_that_let_nothing_through_are_refused(limits: dict[str, Any], pro
 @pytest.mark.anyio
 @pytest.mark.usefixtures("litellm")
 async def test_the_process_is_a_limiter_like_any_other(simulated: SimulatedProvider) -> None:
-    query = Query.of("Tell me about Marie Curie.", model="openai/m", **simulated.params)
+    query = Query.of("Tell me about Marie Curie.", model="openai/m", params=simulated.params)
     limits = ProcessLimits(concurrency=1)
     provider = Limited(LiteLLMProvider(), limits)
     async with anyio.create_task_group() as tasks, open_stream(provider, query) as chunks:

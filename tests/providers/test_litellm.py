@@ -117,7 +117,9 @@ async def test_a_refusal_of_the_model_is_an_answer() -> None:
     choice = {"index": 0, "message": refusal, "finish_reason": "stop"}
     with Upstream() as upstream:
         upstream.says(http_response({**body, "choices": [choice]}))
-        request = Query.of(QUESTION, model="openai/m", api_base=upstream.root_url, api_key="k")
+        request = Query.of(
+            QUESTION, model="openai/m", params={"api_base": upstream.root_url, "api_key": "k"}
+        )
         got = await LiteLLMProvider().complete(request)
     assert got.first.text == refusal["refusal"]
 
@@ -135,7 +137,7 @@ async def test_an_empty_answer_is_an_answer(simulated: SimulatedProvider) -> Non
     ],
 )
 async def test_what_cannot_be_reached_is_named(model: str, base: str, why: str) -> None:
-    nowhere = Query.of("Who?", model=model, api_base=base, api_key="sk-secret")
+    nowhere = Query.of("Who?", model=model, params={"api_base": base, "api_key": "sk-secret"})
     with pytest.raises(ProviderError) as caught:
         await LiteLLMProvider().complete(nowhere)
     assert f"{model!r} cannot be reached: {why}; check the server" in str(caught.value)
@@ -253,7 +255,9 @@ async def test_a_connection_that_the_server_closed_is_not_used_again() -> None:
     with closing(server):
         port = server.sockets[0].getsockname()[1]
         request = Query.of(
-            "Who?", model="openai/x", api_base=f"http://127.0.0.1:{port}/v1", api_key="k"
+            "Who?",
+            model="openai/x",
+            params={"api_base": f"http://127.0.0.1:{port}/v1", "api_key": "k"},
         )
         provider = Retrying(LiteLLMProvider(), 1)
         texts = [(await provider.complete(request)).first.text for _ in range(2)]

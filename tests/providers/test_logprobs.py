@@ -114,6 +114,10 @@ async def test_litellm_refuses_for_providers_that_have_none() -> None:
     model = "anthropic/claude-3-5-sonnet-20241022"
     with pytest.raises(ProviderRefusedError) as caught:
         await LiteLLMProvider().complete(
-            Query.of("Who?", model=model, logprobs=True, api_key="k", api_base="http://127.0.0.1:9")
+            Query.of(
+                "Who?",
+                model=model,
+                params={"logprobs": True, "api_key": "k", "api_base": "http://127.0.0.1:9"},
+            )
         )
     assert caught.value.status == 400

@@ -49,7 +49,9 @@ def limited(server: Server) -> Preferring:
 async def test_a_limit_is_sent_unless_the_query_has_its_own() -> None:
     server = Server()
     await limited(server).complete(QUERY)
-    await limited(server).complete(Query.of("Is it so?", model="m", max_completion_tokens=7))
+    await limited(server).complete(
+        Query.of("Is it so?", model="m", params={"max_completion_tokens": 7})
+    )
     assert server.params == [{"max_tokens": 100}, {"max_completion_tokens": 7}]
 
 
@@ -174,7 +176,9 @@ async def test_what_a_model_supports_is_asked_for() -> None:
 
 async def test_what_a_query_sets_itself_stays_and_varied_answers_may_vary() -> None:
     provider = Declaring("temperature", "json_object")
-    await exact(provider).complete(Query.of("Is it so?", model="m", temperature=1, max_tokens=7))
+    await exact(provider).complete(
+        Query.of("Is it so?", model="m", params={"temperature": 1, "max_tokens": 7})
+    )
     await exact(provider).complete(QUERY.for_sampling())
     assert [params.get("temperature") for params in provider.params] == [1, None]
     assert provider.params[0]["max_tokens"] == 7
@@ -301,5 +305,5 @@ async def test_a_request_that_is_too_long_is_sent_without_a_limit_this_time_only
     assert [set(params) for params in provider.params] == [EVERYTHING, without] * 2
     with pytest.raises(ProviderRefusedError):
         await exact(Failing(ProviderRefusedError(says, status=400), calls=(1,))).complete(
-            Query.of("Is it so?", model="m", max_tokens=7)
+            Query.of("Is it so?", model="m", params={"max_tokens": 7})
         )

@@ -110,7 +110,9 @@ async def test_of_several_choices_the_first_is_read(simulated: SimulatedProvider
 
 
 async def test_a_tool_call_has_no_text(simulated: SimulatedProvider) -> None:
-    request = Query.of("[[tool]] Rain?", model="openai/m", tools=TOOLS, **simulated.params)
+    request = Query.of(
+        "[[tool]] Rain?", model="openai/m", params={"tools": TOOLS, **simulated.params}
+    )
     gathered = await gather(LiteLLMProvider(), request)
     assert (gathered.text, gathered.completion.finish_reason) == ("", "tool_calls")
     raws: Any = gathered.completion.raw

@@ -147,9 +147,9 @@ async def test_answers_and_streams_and_withheld_ones(simulated: SimulatedProvide
     guard = Guard({**policy(), **blocking, "chain": [{"method": "ngram"}]}, model=MODEL)
     question = "Tell me about the Sydney Harbour Bridge."
     with pytest.raises(HallucinationBlocked):
-        await guard.aask(question, **simulated.params)
+        await guard.aask(question, params=simulated.params)
     with pytest.raises(HallucinationBlocked):
-        await read(guard.astream(question, **simulated.params))
+        await read(guard.astream(question, params=simulated.params))
     await guard.aflush()
     assert [one.metadata["action"] for one in findings()] == ["block", "block"]
     assert [one.metadata["model"] for one in findings()] == [MODEL, MODEL]

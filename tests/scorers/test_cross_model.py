@@ -207,14 +207,14 @@ async def test_samples_of_the_second_model_are_compared_with() -> None:
     assert "gave no sample (ProviderTimeoutError x2)" in away.reason
     # Requests that may do more than answer are not repeated elsewhere.
     provider = Two("1: right\n2: right")
-    await guarded(provider, second).aask(QUESTION, tools=[{"type": "function"}])
+    await guarded(provider, second).aask(QUESTION, params={"tools": [{"type": "function"}]})
     assert "Check the claims" in provider.asked[0].question
 
 
 async def test_keys_of_the_first_model_stay_with_it() -> None:
     provider = Two(lambda query: f"{SAID} Note {query.index} says so, and so do others.")
     second = {"model": SECOND, "ask": "samples", "params": {"api_base": "http://x"}}
-    answer = await guarded(provider, second).aask(QUESTION, model=SECOND, api_key="own")
+    answer = await guarded(provider, second).aask(QUESTION, model=SECOND, params={"api_key": "own"})
     assert answer.verdict.decision == "consistent"
     elsewhere = [query for query in provider.asked if query.params.get("api_base")]
     assert [query.params.get("api_key") for query in elsewhere] == [None]
@@ -223,7 +223,7 @@ async def test_keys_of_the_first_model_stay_with_it() -> None:
 
 async def test_confident_answers_are_drawn_by_the_request() -> None:
     def belongs(i: int, share: float) -> bool:
-        query = Query.of(f"What is {i}?", seed=i)
+        query = Query.of(f"What is {i}?", params={"seed": i})
         return is_in_share(share, Passage.of("It is."), Evidence(query=query))
 
     some = [belongs(i, 0.3) for i in range(400)]
@@ -294,7 +294,7 @@ async def test_trusted_texts_are_not_doubted_and_objects_are_not_shown() -> None
     assert (verdict.decision, provider.asked) == ("consistent", [])
     objects = Two("1: wrong", said='{"built": 1801}')
     as_object = {"type": "json_object"}
-    verdict = (await guarded(objects).aask(QUESTION, response_format=as_object)).verdict
+    verdict = (await guarded(objects).aask(QUESTION, params={"response_format": as_object})).verdict
     assert "no second opinion: other/wise is not asked about objects and calls" in verdict.reason
     assert objects.asked == []
 
@@ -357,7 +357,7 @@ async def test_another_server_gives_the_opinion(tmp_path: Path) -> None:
             "second_opinion": {"model": "openai/simulated", "params": other.params},
         }
         guard = Guard(policy, model="openai/simulated")
-        answer = await guard.aask(MILL, **own.params)
+        answer = await guard.aask(MILL, params=own.params)
         with ExitStack() as stack:
             gateway = Gateways(tmp_path, own.root_url, stack).start(json.dumps(policy))
             asked = {"model": "openai/simulated", "messages": [{"role": "user", "content": MILL}]}

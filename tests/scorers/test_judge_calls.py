@@ -14,13 +14,13 @@ pytestmark = pytest.mark.anyio
 
 
 def test_the_own_model_is_asked_with_its_connection_and_nothing_else() -> None:
-    query = Query.of("Who?", model="a/x", api_key="k", temperature=0.3, tools=[])
+    query = Query.of("Who?", model="a/x", params={"api_key": "k", "temperature": 0.3, "tools": []})
     judge = judge_for(None, Evidence(query=query, judge_provider=ReplayProvider({})))
     assert (judge.query.model, dict(judge.query.params)) == ("a/x", {"api_key": "k"})
 
 
 def test_another_judge_never_gets_the_key() -> None:
-    query = Query.of("Who?", model="a/x", api_key="k")
+    query = Query.of("Who?", model="a/x", params={"api_key": "k"})
     evidence = Evidence(query=query, judge_provider=ReplayProvider({}))
     assert judge_for("b/y", evidence).query == Query((), "b/y", {})
     own = JudgeConfig(model="b/y", params={"api_key": "other"})
@@ -28,7 +28,7 @@ def test_another_judge_never_gets_the_key() -> None:
 
 
 def test_parameters_alone_keep_the_own_model() -> None:
-    query = Query.of("Who?", model="a/x", api_key="k")
+    query = Query.of("Who?", model="a/x", params={"api_key": "k"})
     evidence = Evidence(query=query, judge_provider=ReplayProvider({}))
     judge = judge_for(JudgeConfig(params={"temperature": 0}), evidence)
     assert (judge.query.model, dict(judge.query.params)) == (

@@ -78,7 +78,7 @@ def test_fields_in_other_characters_are_equal(one: str, other: str) -> None:
         json.dumps({"name": one, "count": 1}),
         samples=[json.dumps({"name": other, "count": 1})] * 3,
         question="Fill in the form.",
-        response_format=form,
+        params={"response_format": form},
     )
     assert [sentence.score for sentence in verdict.sentences] == [0.0, 0.0]
 

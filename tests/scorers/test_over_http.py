@@ -162,7 +162,7 @@ async def check(
     guard: Guard, simulated: SimulatedProvider, case: Case, topic: Topic, known: bool
 ) -> Verdict:
     response = topic.known if known else topic.made_up
-    return await guard.acheck(response, **case.ask(topic), **simulated.params)
+    return await guard.acheck(response, **case.ask(topic), params=simulated.params)
 
 
 @every_case

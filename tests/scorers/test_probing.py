@@ -252,10 +252,12 @@ async def test_answers_are_drawn_as_samples_are() -> None:
             {"role": "user", "content": "Tell me about the bridge."},
         ],
         model="m",
-        api_base="http://127.0.0.1:9/v1",
-        tools=[{"type": "function"}],
-        max_tokens=4000,
-        seed=7,
+        params={
+            "api_base": "http://127.0.0.1:9/v1",
+            "tools": [{"type": "function"}],
+            "max_tokens": 4000,
+            "seed": 7,
+        },
     )
     await Guard(settings, provider=model).acheck(ANSWER, question=query, samples=SAMPLES)
     for place, probe in enumerate(model.asked["probe"]):
@@ -383,7 +385,7 @@ async def test_a_stream_is_asked_about_sentence_by_sentence() -> None:
 
 async def test_fields_of_objects_are_not_asked_about() -> None:
     model = Model()
-    query = Query.of("The bridge?", model="m", response_format={"type": "json_object"})
+    query = Query.of("The bridge?", model="m", params={"response_format": {"type": "json_object"}})
     verdict = await Guard(policy(), provider=model).acheck(
         '{"opened": 1923}', question=query, samples=['{"name": "Old Bridge"}'] * 3
     )
@@ -507,7 +509,7 @@ async def test_the_simulated_provider_knows_facts_and_makes_up_the_rest() -> Non
     )
     with SimulatedProvider(seed=4, world=World([tower])) as provider:
         guard = Guard(policy(4, sampling={"max": 8}), model="openai/simulated")
-        answer = await guard.aask("Tell me about Corvel Tower.", **provider.params)
+        answer = await guard.aask("Tell me about Corvel Tower.", params=provider.params)
         claims = answer.verdict.claims
         before = len(provider.requests)
         probed = [claim for claim in claims if "probe" in claim.scores]
@@ -516,7 +518,7 @@ async def test_the_simulated_provider_knows_facts_and_makes_up_the_rest() -> Non
         assert claims[0].score == 0.0
         known = "Corvel Tower is tall. It stands in Odense."
         verdict = await guard.acheck(
-            known, question="Corvel Tower?", samples=["It is tall."] * 3, **provider.params
+            known, question="Corvel Tower?", samples=["It is tall."] * 3, params=provider.params
         )
     assert (verdict.claims[1].scores["probe"], verdict.claims[1].score) == (0.0, 0.0)
     # A quiz, and one request for all answers.

@@ -627,7 +627,9 @@ async def test_streams_are_held_against_references_too(mode: str) -> None:
 
 async def test_a_structured_answer_is_compared_field_by_field() -> None:
     model = Model(['{"opened": 1932}'])
-    answer = await Guard(JUDGED, provider=model).aask(RAG, response_format={"type": "json_object"})
+    answer = await Guard(JUDGED, provider=model).aask(
+        RAG, params={"response_format": {"type": "json_object"}}
+    )
     assert [step.method for step in answer.verdict.steps] == ["fields"]
 
 

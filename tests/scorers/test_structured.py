@@ -176,7 +176,7 @@ async def verdict_on(answers: Sequence[Any], **policy: Any) -> Verdict:
     provider = Recorded(*(Completion(json.dumps(answer)) for answer in answers))
     sampling = {"max": len(answers) - 1, "min": 2}
     guard = Guard(POLICY | {"sampling": sampling} | policy, provider=provider)
-    return (await guard.aask("Who?", response_format={"type": "json_object"})).verdict
+    return (await guard.aask("Who?", params={"response_format": {"type": "json_object"}})).verdict
 
 
 def scores(verdict: Verdict) -> dict[str, float | None]:
@@ -218,7 +218,7 @@ async def test_objects_that_are_there_are_checked_too() -> None:
     samples = ['{"year": 1815}', '```json\n{"year": 1816}\n```', "I do not know."]
     verdict = await Guard(POLICY | {"sampling": {"max": 3, "min": 2}}).acheck(
         '{"year": 1815}',
-        question=Query.of("When?", response_format={"type": "json_object"}),
+        question=Query.of("When?", params={"response_format": {"type": "json_object"}}),
         samples=samples,
     )
     assert scores(verdict) == {"year": 0.5}
@@ -245,7 +245,7 @@ async def test_claims_beside_an_object_are_listed(
     wanted = {"type": "json_schema", "json_schema": {"schema": schema}}
     guard = Guard(POLICY | {"on_unscored": "block", "sampling": {"max": 3, "min": 2}})
     verdict = await guard.acheck(
-        text, question=Query.of("Who?", response_format=wanted), samples=[text] * 3
+        text, question=Query.of("Who?", params={"response_format": wanted}), samples=[text] * 3
     )
     assert scores(verdict) == {"name": 0.0, "year": 0.0}
     assert verdict.decision == "consistent"
@@ -300,7 +300,7 @@ async def test_what_is_ignored_is_not_scored() -> None:
 async def test_an_answer_without_the_object_is_inconclusive() -> None:
     provider = Recorded(*[Completion("I would rather not say.")] * 5)
     answer = await Guard(POLICY, provider=provider).aask(
-        "Who?", response_format={"type": "json_object"}
+        "Who?", params={"response_format": {"type": "json_object"}}
     )
     assert answer.verdict.decision == "inconclusive"
     assert answer.verdict.reason == "the answer does not contain the requested object"
@@ -309,7 +309,7 @@ async def test_an_answer_without_the_object_is_inconclusive() -> None:
 async def test_objects_may_be_left_unchecked(simulated: SimulatedProvider) -> None:
     guard = Guard(POLICY | {"structured": {"check": "none"}}, model=MODEL)
     answer = await guard.aask(
-        "Who? In JSON.", response_format={"type": "json_object"}, **simulated.params
+        "Who? In JSON.", params={"response_format": {"type": "json_object"}, **simulated.params}
     )
     assert answer.verdict.decision == "skipped"
     assert answer.verdict.reason == "the policy does not check structured answers"
@@ -329,8 +329,10 @@ async def test_a_schema_is_enough_for_a_check_by_fields(simulated: SimulatedProv
     guard = Guard(POLICY, model=MODEL)
     answer = await guard.aask(
         "Tell me about the Sydney Harbour Bridge.",
-        response_format={"type": "json_schema", "json_schema": schema},
-        **simulated.params,
+        params={
+            "response_format": {"type": "json_schema", "json_schema": schema},
+            **simulated.params,
+        },
     )
     assert set(scores(answer.verdict)) == {"architect", "cost"}
     assert answer.verdict.via == "litellm"
@@ -342,7 +344,9 @@ async def test_the_arguments_of_a_tool_may_be_the_answer() -> None:
     calls = [ToolCall("person", json.dumps({"name": name})) for name in ("Ada", "Ada", "Eve")]
     provider = Recorded(*(Completion("", calls=(call,)) for call in calls))
     guard = Guard(POLICY | {"sampling": {"max": 2, "min": 2}}, provider=provider)
-    query = Query.of("Who?", tools=[{"type": "function", "function": {"name": "person"}}])
+    query = Query.of(
+        "Who?", params={"tools": [{"type": "function", "function": {"name": "person"}}]}
+    )
     answer = await guard.aask(replace(query, object_tools=("person",)))
     assert scores(answer.verdict) == {"name": 0.5}
 
@@ -350,21 +354,25 @@ async def test_the_arguments_of_a_tool_may_be_the_answer() -> None:
 async def test_another_tool_than_the_objects_is_a_call() -> None:
     provider = Recorded(Completion("", calls=(ToolCall("weather", "{}"),)))
     guard = Guard(POLICY | {"on_error": "block"}, provider=provider)
-    answer = await guard.aask("Who?", response_format={"type": "json_object"}, tools=[{}])
+    answer = await guard.aask(
+        "Who?", params={"response_format": {"type": "json_object"}, "tools": [{}]}
+    )
     assert (answer.verdict.decision, answer.action) == ("skipped", "allow")
 
 
 async def test_words_before_a_call_are_not_checked() -> None:
     provider = Recorded(Completion("Let me look.", calls=(ToolCall("weather", "{}"),)))
     guard = Guard(POLICY | {"on_error": "block"}, provider=provider)
-    answer = await guard.aask("How is the weather?", tools=[{}])
+    answer = await guard.aask("How is the weather?", params={"tools": [{}]})
     assert (answer.text, answer.verdict.reason) == ("Let me look.", "the answer calls tools")
 
 
 async def test_a_sample_that_calls_a_tool_says_nothing() -> None:
     call = (ToolCall("weather", "{}"),)
     provider = Recorded(Completion("It is sunny."), *[Completion("Let me look.", calls=call)] * 4)
-    verdict = (await Guard(POLICY, provider=provider).aask("How is it?", tools=[{}])).verdict
+    verdict = (
+        await Guard(POLICY, provider=provider).aask("How is it?", params={"tools": [{}]})
+    ).verdict
     assert verdict.decision == "inconclusive"
     assert verdict.reason.startswith("only 0 usable samples")
 
@@ -378,7 +386,7 @@ async def test_fields_that_are_not_compared_are_told_and_withhold_nothing() -> N
     guard = Guard(
         {**POLICY, "structured": {"ignore": ["id"]}, "on_unscored": "block", "sampling": {"max": 3}}
     )
-    query = Query.of("Who?", response_format={"type": "json_object"})
+    query = Query.of("Who?", params={"response_format": {"type": "json_object"}})
     text = '{"id": 7, "name": "Ada"}'
     verdict = await guard.acheck(text, question=query, samples=[text] * 3)
     assert verdict.decision == "consistent"

@@ -14,4 +14,4 @@ QUESTION = "Tell me about Marie Curie."
 
 def query(simulated: SimulatedProvider, model: str = "openai/simulated", **params: Any) -> Query:
     """Return a query about the simulated world."""
-    return Query.of(QUESTION, model=model, **{**simulated.params, **params})
+    return Query.of(QUESTION, model=model, params={**simulated.params, **params})

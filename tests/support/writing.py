@@ -70,11 +70,11 @@ def policy(method: str = "facts", **settings: Any) -> dict[str, Any]:
 
 
 async def ask(server: Server, **settings: Any) -> Answer:
-    return await Guard(policy(**settings), provider=server).aask(QUESTION, seed=1)
+    return await Guard(policy(**settings), provider=server).aask(QUESTION, params={"seed": 1})
 
 
 async def read(server: Server, mode: Mode, **settings: Any) -> tuple[list[AnswerChunk], Answer]:
     guard = Guard(policy(**settings), provider=server)
-    async with guard.astream(QUESTION, stream_mode=mode, seed=1) as stream:
+    async with guard.astream(QUESTION, stream_mode=mode, params={"seed": 1}) as stream:
         parts = [part async for part in stream]
     return parts, stream.answer

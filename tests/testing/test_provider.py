@@ -141,7 +141,7 @@ async def test_a_guard_flags_what_it_makes_up_and_nothing_else(
     provider: SimulatedProvider, mode: str
 ) -> None:
     policy = {"chain": [{"method": "prompt", "mode": mode}], "sampling": {"confidence": None}}
-    answer = await Guard(policy, model="openai/simulated").aask(BRIDGE, **provider.params)
+    answer = await Guard(policy, model="openai/simulated").aask(BRIDGE, params=provider.params)
     (bridge,) = (s for s in World.default().subjects if s.name == "Sydney Harbour Bridge")
     facts = {wording for fact in bridge.wordings for wording in fact}
 

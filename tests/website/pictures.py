@@ -81,7 +81,7 @@ def report(browser: Chromium, folder: Path) -> None:
     """Take a picture of the HTML page of one verdict."""
     with SimulatedProvider(seed=7) as provider:
         policy = {"chain": [{"method": "prompt", "mode": "per_sample"}]}
-        answer = Guard(policy, model="openai/simulated").ask(QUESTION, **provider.params)
+        answer = Guard(policy, model="openai/simulated").ask(QUESTION, params=provider.params)
     (folder / "verdict.json").write_text(json.dumps(answer.to_dict()))
     command = ["report", str(folder / "verdict.json"), "--html", str(folder / "verdict.html")]
     subprocess.run([sys.executable, "-m", "resay", *command], check=True, capture_output=True)

@@ -94,10 +94,10 @@ def ask(
                 stream_mode=stream_mode.value,
                 model=model,
                 entity=entity,
-                **_params(api_base),
+                params=_params(api_base),
             )
             raise typer.Exit(_exit_code(_print_stream(parts)))
-        answer = guard.ask(question, model=model, entity=entity, **_params(api_base))
+        answer = guard.ask(question, model=model, entity=entity, params=_params(api_base))
     if as_json:
         print_json(answer.to_dict())
     else:
@@ -176,7 +176,7 @@ def check(
             logprobs=tokens,
             model=model,
             entity=entity,
-            **_params(api_base),
+            params=_params(api_base),
         )
     if as_json:
         print_json(verdict.to_dict())

@@ -93,7 +93,7 @@ def _show_catching(question: str, console: Console) -> None:
         console.print()
         console.rule("With Resay: one call, resampled and judged")
         guard = Guard(Policy.parse(_POLICY), model=f"openai/{_MODEL}")
-        print_answer(guard.ask(question, **provider.params), console)
+        print_answer(guard.ask(question, params=provider.params), console)
         console.print()
         console.rule("The policy")
         console.print(Text(_POLICY))
@@ -123,7 +123,7 @@ def _show_repairing(question: str, console: Console) -> None:
     ):
         policy = _policy(DOCUMENTS, Path(folder, "index.sqlite"))
         answer = Guard(Policy.parse(policy), model=f"openai/{_MODEL}").ask(
-            question, **provider.params
+            question, params=provider.params
         )
         _show(question, answer, console)
         console.rule("The policy")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from resay._internal.keywords import suggest_keywords
 from resay.core.decoding import with_sampling
 from resay.core.reasoning import without_reasoning
 from resay.errors import ConfigurationError
@@ -148,6 +149,7 @@ class Query:
     uncheckable: str | None = None
 
     @classmethod
+    @suggest_keywords
     def of(
         cls,
         question: str | Iterable[Message] | Query,
@@ -156,7 +158,7 @@ class Query:
         model: str | None = None,
         entity: str | None = None,
         tenant: str | None = None,
-        **params: Any,
+        params: Mapping[str, Any] | None = None,
     ) -> Query:
         """Make a query from a question, a list of messages, or another query.
 
@@ -165,7 +167,8 @@ class Query:
             model: The model to ask.
             entity: The main subject of the question.
             tenant: The tenant.
-            **params: Provider parameters; they override those of a given query.
+            params: The provider's parameters, such as `{"temperature": 0.2}`; they override those
+                of a given query.
 
         Returns:
             The query.
@@ -177,7 +180,7 @@ class Query:
             return replace(
                 question,
                 model=model or question.model,
-                params={**question.params, **params},
+                params={**question.params, **(params or {})},
                 entity=entity or question.entity,
                 tenant=tenant or question.tenant,
             )
@@ -187,7 +190,9 @@ class Query:
             messages: tuple[Message, ...] = ({"role": "user", "content": question},)
         else:
             messages = _messages(question)
-        return cls(messages=messages, model=model, params=params, entity=entity, tenant=tenant)
+        return cls(
+            messages=messages, model=model, params=dict(params or {}), entity=entity, tenant=tenant
+        )
 
     @property
     def question(self) -> str:

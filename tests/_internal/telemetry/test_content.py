@@ -53,7 +53,7 @@ async def test_repair_reports_no_content(
     repaired = "It was designed by Zephyrine in 1928. [1]"
     model = Talkative(DRAFT, repairs=lambda _: repaired, rewritten=lambda _: repaired)
     guard = guard_of(model, Shelf(documents), {"mode": mode})
-    await guard.aask(QUESTION, tenant="acme-tenant", api_key=SECRET)
+    await guard.aask(QUESTION, tenant="acme-tenant", params={"api_key": SECRET})
     assert seen.named("resay.retrieve")
     assert_no_content(told(seen, caplog))
 

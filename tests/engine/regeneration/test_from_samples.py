@@ -456,7 +456,7 @@ async def test_a_simulated_model_repairs_what_another_contradicts() -> None:
             "second_opinion": {"model": "openai/simulated", "params": other.params},
             "action": {"do": "regenerate", "from": "samples", "mode": "consistent"},
         }
-        answer = await Guard(policy, model="openai/simulated").aask(QUESTION, **own.params)
+        answer = await Guard(policy, model="openai/simulated").aask(QUESTION, params=own.params)
     assert answer.text == "I do not know this for certain."
 
 

@@ -153,7 +153,7 @@ async def test_the_rewriting_model_sees_the_conversation_and_its_settings() -> N
     ]
     params: Any = {"top_p": 0.9, "temperature": 0, "api_key": "secret"}
     action = {"mode": "rewrite", "resample": True, "attempts": 1}
-    await guard_of(model, action=action).aask(messages, seed=7, **params)
+    await guard_of(model, action=action).aask(messages, params={"seed": 7, **params})
 
     written, *samples = [q for q in model.asked if "Answer by these documents:" in q.question]
     for query in (written, *samples):
@@ -168,7 +168,7 @@ async def test_the_rewriting_model_sees_the_conversation_and_its_settings() -> N
 async def test_another_model_can_write() -> None:
     model = Model()
     action = {"mode": "rewrite", "writer": "openai/gpt-5"}
-    await guard_of(model, action=action).aask(QUESTION, model="a/b", api_key="secret")
+    await guard_of(model, action=action).aask(QUESTION, model="a/b", params={"api_key": "secret"})
 
     (query,) = [q for q in model.asked if "Answer by these documents:" in q.question]
     assert (query.model, dict(query.params)) == ("openai/gpt-5", {})

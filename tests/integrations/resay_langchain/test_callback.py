@@ -90,7 +90,7 @@ def observed(provider, litellm):
     """Makes a callback that reaches the provider."""
 
     def make(policy: Any = JUDGED, **kwargs: Any) -> HallucinationCallback:
-        given = {"model": "openai/simulated", **provider.params} | kwargs
+        given = {"model": "openai/simulated", "params": provider.params, **kwargs}
         return HallucinationCallback(policy, **given)
 
     return make

@@ -45,10 +45,10 @@ async def test_a_response_gets_its_verdict(guarded, provider, question):
 
 async def test_a_guard_s_own_calls_are_not_guarded_again(guarded, provider):
     guard = Guard(STRICT | {"cache": {"store": "none"}}, model="openai/simulated")
-    answer = await guard.aask(MADE_UP, **provider.params)
+    answer = await guard.aask(MADE_UP, params=provider.params)
     alone = len(provider.requests)
     guarded.callbacks = []
-    await guard.aask(MADE_UP, **provider.params)
+    await guard.aask(MADE_UP, params=provider.params)
 
     assert answer.flagged
     assert len(provider.requests) == 2 * alone

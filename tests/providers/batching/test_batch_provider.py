@@ -46,7 +46,7 @@ def config(folder: Path, **settings: Any) -> BatchCallsConfig:
 
 def query(server: BatchServer, model: str, text: str, **params: Any) -> Query:
     base = server.root if model.startswith("anthropic/") else f"{server.root}/v1"
-    return Query.of(text, model=model, api_base=base, api_key=KEY, **params)
+    return Query.of(text, model=model, params={"api_base": base, "api_key": KEY, **params})
 
 
 async def ask_all(provider: BatchProvider, *queries: Query) -> list[str | ProviderError]:
@@ -128,7 +128,9 @@ async def test_parameters_are_translated_for_anthropic(tmp_path: Path) -> None:
         provider = BatchProvider(config(tmp_path), sleep=once_idle)
         messages = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Kea"}]
         request = Query.of(
-            messages, model=ANTHROPIC, api_base=server.root, api_key=KEY, stop="x", timeout=3
+            messages,
+            model=ANTHROPIC,
+            params={"api_base": server.root, "api_key": KEY, "stop": "x", "timeout": 3},
         )
         await provider.complete(request)
         await provider.aclose()
@@ -419,7 +421,9 @@ async def test_a_model_without_a_batch_api_is_refused(tmp_path: Path, model: Any
 async def test_a_well_known_name_needs_no_provider(tmp_path: Path, name: str, path: str) -> None:
     with BatchServer() as server:
         provider = BatchProvider(config(tmp_path), sleep=once_idle)
-        request = Query.of("Kea", model=name, api_base=f"{server.root}{path}", api_key=KEY)
+        request = Query.of(
+            "Kea", model=name, params={"api_base": f"{server.root}{path}", "api_key": KEY}
+        )
         assert await ask_all(provider, request) == ["About: Kea"]
         await provider.aclose()
 
@@ -436,7 +440,9 @@ async def test_a_missing_key_is_told(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     provider = BatchProvider(config(tmp_path), sleep=once_idle)
     with pytest.raises(ProviderRefusedError, match="needs an API key"):
-        await provider.complete(Query.of("Kea", model=model, api_base="http://127.0.0.1:9/v1"))
+        await provider.complete(
+            Query.of("Kea", model=model, params={"api_base": "http://127.0.0.1:9/v1"})
+        )
     await provider.aclose()
 
 
@@ -550,7 +556,7 @@ async def main() -> None:
     config = BatchCallsConfig(state=sys.argv[1], wait_s=60.0, poll_s=0.0, max_requests=2)
     provider = BatchProvider(config)
     asked = [
-        Query.of(text, model=model, api_base=base, api_key="sk-another")
+        Query.of(text, model=model, params={"api_base": base, "api_key": "sk-another"})
         for model, base in json.loads(sys.argv[2]).items()
         for text in ("Kea", "Tui")
     ]
@@ -628,8 +634,10 @@ def test_what_was_never_submitted_is_submitted(tmp_path: Path) -> None:
 def test_a_tenant_never_gets_what_another_asked(tmp_path: Path) -> None:
     async def ask(server: BatchServer, tenant: str) -> list[Any]:
         provider = BatchProvider(config(tmp_path, max_requests=1), sleep=once_idle)
-        request = Query.of("Kea", model=OPENAI, tenant=tenant, api_base=server.root, api_key=KEY)
-        request = Query.of(request, api_base=f"{server.root}/v1")
+        request = Query.of(
+            "Kea", model=OPENAI, tenant=tenant, params={"api_base": server.root, "api_key": KEY}
+        )
+        request = Query.of(request, params={"api_base": f"{server.root}/v1"})
         try:
             return await ask_all(provider, request)
         finally:
@@ -701,7 +709,7 @@ async def test_azure_is_asked_through_litellm(tmp_path: Path) -> None:
     with BatchServer() as server:
         provider = BatchProvider(config(tmp_path, max_requests=2), sleep=once_idle)
         params = {"api_base": server.root, "api_key": KEY, "api_version": "2024-10-21"}
-        requests = [Query.of(text, model="azure/mini", **params) for text in ("Kea", "Tui")]
+        requests = [Query.of(text, model="azure/mini", params=params) for text in ("Kea", "Tui")]
         assert await ask_all(provider, *requests) == ["About: Kea", "About: Tui"]
         await provider.aclose()
     assert server.created() == 1

@@ -52,7 +52,7 @@ async def check_all(guard: Guard, server: BatchServer, model: str) -> list[Verdi
     params = {"api_base": base(server, model), "api_key": "sk-x"}
 
     async def check(question: str) -> None:
-        verdicts.append(await guard.acheck(TRUE, question=question, model=model, **params))
+        verdicts.append(await guard.acheck(TRUE, question=question, model=model, params=params))
 
     async with anyio.create_task_group() as tasks:
         for question in QUESTIONS:
@@ -184,7 +184,7 @@ async def test_a_round_of_the_default_policy_is_a_batch(
 
     async def check(number: int) -> None:
         question = f"Tell me about the Sydney Harbour Bridge ({number})."
-        verdict = await guard.acheck(text, question=question, model=OPENAI, **simulated.params)
+        verdict = await guard.acheck(text, question=question, model=OPENAI, params=simulated.params)
         assert verdict.decision in ("consistent", "flagged")
 
     async with anyio.create_task_group() as tasks:

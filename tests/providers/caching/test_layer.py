@@ -17,7 +17,7 @@ from resay.providers import Completion, Completions, FanOut
 from resay.providers.caching import Cache, Caching, MemoryStore
 
 pytestmark = pytest.mark.anyio
-QUERY = Query.of("Who?", model="m", temperature=0.7)
+QUERY = Query.of("Who?", model="m", params={"temperature": 0.7})
 PRICE = Usage(1, 10, 5, 0.5)
 FREE = Usage()
 

@@ -52,7 +52,7 @@ async def test_an_answer_is_written_down(
     tmp_path: Path, simulated: SimulatedProvider, named_request: str
 ) -> None:
     guard = Guard(policy(tmp_path), model=MODEL)
-    answer = await guard.aask(QUESTION, tenant="acme", **simulated.params)
+    answer = await guard.aask(QUESTION, tenant="acme", params=simulated.params)
     (entry,) = await kept(guard)
     assert entry.decision == answer.verdict.decision
     assert entry.action == answer.action
@@ -74,7 +74,7 @@ async def test_a_check_is_written_down(tmp_path: Path) -> None:
 
 async def test_a_stream_is_written_down_once(tmp_path: Path, simulated: SimulatedProvider) -> None:
     guard = Guard(policy(tmp_path), model=MODEL)
-    async with guard.astream(QUESTION, **simulated.params) as stream:
+    async with guard.astream(QUESTION, params=simulated.params) as stream:
         async for _ in stream:
             pass
     (entry,) = await kept(guard)
@@ -87,7 +87,7 @@ async def test_a_withheld_answer_is_written_down(
 ) -> None:
     guard = Guard(policy(tmp_path, action={"do": "block", "exit": "raise"}), model=MODEL)
     with pytest.raises(HallucinationBlocked):
-        await guard.aask(QUESTION, **simulated.params)
+        await guard.aask(QUESTION, params=simulated.params)
     (entry,) = await kept(guard)
     assert (entry.action, entry.decision) == ("block", "flagged")
     assert entry.usage.calls == 1

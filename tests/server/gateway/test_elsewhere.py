@@ -47,7 +47,7 @@ def sample_of(asked: Query) -> Query:
 
 @pytest.mark.anyio
 async def test_what_says_where_to_ask_is_the_policys_alone() -> None:
-    asked = Query.of("Who?", **HOSTILE, temperature=0.5, max_tokens=7, tools=[])
+    asked = Query.of("Who?", params={**HOSTILE, "temperature": 0.5, "max_tokens": 7, "tools": []})
     recording = Recording()
     await HarmlessParams(recording, asked, POLICY).complete(sample_of(asked), n=2)
     assert recording.queries[0].params == {
@@ -60,7 +60,9 @@ async def test_what_says_where_to_ask_is_the_policys_alone() -> None:
 
 @pytest.mark.anyio
 async def test_judges_keep_the_parameters_that_the_policy_gave_them() -> None:
-    judged = Query.of("Is it?", model="openai/j", api_base="http://judge/v1", extra_headers={})
+    judged = Query.of(
+        "Is it?", model="openai/j", params={"api_base": "http://judge/v1", "extra_headers": {}}
+    )
     recording = Recording()
     await HarmlessParams(recording, Query.of("Who?"), POLICY).complete(judged)
     assert recording.queries == [judged]

@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
@@ -53,7 +53,7 @@ def run_batch(
     max_calls: int | None = None,
     max_cost_usd: float | None = None,
     on_progress: Callable[[Progress], object] | None = None,
-    **params: Any,
+    params: Mapping[str, Any] | None = None,
 ) -> Summary:
     """Check every row of an input, and write the rows with their verdicts.
 
@@ -73,7 +73,7 @@ def run_batch(
         max_calls: Maximum number of requests in the whole run.
         max_cost_usd: Maximum cost of the whole run, in dollars.
         on_progress: Called with the progress after each step.
-        **params: Provider parameters, such as `api_base`, as for `Guard.check`.
+        params: The provider's parameters, as for `Guard.check`.
 
     Returns:
         The result. If the run was stopped, `resume` continues it.

@@ -92,7 +92,7 @@ class RowScorer:
         try:
             response, given = self.columns.arguments(values)
             with collecting_unusable() as unusable:
-                verdict = await self.guard.acheck(response, **given, **self._params)
+                verdict = await self.guard.acheck(response, **given, params=self._params)
         except ResayError as error:
             kind = type(error).__name__
             return self._failed(row.number, shown, kind, without_cause(error))

@@ -151,7 +151,7 @@ class Runner:
                 logprobs=row.logprobs if "logprobs" in needs else None,
                 model=row.model,
                 entity=row.entity,
-                **self.params,
+                params=self.params,
             )
 
         return await self._each(rows, check)
@@ -196,7 +196,7 @@ class Runner:
         model = row.model or self.model
         query = Query((), model, self.params, row.entity)
         if row.question is not None:
-            query = Query.of(row.question, model=model, entity=row.entity, **self.params)
+            query = Query.of(row.question, model=model, entity=row.entity, params=self.params)
         texts = [without_reasoning(sample) for sample in row.samples or ()]
         if row.samples is None and "samples" in needs:
             if not query.messages or not (model or self.provider):

@@ -139,7 +139,7 @@ def batch(
             max_calls=max_calls,
             max_cost_usd=max_cost_usd,
             on_progress=on_progress,
-            **connection,
+            params=connection,
         )
     if as_json:
         data = summary.tally.to_dict()
