@@ -27,9 +27,9 @@ from performance.second import second
 from performance.size import size
 from performance.soak_cli import soak
 from performance.turns_cli import latency, regenerate
+from resay.commands import JsonOption
 from resay_lab.benchmarks.bench import (
     DataOption,
-    JsonOption,
     MarkdownOption,
     RowsOption,
     format_of,

@@ -9,13 +9,8 @@ import typer
 
 from performance import chaos as chaos_bench
 from resay._internal.event_loops import run_sync
-from resay_lab.benchmarks.bench import (
-    JsonOption,
-    MarkdownOption,
-    format_of,
-    print_result,
-    progress,
-)
+from resay.commands import JsonOption
+from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result, progress
 from resay_lab.benchmarks.table import Column, ResultTable
 
 __all__ = ["chaos"]

@@ -8,7 +8,8 @@ import typer
 
 from performance import clients as clients_bench
 from performance.skipping import print_measured
-from resay_lab.benchmarks.bench import JsonOption, MarkdownOption, format_of
+from resay.commands import JsonOption
+from resay_lab.benchmarks.bench import MarkdownOption, format_of
 
 __all__ = ["clients"]
 

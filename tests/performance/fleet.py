@@ -45,15 +45,10 @@ from performance.soak_answers import Ended, ask
 from performance.soak_checks import Written
 from performance.soak_plan import Plan
 from resay._internal.event_loops import run_sync
+from resay.commands import JsonOption
 from resay.errors import MissingDependencyError
 from resay.reporting.journal import JournalConfig, open_journal
-from resay_lab.benchmarks.bench import (
-    JsonOption,
-    MarkdownOption,
-    format_of,
-    print_result,
-    progress,
-)
+from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result, progress
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 if TYPE_CHECKING:

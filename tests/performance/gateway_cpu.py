@@ -28,13 +28,8 @@ from performance.skipping import SkippedError
 from performance.turns import Setting as Turn
 from performance.turns import in_turns
 from resay._internal.event_loops import run_sync
-from resay_lab.benchmarks.bench import (
-    JsonOption,
-    MarkdownOption,
-    format_of,
-    print_result,
-    progress,
-)
+from resay.commands import JsonOption
+from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result, progress
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 __all__ = ["cpu_of", "gateway_cpu", "run", "serving_gateway"]

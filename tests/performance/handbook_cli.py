@@ -10,7 +10,8 @@ import typer
 from performance import handbook as bench
 from performance.skipping import print_measured
 from resay._internal.event_loops import run_sync
-from resay_lab.benchmarks.bench import JsonOption, MarkdownOption, format_of
+from resay.commands import JsonOption
+from resay_lab.benchmarks.bench import MarkdownOption, format_of
 
 __all__ = ["handbook"]
 

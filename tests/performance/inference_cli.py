@@ -8,10 +8,10 @@ from typing import Annotated, TypeVar
 import typer
 
 from performance import inference as inference_bench
+from resay.commands import JsonOption
 from resay.errors import ConfigurationError
 from resay_lab.benchmarks.bench import (
     DataOption,
-    JsonOption,
     MarkdownOption,
     RowsOption,
     bad_parameter,

@@ -10,14 +10,9 @@ from performance import load as load_bench
 from performance import load_streams
 from performance.load import Setting
 from performance.skipping import SkippedError
+from resay.commands import JsonOption
 from resay.errors import MissingDependencyError
-from resay_lab.benchmarks.bench import (
-    JsonOption,
-    MarkdownOption,
-    format_of,
-    print_result,
-    progress,
-)
+from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result, progress
 
 __all__ = ["load"]
 

@@ -22,9 +22,10 @@ import httpx
 import typer
 
 from resay._internal.event_loops import run_sync
+from resay.commands import JsonOption
 from resay.policy import Policy
 from resay.reporting.journal import Entry, JournalConfig, open_journal
-from resay_lab.benchmarks.bench import JsonOption, MarkdownOption, format_of, print_result
+from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 from resay_lab.calibration import (
     Calibration,

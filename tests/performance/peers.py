@@ -30,6 +30,7 @@ from performance.load_servers import upstream
 from performance.peer_upstream import rounds_of
 from performance.readings import evenly
 from performance.skipping import SkippedError
+from resay.commands import JsonOption
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.query import Query
@@ -42,13 +43,7 @@ from resay.scorers.p_true import PTrue
 from resay.scorers.samples import Samples
 from resay.scorers.semantic import Semantic
 from resay_lab.benchmarks import wikibio
-from resay_lab.benchmarks.bench import (
-    DataOption,
-    JsonOption,
-    MarkdownOption,
-    format_of,
-    print_result,
-)
+from resay_lab.benchmarks.bench import DataOption, MarkdownOption, format_of, print_result
 from resay_lab.benchmarks.measuring import Item
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 

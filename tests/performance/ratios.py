@@ -23,13 +23,8 @@ import typer
 from performance import clients_many, disk, folder, gateway_cpu, growth
 from performance.check_speed import measure_checks
 from performance.skipping import SkippedError
-from resay_lab.benchmarks.bench import (
-    DataOption,
-    JsonOption,
-    MarkdownOption,
-    format_of,
-    print_result,
-)
+from resay.commands import JsonOption
+from resay_lab.benchmarks.bench import DataOption, MarkdownOption, format_of, print_result
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 __all__ = ["STORED", "Ratios", "compared", "measured_again", "ratios"]

@@ -17,6 +17,7 @@ import anyio
 import typer
 
 from resay._internal.event_loops import run_sync
+from resay.commands import JsonOption
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
@@ -24,7 +25,7 @@ from resay.guard import Guard
 from resay.providers.base import Completion, Completions
 from resay.testing import Invention, Subject, World
 from resay.testing.tasks import find_task
-from resay_lab.benchmarks.bench import JsonOption, MarkdownOption, format_of, print_result
+from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result
 from resay_lab.benchmarks.table import Column, ResultTable
 
 __all__ = ["FIRST", "SECOND", "WAYS", "Models", "Worlds", "ask", "second"]

@@ -11,14 +11,9 @@ from performance.skipping import SkippedError
 from performance.soak import Life, Report, Setting
 from performance.soak_checks import JUDGED, MOST_GROWTH, WARM_UP, WINDOWS
 from resay._internal.event_loops import run_sync
+from resay.commands import JsonOption
 from resay.errors import MissingDependencyError
-from resay_lab.benchmarks.bench import (
-    JsonOption,
-    MarkdownOption,
-    format_of,
-    print_result,
-    progress,
-)
+from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result, progress
 from resay_lab.benchmarks.table import Column, ResultTable
 
 __all__ = ["soak"]

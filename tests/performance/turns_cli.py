@@ -12,11 +12,8 @@ from performance import regenerate as regenerate_bench
 from performance.skipping import print_measured
 from performance.turns import Setting
 from resay._internal.event_loops import run_sync
-from resay_lab.benchmarks.bench import (
-    JsonOption,
-    MarkdownOption,
-    format_of,
-)
+from resay.commands import JsonOption
+from resay_lab.benchmarks.bench import MarkdownOption, format_of
 
 __all__ = ["latency", "regenerate"]
 

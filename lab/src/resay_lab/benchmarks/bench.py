@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import typer
 from rich.console import Console
 
+from resay.commands import JsonOption
 from resay.errors import ConfigurationError
 from resay_lab.benchmarks.table import ResultTable, print_table
 
@@ -31,7 +32,6 @@ RowsOption = Annotated[
     str | None,
     typer.Option("--rows", metavar="A:B", help="Only rows A to B-1; either may be omitted."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
 TableFormat = Literal["table", "json", "markdown"]
 

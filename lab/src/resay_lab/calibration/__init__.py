@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from resay_lab.calibration.api import acalibrate, calibrate, default_targets
 from resay_lab.calibration.bands import fit_bands
-from resay_lab.calibration.drift import Drift, Shift, check_drift, read_verdicts
+from resay_lab.calibration.drift import Drift, Shift, check_drift
 from resay_lab.calibration.figures import Figure, Figures, measure_figures
 from resay_lab.calibration.journal_labels import (
     FeedbackCounts,
@@ -16,6 +16,7 @@ from resay_lab.calibration.journal_labels import (
     read_journal_labels,
 )
 from resay_lab.calibration.labels import LabelledRow, LabelledSentence, read_labels
+from resay_lab.calibration.logs import read_verdicts
 from resay_lab.calibration.proposals import Proposal
 from resay_lab.calibration.result import Calibration, Counts
 from resay_lab.calibration.runner import Outcome

@@ -9,7 +9,7 @@ from datetime import date
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import anyio.to_thread
 
@@ -18,92 +18,15 @@ from resay.adapters import Threshold, sync_version
 from resay.errors import ConfigurationError
 from resay.plugins import Provider, Step
 from resay_lab.calibration.figures import Figures, measure_figures
-from resay_lab.calibration.journal_labels import LabelledEntries, methods_of
-from resay_lab.calibration.labels import LabelledRow, read_labels, read_objects
+from resay_lab.calibration.journal_labels import LabelledEntries
+from resay_lab.calibration.labels import LabelledRow, read_labels
+from resay_lab.calibration.logs import match_log
 from resay_lab.calibration.parameters import Fitted, fit_chain, has_bands, has_weights
 from resay_lab.calibration.proposals import Proposal, nearest_recall, propose, tied_at_the_top
 from resay_lab.calibration.result import Calibration, Counts
 from resay_lab.calibration.runner import Outcome, Runner, outcome_of
 from resay_lab.calibration.targets import Guarantee, Target
 from resay_lab.calibration.thresholds import ImpossibleTargetError, fit_thresholds
-
-
-@dataclass(frozen=True, slots=True)
-class Matched:
-    """Labelled responses with their logged verdicts.
-
-    Attributes:
-        rows: The labelled responses that were logged.
-        verdicts: The verdict of each.
-        logged: The number of verdicts in the log.
-    """
-
-    rows: tuple[LabelledRow, ...]
-    verdicts: tuple[Verdict, ...]
-    logged: int
-
-
-def match_log(path: str | Path, rows: Sequence[LabelledRow], policy: Policy) -> Matched:
-    """Find the verdicts of labelled responses in a log.
-
-    Args:
-        path: JSON Lines of verdicts as `Verdict.to_dict` writes them, with or without content, each
-            with an `id` beside its keys, or as `{"id": …, "verdict": {…}}`.
-        rows: The labelled responses.
-        policy: The policy that made the verdicts.
-
-    Returns:
-        The labelled responses whose id is in the log.
-
-    Raises:
-        ConfigurationError: The log cannot be read, no id matches, one is logged twice, or the
-            verdicts were made by another chain.
-    """
-    logged: dict[str, tuple[str, Verdict]] = {}
-    for where, data in read_objects(Path(path)):
-        key = data.get("id")
-        if not isinstance(key, (str, int)):
-            raise ConfigurationError(
-                f"{where}: has no `id`; log each verdict with the id its label has"
-            )
-        earlier = logged.get(str(key))
-        if earlier is not None:
-            raise ConfigurationError(
-                f"{where}: duplicate id {key!r}, also used at {earlier[0]}; keep one of them"
-            )
-        logged[str(key)] = where, _verdict(where, data, policy)
-    matched: list[LabelledRow] = []
-    verdicts: list[Verdict] = []
-    for row in rows:
-        if row.id is not None and row.id in logged:
-            matched.append(row)
-            verdicts.append(logged[row.id][1])
-    if not matched:
-        without = sum(row.id is None for row in rows)
-        reason = f"{without} of them have none" if without else "none of theirs is in the log"
-        raise ConfigurationError(
-            f"none of the {len(logged)} logged verdicts has the id of one of the {len(rows)}"
-            f" labelled responses; {reason}"
-        )
-    return Matched(rows=tuple(matched), verdicts=tuple(verdicts), logged=len(logged))
-
-
-def _verdict(where: str, data: dict[str, object], policy: Policy) -> Verdict:
-    nested = data.get("verdict")
-    fields = cast("dict[str, object]", nested) if isinstance(nested, dict) else data
-    try:
-        verdict = Verdict.from_dict({key: fields[key] for key in fields if key != "id"})
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{where}: {error}") from None
-    methods = methods_of(policy)
-    ran = [step.method for step in verdict.steps]
-    if any(method not in methods for method in ran):
-        raise ConfigurationError(
-            f"{where}: made by the chain {' -> '.join(ran)}, and the policy's is"
-            f" {' -> '.join(methods)}; calibrate the policy that made the log"
-        )
-    return verdict
-
 
 _DEFAULT_RATE = 0.05
 

@@ -17,25 +17,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from resay import Policy, Verdict
-from resay.adapters import run_sync
 from resay.errors import ConfigurationError
-from resay.plugins import open_records
-from resay_lab.calibration.journal_labels import methods_of
-from resay_lab.calibration.labels import read_objects
+from resay_lab.calibration.logs import methods_of
 
 _STEPS = 20
 _BINS = _STEPS + 2
 _MIN_SCORES = 30
 _DISTANCE = 0.1
 _FALSE_ALARM_RATE = 0.01
-_SQLITE = b"SQLite format 3\0"
 _UNITS = {
     "responses": "scores of responses",
     "sentences": "greatest sentence scores",
@@ -273,45 +268,3 @@ def kolmogorov_smirnov(distance: float, n: int, m: int) -> float:
         return 1.0
     terms = ((-1) ** (k - 1) * math.exp(-2 * k * k * x * x) for k in range(1, 101))
     return min(max(2 * math.fsum(terms), 0.0), 1.0)
-
-
-def read_verdicts(path: Path | str, last: int) -> list[Verdict]:
-    """Read the newest verdicts of a log.
-
-    Args:
-        path: JSON Lines as for `--from-log`, with or without `id`, or a journal: its SQLite file,
-            or its address.
-        last: The maximum number of verdicts.
-
-    Returns:
-        The verdicts, newest last.
-
-    Raises:
-        ConfigurationError: The file cannot be read, or a line contains no verdict.
-        JournalError: The journal cannot be read.
-        MissingDependencyError: It is a journal, and resay-server is not installed.
-    """
-    if not (isinstance(path, str) and "://" in path):
-        path = Path(path)
-        if not _is_journal(path):
-            return [_verdict(where, data) for where, data in read_objects(path)[-last:]]
-        path = str(path.resolve())
-    newest_first = run_sync(open_records(path).recent, last)
-    return newest_first[::-1]
-
-
-def _is_journal(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_SQLITE)) == _SQLITE
-    except OSError as error:
-        raise ConfigurationError(f"cannot read {str(path)!r}: {error.strerror}") from error
-
-
-def _verdict(where: str, data: Mapping[str, Any]) -> Verdict:
-    nested = data.get("verdict")
-    fields = cast("Mapping[str, Any]", nested) if isinstance(nested, dict) else data
-    try:
-        return Verdict.from_dict({key: fields[key] for key in fields if key != "id"})
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{where}: {error}") from None

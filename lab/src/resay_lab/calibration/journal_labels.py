@@ -15,6 +15,7 @@ from resay.adapters import sync_version
 from resay.errors import ConfigurationError
 from resay.plugins import RecordedVerdict, open_records
 from resay_lab.calibration.labels import LabelledRow, LabelledSentence
+from resay_lab.calibration.logs import methods_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +151,6 @@ async def aread_journal_labels(
 
 read_journal_labels = sync_version(aread_journal_labels)
 """The synchronous version of `aread_journal_labels`."""
-
-
-def methods_of(policy: Policy) -> list[str]:
-    """Return the methods that a policy's verdicts may contain, in order."""
-    second = ["cross_model"] if policy.second_opinion is not None else []
-    return [*(step.method_name for step in policy.chain), *second]
 
 
 def _usable(
