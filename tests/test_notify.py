@@ -326,7 +326,7 @@ def test_the_guardrail_of_litellm_names_who_is_told(tmp_path, monkeypatch) -> No
 
 def test_a_guard_is_pickled_with_those_who_are_told() -> None:
     copied = pickle.loads(pickle.dumps(Guard(POLICY, on_verdict=print)))
-    assert copied.listeners.functions == (print,)
+    assert copied.reporter.functions == (print,)
     with pytest.raises(resay.ConfigurationError, match="cannot pickle this guard"):
         pickle.dumps(Guard(POLICY, on_verdict=lambda _: None))
 

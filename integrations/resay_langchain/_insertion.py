@@ -159,8 +159,7 @@ def _sampling_late(rerun: Rerun) -> Guard:
     if isinstance(policy.action, Regenerate):
         return rerun.guard
     patient = sampling.model_copy(update={"start": "after"})
-    guard = Guard(policy.model_copy(update={"sampling": patient}))
-    return guard.with_listeners(*rerun.guard.listeners.functions)
+    return rerun.guard.with_policy(policy.model_copy(update={"sampling": patient}))
 
 
 AnyRunnable = Runnable[Any, Any]

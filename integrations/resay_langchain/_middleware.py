@@ -84,7 +84,8 @@ def exiting(
     message = block.message if violation_message is None else violation_message
     changed = Block.model_validate({"exit": leaving, "message": message})
     if not isinstance(own_policy.action, Regenerate):
-        return own_policy.model_copy(update={"action": changed})
+        changed_policy = own_policy.model_copy(update={"action": changed})
+        return policy.with_policy(changed_policy) if isinstance(policy, Guard) else changed_policy
     if isinstance(policy, Guard):
         raise ConfigurationError(
             "a Guard that regenerates does not take exit_behavior or violation_message; set"
@@ -206,8 +207,6 @@ class HallucinationMiddleware(AgentMiddleware[HallucinationState[ResponseT], Con
         super().__init__()
         changed = exiting(policy, exit_behavior, violation_message)
         self._guard = guarding(changed, retriever, on_verdict)
-        if isinstance(policy, Guard) and changed is not policy:
-            self._guard = self._guard.with_listeners(*policy.listeners.functions)
         self._ends = exit_behavior == "end"
 
     @property

@@ -8,7 +8,7 @@ from contextvars import copy_context
 from typing import Any
 
 from resay.adapters import load_optional
-from resay.reporting.observers import Finding, Observer, Place
+from resay.adapters.observers import Finding, Observer, Place
 
 Findings = Sequence[tuple[Place, Finding]]
 

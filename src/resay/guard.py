@@ -20,13 +20,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast, get_args
 
-import anyio.to_thread
-
 from resay._internal.event_loops import name_sync_version, sync_version, wait_for
 from resay._internal.keywords import suggest_keywords
 from resay.core.query import Message, Query
 from resay.core.request_references import references_in
 from resay.core.verdict import OnVerdict, Verdict
+from resay.core.verdict_record import Sink
 from resay.engine.actions import Answer, act
 from resay.engine.answer_stream import AnswerStream, SyncAnswerStream
 from resay.engine.budgets import shared_budget
@@ -48,9 +47,9 @@ from resay.providers.batching import (
 from resay.providers.caching import NoCacheConfig, open_cache
 from resay.providers.limits import Budget
 from resay.providers.litellm import LiteLLMProvider
-from resay.reporting.journal import Journal
-from resay.reporting.journal.recording import Listeners, Recorder
-from resay.reporting.observers import Delivery, deliveries_of
+from resay.reporting.outbox import Outbox
+from resay.reporting.reporter import Reporter
+from resay.reporting.sinks import check_sink, outboxes_of
 from resay.scorers import Need
 
 
@@ -148,6 +147,8 @@ class Guard:
         provider: The provider of answers; litellm by default. Not allowed with `calls.via: batch`.
         retriever: The document source for a policy that regenerates: a `Retriever` or anything else
             that `resay.retrieval.as_retriever` accepts. Overrides the policy's retriever.
+        sinks: What else takes the record of each call, besides the journal and the observers that
+            the policy names: `resay.plugins.Sink`s. They take it in the background.
         on_verdict: Called with the `Verdict` of each call, including skipped and withheld answers,
             in the caller's thread or task before the call returns. May be async. If it raises, the
             exception's type is logged and nothing else changes.
@@ -173,6 +174,7 @@ class Guard:
         model: str | None = None,
         provider: Provider | None = None,
         retriever: object | None = None,
+        sinks: Iterable[Sink] = (),
         on_verdict: OnVerdict | None = None,
     ) -> None:
         self.policy = Policy.of(policy)
@@ -191,9 +193,9 @@ class Guard:
         self._model = model
         self._provider = provider
         self._name = _name_of(policy)
-        self._observers = deliveries_of(self.policy.observers)
-        self.listeners = self._listeners(() if on_verdict is None else (on_verdict,))
         self._retriever = retriever
+        self._outboxes = tuple(Outbox(check_sink(sink, "an item of `sinks`")) for sink in sinks)
+        self.reporter = self._reporter(() if on_verdict is None else (on_verdict,))
 
     def __deepcopy__(self, memo: dict[int, object]) -> Guard:
         return self  # Immutable.
@@ -204,7 +206,8 @@ class Guard:
             "model": self._model,
             "provider": self._provider,
             "retriever": self._retriever,
-            "listeners": self.listeners.functions,
+            "sinks": self._own_sinks,
+            "listeners": self.reporter.functions,
             "name": self._name,
         }
         for name, part in parts.items():
@@ -215,11 +218,14 @@ class Guard:
         listeners, name = state.pop("listeners"), state.pop("name")
         Guard.__init__(self, **state)
         self._name = name
-        self.listeners = self._listeners(listeners)
+        self.reporter = self._reporter(listeners)
 
-    def _listeners(self, functions: tuple[OnVerdict, ...]) -> Listeners:
-        recorder = None if self.policy.journal is None else Recorder(self.policy, self._name)
-        return Listeners(functions, recorder, self._observers, self._name)
+    def _reporter(self, functions: tuple[OnVerdict, ...]) -> Reporter:
+        return Reporter(self._name, functions, (*outboxes_of(self.policy), *self._outboxes))
+
+    @property
+    def _own_sinks(self) -> tuple[Sink, ...]:
+        return tuple(outbox.sink for outbox in self._outboxes)
 
     def with_listeners(self, *listeners: OnVerdict) -> Guard:
         """Return a copy of this guard that also notifies other listeners of its verdicts.
@@ -229,8 +235,25 @@ class Guard:
         """
         made = object.__new__(type(self))
         made.__dict__ |= self.__dict__
-        functions = (*self.listeners.functions, *listeners)
-        made.listeners = replace(self.listeners, functions=functions)
+        functions = (*self.reporter.functions, *listeners)
+        made.reporter = replace(self.reporter, functions=functions)
+        return made
+
+    def with_policy(self, policy: Policy) -> Guard:
+        """Return a guard that differs in its policy alone, and reports it by the same name.
+
+        Args:
+            policy: The policy.
+        """
+        made = Guard(
+            policy,
+            model=self._model,
+            provider=self._provider,
+            retriever=self._retriever,
+            sinks=self._own_sinks,
+        )
+        made._name = self._name
+        made.reporter = made._reporter(self.reporter.functions)
         return made
 
     def with_provider(self, provider: Provider) -> Guard:
@@ -244,35 +267,21 @@ class Guard:
         policy = self.policy.model_copy(update={**changed, **quiet})
         return Guard(policy, model=self._model, provider=provider, retriever=self._retriever)
 
-    def without_journal(self) -> Guard:
-        """Return a copy of this guard without a journal, for a server that has its own."""
-        made = self.with_listeners()
-        made.policy = self.policy.model_copy(update={"journal": None})
-        made.listeners = replace(self.listeners, recorder=None)
-        return made
-
     @property
-    def journal(self) -> Journal | None:
-        """The journal of the policy; None if it has none."""
-        return self.listeners.recorder and self.listeners.recorder.journal
-
-    @property
-    def observers(self) -> tuple[Delivery, ...]:
-        """The deliveries of verdicts to the policy's observers, with counts of lost verdicts."""
-        return self.listeners.observers
+    def sinks(self) -> tuple[Sink, ...]:
+        """What takes the record of each call: the policy's journal and observers, and others."""
+        return tuple(outbox.sink for outbox in self.reporter.outboxes)
 
     async def aflush(self) -> None:
-        """Wait until all verdicts are written to the journal and pushed to the observers.
+        """Wait until all sinks are done with the verdicts so far.
 
-        Both happen in the background; whatever is pending is written when the process ends.
+        They take them in the background; what is pending is written when the process ends.
 
         Raises:
-            JournalError: The journal cannot be written at the moment. The write is retried later.
+            Exception: Any error of a sink's `aflush`, such as that of a journal that cannot be
+                written at the moment and tries again later.
         """
-        for observer in self.listeners.observers:
-            await anyio.to_thread.run_sync(observer.flush, abandon_on_cancel=True)
-        if self.listeners.recorder is not None:
-            await self.listeners.recorder.aflush()
+        await self.reporter.aflush()
 
     flush = sync_version(aflush)
 
@@ -495,7 +504,7 @@ class Guard:
         sources = self._requirements.sources(query) if asks else None
         given = CheckInputs(references, samples, tokens)
         work = self._runner.check(response, query, sources, given)
-        return await self.listeners.notify_after(work, query, sources)
+        return await self.reporter.report_after(work, query, sources)
 
     async def acheck_many(
         self,
@@ -577,7 +586,7 @@ class Guard:
         self._requirements.check_request(query, sources, references)
         given = CheckInputs(references, _texts("samples", samples) or None, budget=budget)
         work = self._runner.answer(query, sources, given)
-        return await self.listeners.notify_after(work, query, sources)
+        return await self.reporter.report_after(work, query, sources)
 
     def new_budget(self, query: Query) -> Budget:
         """Return the budget of a request whose answers are checked one by one.
@@ -622,7 +631,7 @@ class Guard:
         self._requirements.check_references(references)
         given = CheckInputs(references, samples, self._requirements.tokens(logprobs))
         work = self._runner.check(response, query, sources, given)
-        return await self.listeners.notify_after(work, query, sources)
+        return await self.reporter.report_after(work, query, sources)
 
     @suggest_keywords
     def astream(
@@ -688,7 +697,7 @@ class Guard:
             self._runner.stream, query, sources, CheckInputs(references, budget=budget), stream_mode
         )
         return AnswerStream(
-            lambda parts: self.listeners.notify_after(run(parts), query, sources),
+            lambda parts: self.reporter.report_after(run(parts), query, sources),
             every_chunk=every_chunk,
         )
 

@@ -11,6 +11,8 @@ from resay.core.claims import Claim
 from resay.core.claims import Rules as ClaimRules
 from resay.core.contradiction import Contradiction
 from resay.core.documents import Document
+from resay.core.grounds import Grounds
+from resay.core.ids import new_id
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage, Sentence
 from resay.core.query import Query
@@ -24,6 +26,7 @@ from resay.core.records import (
 )
 from resay.core.scores import Scores, mean_score, over, without_noise
 from resay.core.usage import Usage
+from resay.core.verdict_record import ApiName, Sink, VerdictRecord
 from resay.lang.detection import detect
 from resay.lang.language import Language
 from resay.lang.language import load as load_language
@@ -64,6 +67,7 @@ from resay.scorers.judge import Judge
 from resay.scorers.samples import Sample, Samples
 
 __all__ = [
+    "ApiName",
     "Chunk",
     "Claim",
     "ClaimRules",
@@ -75,6 +79,7 @@ __all__ = [
     "Corrects",
     "Document",
     "Evidence",
+    "Grounds",
     "Judge",
     "JudgeConfig",
     "JudgedConfig",
@@ -100,6 +105,7 @@ __all__ = [
     "Scores",
     "Sentence",
     "Settle",
+    "Sink",
     "Skips",
     "Sources",
     "Step",
@@ -108,12 +114,14 @@ __all__ = [
     "ToolCall",
     "Unlabelled",
     "Usage",
+    "VerdictRecord",
     "VerdictRecords",
     "as_retriever",
     "build",
     "detect",
     "load_language",
     "mean_score",
+    "new_id",
     "open_records",
     "over",
     "registry",

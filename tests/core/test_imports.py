@@ -8,7 +8,7 @@ import sys
 CODE = """
 import sys, resay.core.passage, resay.retrieval, resay.retrieval.qdrant
 print({"numpy", "qdrant_client", "sentencex", "sqlite3"} & {*sys.modules})
-import resay.reporting.dashboard
+import resay_server.dashboard
 print("starlette" in sys.modules)
 """
 

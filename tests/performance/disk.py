@@ -31,21 +31,21 @@ from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.guard import Guard
+from resay.plugins import VerdictRecord, new_id
 from resay.providers import Completion, Completions
 from resay.providers.caching import close_caches
-from resay.reporting.dashboard import routes
-from resay.reporting.dashboard.figures import FiguresCache
-from resay.reporting.dashboard.query import SPANS, DashboardQuery
-from resay.reporting.journal import Entry, Journal, JournalConfig, open_journal
-from resay.reporting.journal.entry import new_id
-from resay.reporting.journal.postgres import PostgresDatabase
-from resay.reporting.journal.rows import COLUMNS as ENTRY_COLUMNS
-from resay.reporting.journal.rows import row_of as journal_row
-from resay.reporting.journal.search_terms import entry_terms, row_name_terms
-from resay.reporting.journal.sqlite import build_rollups
-from resay.reporting.journal.statements import insert
 from resay.reporting.render.html import page
 from resay_lab.benchmarks.table import Column, ResultTable, Row
+from resay_server.dashboard import routes
+from resay_server.dashboard.figures import FiguresCache
+from resay_server.dashboard.query import SPANS, DashboardQuery
+from resay_server.journal import Entry, Journal, JournalConfig, open_journal
+from resay_server.journal.postgres import PostgresDatabase
+from resay_server.journal.rows import COLUMNS as ENTRY_COLUMNS
+from resay_server.journal.rows import row_of as journal_row
+from resay_server.journal.search_terms import entry_terms, row_name_terms
+from resay_server.journal.sqlite import build_rollups
+from resay_server.journal.statements import insert
 from support.postgres import PostgresServer, binaries
 
 __all__ = ["find", "run"]
@@ -199,7 +199,11 @@ def _journal(entries: int, turns: int) -> list[Row]:
 def _fill(journal: Journal, path: Path, entries: int) -> None:
     """Write entries of the last 30 days, as a journal would, but without waiting for each."""
     verdict = _verdict(0)
-    first = Entry.of(verdict, model=_MODELS[0], policy="default", action="annotate", api="chat")
+    first = Entry.of(
+        VerdictRecord(
+            verdict=verdict, model=_MODELS[0], policy="default", action="annotate", api="chat"
+        )
+    )
     run_sync(journal.append, first)
     run_sync(journal.aclose)
     chance = random.Random(0)
@@ -398,7 +402,11 @@ def _rows_with_words(entries: int) -> Iterator[tuple[tuple[Any, ...], str]]:
     for _ in range(min(entries, 300)):
         said = [" ".join(chance.choices(words, cum_weights=weights, k=20)) for _ in range(2)]
         verdict = guard.check(f"The {said[0]}.", samples=[f"The {said[1]}."])
-        entry = Entry.of(verdict, model=_MODELS[0], policy="default", action="annotate", api="chat")
+        entry = Entry.of(
+            VerdictRecord(
+                verdict=verdict, model=_MODELS[0], policy="default", action="annotate", api="chat"
+            )
+        )
         row = journal_row(entry, "all")
         terms = set((entry_terms(row) or "").split()) - set(row_name_terms(row))
         bodies.append((row, " ".join(terms)))

@@ -47,9 +47,9 @@ from performance.soak_plan import Plan
 from resay._internal.event_loops import run_sync
 from resay.commands import JsonOption
 from resay.errors import MissingDependencyError
-from resay.reporting.journal import JournalConfig, open_journal
 from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result, progress
 from resay_lab.benchmarks.table import Column, ResultTable, Row
+from resay_server.journal import JournalConfig, open_journal
 
 if TYPE_CHECKING:
     from aiohttp import web

@@ -24,7 +24,6 @@ import typer
 from resay._internal.event_loops import run_sync
 from resay.commands import JsonOption
 from resay.policy import Policy
-from resay.reporting.journal import Entry, JournalConfig, open_journal
 from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 from resay_lab.calibration import (
@@ -35,6 +34,7 @@ from resay_lab.calibration import (
 )
 from resay_lab.calibration.diagrams import wilson
 from resay_server.gateway import Gateway, GatewayConfig, serving
+from resay_server.journal import Entry, JournalConfig, open_journal
 from resay_server.labelling import SamplingCandidate, sample_entries
 from simulation import Invention, SimulatedProvider, Subject, World
 

@@ -40,7 +40,7 @@ from performance.soak_checks import (
     windows,
 )
 from performance.soak_plan import DRAIN_S, FAULTS, Plan, draw, write_files
-from resay.reporting.journal import JournalConfig, open_journal
+from resay_server.journal import JournalConfig, open_journal
 from simulation import SimulatedProvider
 
 __all__ = ["Life", "Report", "Setting", "run"]

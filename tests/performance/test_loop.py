@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from performance.loop import Rate, run
-from resay.reporting.journal import Entry
+from resay_server.journal import Entry
 from support.chromium import BROWSER, Tab
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine")

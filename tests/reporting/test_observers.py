@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import anyio.lowlevel
 import httpx
 import pytest
 from opentelemetry import trace
@@ -24,9 +26,12 @@ from resay import (
     PolicyError,
     request_id,
 )
+from resay._internal.event_loops import in_background, run_sync
 from resay.core.regeneration import Regeneration
 from resay.core.verdict import Verdict
-from resay.reporting import observers
+from resay.plugins import VerdictRecord
+from resay.reporting import sinks
+from resay.reporting.delivery import Delivery
 from resay.reporting.observers import Finding, Observer, Place, place
 from resay_server.gateway import Gateway, GatewayConfig, serving
 from simulation import SimulatedProvider
@@ -77,7 +82,7 @@ class Nothing:
 
 @pytest.fixture(autouse=True)
 def anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observers, "_deliveries", {})
+    monkeypatch.setattr(sinks, "_shared", {})
     Kept.made.clear()
 
 
@@ -106,8 +111,23 @@ def policy(to: str = "Kept", **settings: Any) -> dict[str, Any]:
     return {"chain": [{"method": "facts"}], "observers": [observer]}
 
 
+def delivery_of(guard: Guard) -> Delivery:
+    (sink,) = guard.sinks
+    assert isinstance(sink, Delivery)
+    return sink
+
+
+def record(verdict: Verdict = FLAGGED) -> VerdictRecord:
+    return VerdictRecord(verdict=verdict, action="annotate", policy="p")
+
+
 def findings() -> list[Finding]:
     return [finding for _, finding in Kept.made[0].sent]
+
+
+async def taken() -> None:
+    """Wait until the background loop got to what was put there so far."""
+    await asyncio.wrap_future(in_background(anyio.lowlevel.checkpoint))
 
 
 async def read(stream: AnswerStream) -> None:
@@ -172,7 +192,8 @@ async def test_no_answer_waits_for_a_tool_that_hangs(caplog: pytest.LogCaptureFi
         assert Kept.made[0].began.wait(60)
         for _ in range(8):
             assert (await guard.acheck(ERROR, references=[FACT])).flagged
-    (delivery,) = guard.observers
+    delivery = delivery_of(guard)
+    await taken()
     # One is being sent, two wait.
     assert delivery.lost == 6
     Kept.made[0].gate.set()
@@ -188,7 +209,7 @@ async def test_what_a_tool_raises_is_named_by_its_type(caplog: pytest.LogCapture
     with caplog.at_level(logging.WARNING):
         assert (await guard.acheck(ERROR, references=[FACT])).flagged
         await guard.aflush()
-    assert guard.observers[0].lost == 1
+    assert delivery_of(guard).lost == 1
     assert "sending failed with RuntimeError" in caplog.text
     assert "secret" not in caplog.text
     assert "1947" not in caplog.text
@@ -200,7 +221,7 @@ async def test_a_tool_that_would_end_the_thread_costs_one_batch() -> None:
     for lost in (1, 2):
         await guard.acheck(ERROR, references=[FACT])
         await guard.aflush()
-        assert guard.observers[0].lost == lost
+        assert delivery_of(guard).lost == lost
 
 
 @pytest.mark.usefixtures("placed")
@@ -208,11 +229,11 @@ def test_a_thread_that_cannot_start_is_tried_again(monkeypatch: pytest.MonkeyPat
     def fail(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    (delivery,) = guarded().observers
+    delivery = delivery_of(guarded())
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", fail)
-        delivery.observe(FLAGGED, "annotate", model=None, policy="p")
-    delivery.observe(FLAGGED, "annotate", model=None, policy="p")
+        run_sync(delivery.on_verdict, record())
+    run_sync(delivery.on_verdict, record())
     assert delivery.flush()
     assert (delivery.lost, len(findings())) == (1, 1)
 
@@ -221,7 +242,7 @@ def test_a_thread_that_cannot_start_is_tried_again(monkeypatch: pytest.MonkeyPat
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.usefixtures("placed")
 def test_a_fork_does_not_wait_for_a_thread_that_it_does_not_have() -> None:
-    (delivery,) = guarded().observers
+    delivery = delivery_of(guarded())
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -235,7 +256,7 @@ def test_a_fork_does_not_wait_for_a_thread_that_it_does_not_have() -> None:
     child = os.fork()
     if not child:
         signal.alarm(60)
-        delivery.observe(FLAGGED, "annotate", model=None, policy="p")
+        run_sync(delivery.on_verdict, record())
         os._exit(0 if delivery.flush() and len(findings()) == 1 else 1)
     done.set()
     holder.join()
@@ -244,11 +265,11 @@ def test_a_fork_does_not_wait_for_a_thread_that_it_does_not_have() -> None:
 
 @pytest.mark.usefixtures("placed")
 def test_an_abstention_in_place_of_the_answer_is_pushed() -> None:
-    (delivery,) = guarded().observers
+    delivery = delivery_of(guarded())
     repaired = Regeneration("repair", (), adopted=0, abstains=True)
     for regeneration in (None, repaired):
         verdict = Verdict("skipped", None, "it claims nothing", regeneration=regeneration)
-        delivery.observe(verdict, "annotate", model=None, policy="p")
+        run_sync(delivery.on_verdict, record(verdict))
     delivery.flush()
     assert [one.decision for one in findings()] == ["skipped"]
 
@@ -259,7 +280,7 @@ async def test_outside_of_a_trace_nothing_is_pushed(caplog: pytest.LogCaptureFix
         for _ in range(2):
             await guard.acheck(ERROR, references=[FACT])
     await guard.aflush()
-    assert (guard.observers[0].unplaced, findings()) == (2, [])
+    assert (delivery_of(guard).unplaced, findings()) == (2, [])
     (record,) = caplog.records
     assert "has no current trace" in record.message
 
@@ -269,20 +290,20 @@ async def test_a_verdict_belongs_to_the_span_of_the_application(seen: Seen) -> N
     with trace.get_tracer("app").start_as_current_span("request") as span:
         guard.check(ERROR, references=[FACT])
     await guard.acheck(FACT, references=[FACT])
-    guard.listeners.notify(await guard.acheck(FACT, references=[FACT]))
+    guard.reporter.report(await guard.acheck(FACT, references=[FACT]))
     await guard.aflush()
     context = span.get_span_context()
     places = [where for where, _ in Kept.made[0].sent]
     assert places[0] == Place(f"{context.trace_id:032x}", f"{context.span_id:016x}")
     checks = [span for span in seen.spans if span.name == "resay.check"]
     assert [p.span_id for p in places[1:]] == [f"{c.context.span_id:016x}" for c in checks[1:]]
-    assert guard.observers[0].unplaced == 1
+    assert delivery_of(guard).unplaced == 1
 
 
 def test_guards_with_the_same_settings_share_one_and_can_be_pickled() -> None:
     guard = guarded()
-    assert pickle.loads(pickle.dumps(guard)).observers == guard.observers
-    assert guard.without_journal().observers == guard.with_listeners(print).observers
+    assert pickle.loads(pickle.dumps(guard)).sinks == guard.sinks
+    assert guard.with_policy(guard.policy).sinks == guard.with_listeners(print).sinks == guard.sinks
     assert len(Kept.made) == 1
 
 
@@ -291,7 +312,7 @@ def test_guards_with_the_same_settings_share_one_and_can_be_pickled() -> None:
     [
         ("honeycomb", PolicyError, "must be one of langfuse"),
         (f"{__name__}:Missing", ConfigurationError, "has no 'Missing'"),
-        (f"{__name__}:Nothing", ConfigurationError, "has no method 'place'"),
+        (f"{__name__}:Nothing", ConfigurationError, "has no method `on_verdict`"),
     ],
 )
 def test_an_observer_that_cannot_be_had_is_refused(

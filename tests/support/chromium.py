@@ -15,7 +15,9 @@ from pathlib import Path
 from threading import Condition, Thread
 from typing import Any
 
-__all__ = ["BROWSER", "Chromium", "Tab", "chromium"]
+import pytest
+
+__all__ = ["BROWSER", "Chromium", "Tab", "browser", "chromium", "tab"]
 
 # With the headless shell the tests take less than half of the processor time.
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
@@ -267,3 +269,19 @@ def chromium(profile: Path) -> Iterator[Chromium]:
     finally:
         browser.close()
         process.wait(_PATIENCE_S)
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """A browser for all tests of a folder."""
+    with chromium(tmp_path_factory.mktemp("profile")) as one:
+        yield one
+
+
+@pytest.fixture
+def tab(browser: Chromium) -> Iterator[Tab]:
+    """A tab of the browser, in sight."""
+    one = Tab(browser)
+    one.looks()
+    yield one
+    one.close()

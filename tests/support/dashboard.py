@@ -10,8 +10,8 @@ import httpx
 from starlette.applications import Starlette
 
 from resay.core.usage import Usage
-from resay.reporting.dashboard import routes
-from resay.reporting.journal import Entry, Journal
+from resay_server.dashboard import routes
+from resay_server.journal import Entry, Journal
 from support.html import Element, parsed
 from support.journal import entry, make_verdict
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from resay._internal.entry_points import installed_names, load_installed
+from resay._internal.importing import import_named
 from resay.providers.installed import _installed
 from resay.scorers import registry
 
@@ -41,5 +42,5 @@ def installed(folder: Path, code: str, points: Mapping[str, str], *, name: str) 
 
 
 def _forget() -> None:
-    for cached in (installed_names, load_installed, _installed, registry):
+    for cached in (import_named, installed_names, load_installed, _installed, registry):
         cached.cache_clear()

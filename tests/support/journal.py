@@ -11,7 +11,7 @@ from resay.core.regeneration import Attempt, Edit, Regeneration
 from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.step_record import StepRecord
 from resay.core.usage import Usage
-from resay.reporting.journal import Entry
+from resay_server.journal import Entry
 
 __all__ = ["NOW", "SECRETS", "entry", "make_verdict", "repaired"]
 

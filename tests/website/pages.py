@@ -47,7 +47,7 @@ API = {
         "resay_lab.calibration",
         "Thresholds from labels: [Calibration](../calibration.md).",
     ),
-    "The journal": ("resay.reporting.journal", "Recorded verdicts: [The journal](../journal.md)."),
+    "The journal": ("resay_server.journal", "Recorded verdicts: [The journal](../journal.md)."),
     "The gateway": (
         "resay_server.gateway",
         "A server in your process: [The gateway](../gateway.md).",

@@ -24,9 +24,10 @@ from rich.console import Console
 from rich.text import Text
 
 from resay import Guard
-from resay.reporting.journal import Entry, JournalConfig, open_journal
+from resay.plugins import VerdictRecord
 from resay.testing import SimulatedProvider
 from resay_server.gateway import Gateway, GatewayConfig, serving
+from resay_server.journal import Entry, JournalConfig, open_journal
 from support.chromium import Chromium, Tab, chromium
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
@@ -132,12 +133,14 @@ def _entries(rng: random.Random, guard: Guard) -> Iterator[Entry]:
             samples=[f"The bridge opened in 1932. It has {n} lamps." for n in others],
         )
         entry = Entry.of(
-            verdict,
-            model=rng.choice(("gpt-4.1-mini", "claude-sonnet-5")),
-            policy="support",
-            action="annotate",
-            latency_s=rng.lognormvariate(0.6, 0.4),
-            question="When did the bridge open, and how many lamps does it have?",
+            VerdictRecord(
+                verdict=verdict,
+                model=rng.choice(("gpt-4.1-mini", "claude-sonnet-5")),
+                policy="support",
+                action="annotate",
+                latency_s=rng.lognormvariate(0.6, 0.4),
+                question="When did the bridge open, and how many lamps does it have?",
+            )
         )
         yield replace(entry, time=now - age)
 

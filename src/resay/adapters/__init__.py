@@ -3,7 +3,9 @@
 This module has the values and helpers, its submodules the machinery: `upstream` and `relay` guard
 an SDK's requests, `models` and `policies` a framework's, `verdicts` writes verdicts into answers.
 `apis` has the JSON formats of the providers' APIs, `providers` the layers around a provider,
-`methods` the methods that combine others with their formulas, `pages` HTML. All of it stays.
+`methods` the methods that combine others with their formulas, `pages` HTML, `terminal` text,
+`event_loops` and `sqlite` what belongs to a loop and a file, `observers` the traces of tools. All
+of it stays.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from resay._internal.event_loops import (
     run_sync,
     sync_version,
 )
-from resay._internal.importing import import_named, load_optional, require_optional
+from resay._internal.importing import import_named, is_async, load_optional, require_optional
 from resay._internal.nesting import inside_guard, marked
 from resay._internal.notify import arelay_stream, arelay_verdicts
 from resay._internal.telemetry import (
@@ -25,14 +27,14 @@ from resay._internal.telemetry import (
     trace_context_of,
     use_trace_context,
 )
-from resay.core.decision import Decision
+from resay.core.decision import Action, Decision
 from resay.core.failures import tally
 from resay.core.logprobs import field_of, read_logprobs, tokens_of
 from resay.core.query import CONNECTION_PARAMS, Message
 from resay.core.reasoning import without_reasoning
 from resay.core.usage import last_reported
 from resay.core.verdict import OnVerdict
-from resay.engine.actions import Action, act, withheld_stops
+from resay.engine.actions import act, withheld_stops
 from resay.engine.regeneration.instructions import without_instructions
 from resay.engine.regeneration.prompts import format_for_judge
 from resay.guard import Input
@@ -62,6 +64,7 @@ __all__ = [
     "id_of",
     "import_named",
     "inside_guard",
+    "is_async",
     "last_reported",
     "load_optional",
     "marked",

@@ -303,7 +303,7 @@ class Relay:
     def _report_unchecked(self, request: Request, reason: str, usage: Usage) -> None:
         priced = self.guard.policy.prices.priced(request.model, usage)
         answer = unchecked_answer(reason, priced)
-        self.guard.listeners.notify(answer.verdict, _query_with_model(request))
+        self.guard.reporter.report(answer.verdict, _query_with_model(request))
         self.on_answer(answer)
 
     async def _answered(self, request: Request, response: Body, answers: list[Answer]) -> Body:
@@ -369,7 +369,7 @@ class Relay:
                 raise
             except Exception as error:
                 verdict = failed_check(error)
-                self.guard.listeners.notify(verdict, _query_with_model(request))
+                self.guard.reporter.report(verdict, _query_with_model(request))
                 return self.guard.apply(items[index].text, verdict)
 
         return await _gather([check(index) for index in range(first, len(items))])
@@ -626,7 +626,7 @@ class Relay:
                     for unchecked in rewriter.unchecked_events(event):
                         yield unchecked
         verdict = failed_check(check_error)
-        self.guard.listeners.notify(verdict, _query_with_model(request))
+        self.guard.reporter.report(verdict, _query_with_model(request))
         answer = self.guard.apply("", verdict)
         self.on_answer(answer)
         if answer.blocked:

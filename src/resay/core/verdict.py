@@ -144,12 +144,10 @@ class Verdict:
         Returns:
             A dictionary that `Verdict.from_dict` accepts.
         """
-        verdict = self if content else self._without_content()
+        verdict = self if content else self.without_content()
         # The caller has the references; their indexes suffice.
-        references = tuple(
-            replace(reference, text="", title=None, url=None) for reference in self.references
-        )
-        data = cast("dict[str, Any]", to_json_value(replace(verdict, references=references)))
+        verdict = replace(verdict, references=_bare(self.references))
+        data = cast("dict[str, Any]", to_json_value(verdict))
         return data | {"flagged": self.flagged, "inconclusive": self.inconclusive}
 
     def to_json(self, *, content: bool = True) -> str:
@@ -200,7 +198,8 @@ class Verdict:
             unscored=unscored,
         )
 
-    def _without_content(self) -> Verdict:
+    def without_content(self) -> Verdict:
+        """Return the verdict without text of the response, the samples, the judge or documents."""
         return replace(
             self,
             sentences=tuple(sentence.without_content() for sentence in self.sentences),
@@ -208,6 +207,7 @@ class Verdict:
             steps=tuple(replace(step, reason=None) for step in self.steps),
             regeneration=self.regeneration and self.regeneration.without_content(),
             unscored=tuple(replace(span, text="") for span in self.unscored),
+            references=_bare(self.references),
         )
 
     @classmethod
@@ -233,6 +233,10 @@ class Verdict:
             with_own_words(claim, verdict.sentences, verdict.unscored) for claim in verdict.claims
         )
         return replace(verdict, claims=claims)
+
+
+def _bare(references: tuple[Reference, ...]) -> tuple[Reference, ...]:
+    return tuple(replace(reference, text="", title=None, url=None) for reference in references)
 
 
 OnVerdict = Callable[[Verdict], object]

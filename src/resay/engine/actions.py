@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from resay.core.blocked import HallucinationBlocked
+from resay.core.decision import Action
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.engine.marks import annotated, cited
 from resay.policy import Annotate, Block, Policy, Regenerate
 from resay.providers.base import Completion
-
-Action = Literal["allow", "annotate", "block", "regenerate"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from resay._internal.strict import Strict
 
 _IMPORT_PATH = r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$"
-Content = Literal["none", "flagged", "all"]
+JournalContent = Literal["none", "flagged", "all"]
 """The entries whose text is stored: none, those with findings, or all."""
 SQLITE = "sqlite:///"
 
@@ -24,7 +24,7 @@ class JournalConfig(Strict):
         description="The database: sqlite:///FILE (four slashes for an absolute path; ~ is the home"
         " folder), or postgresql://…, which needs resay[postgres].",
     )
-    content: Content = Field(
+    content: JournalContent = Field(
         default="none",
         description="Which entries store text: none; those flagged, blocked or regenerated; or all."
         " Offsets and scores are always stored.",

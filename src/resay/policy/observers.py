@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
+from resay._internal.entry_points import installed_names
 from resay._internal.importing import is_import_path
 from resay._internal.strict import Strict
 
-TOOLS = ("langfuse", "langsmith", "mlflow", "phoenix", "weave")
-_PATTERN = rf"^({'|'.join(TOOLS)}|[\w-]+(\.[\w-]+)*:[^\W\d]\w*(\.[^\W\d]\w*)*)$"
+_PATTERN = r"^[\w-]+((\.[\w-]+)*:[^\W\d]\w*(\.[^\W\d]\w*)*)?$"
 
 
 class ObserverConfig(Strict):
     """A tool to which verdicts are pushed. Its environment variables hold its address and keys."""
 
     to: str = Field(
-        description=f"The tool: {', '.join(TOOLS)}; or `package.module:Class`, your own class or"
-        " function, which is called without arguments and returns a"
-        " `resay.reporting.observers.Observer`.",
+        description="The tool: langfuse, langsmith, mlflow, phoenix, weave, or another name that is"
+        " installed in the entry point group `resay.sinks`; or `package.module:Class`, your own"
+        " class or function. It is called without arguments and returns a `resay.plugins.Sink` or"
+        " `resay.adapters.observers.Observer`.",
         json_schema_extra={"pattern": _PATTERN},
     )
     name: str = Field(
         default="hallucination",
         pattern=r"^[A-Za-z][\w.-]{0,63}$",
-        description="The name of the score in the tool.",
+        description="The name of the score in the tool; a Sink has no use for it.",
     )
     content: bool = Field(
-        default=False, description="Whether to push the text of flagged sentences too."
+        default=False,
+        description="Whether to push the text of flagged sentences too; to a Sink, all text.",
     )
     max_waiting: int = Field(
         default=1000,
@@ -39,6 +41,8 @@ class ObserverConfig(Strict):
     @field_validator("to")
     @classmethod
     def _must_be_a_tool(cls, to: str) -> str:
-        if to not in TOOLS and not is_import_path(to):
-            raise ValueError(f"must be one of {', '.join(TOOLS)}, or `package.module:Class`")
+        # The journal has a section of its own.
+        names = [name for name in installed_names("resay.sinks") if name != "journal"]
+        if to not in names and not is_import_path(to):
+            raise ValueError(f"must be one of {', '.join(names)}, or `package.module:Class`")
         return to

@@ -5,7 +5,7 @@ from importlib.metadata import version
 import mlflow
 
 from resay import Guard
-from resay.reporting.observers import Place, place
+from resay.adapters.observers import Place, place
 
 guard = Guard({"chain": [{"method": "facts"}], "observers": [{"to": "mlflow"}]})
 with mlflow.start_span(name="request") as span:

@@ -1,6 +1,6 @@
 import asyncio
 
-from resay.reporting.journal import JournalConfig, JournalError, open_journal
+from resay_server.journal import JournalConfig, JournalError, open_journal
 
 journal = open_journal(JournalConfig(url="postgresql://127.0.0.1:9/journal"))
 try:

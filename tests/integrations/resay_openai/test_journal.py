@@ -9,23 +9,23 @@ from typing import Any
 
 import pytest
 
-from resay import request_id
-from resay._internal.event_loops import run_sync
-from resay.reporting.journal import JournalConfig, open_journal
-from resay.reporting.journal.recording import shared_journal
+from resay import Guard, request_id
+from resay_server.journal import JournalConfig, open_journal
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_what_a_client_is_answered(make: Callable[..., Any], tmp_path: Path) -> None:
     settings = {"url": f"sqlite:///{tmp_path / 'journal.db'}"}
-    client = make({"chain": [{"method": "ngram"}], "journal": settings})
+    policy = {"chain": [{"method": "ngram"}], "journal": settings}
+    client = make(policy)
     request_id.set("req-9")
     asked = {"role": "user", "content": "Tell me about the Sydney Harbour Bridge."}
     response = client.chat.completions.create(model="simulated", messages=[asked])
     if inspect.isawaitable(response):
         response = await response
-    run_sync(shared_journal(JournalConfig(**settings)).flush)
+    # Guards with the same journal share it.
+    await Guard(policy).aflush()
     journal = open_journal(JournalConfig(**settings))
     (entry,) = await journal.recent()
     await journal.aclose()

@@ -12,7 +12,6 @@ from scipy.stats import ks_2samp, kstwobign
 
 from resay import ConfigurationError, Guard, Policy, Verdict
 from resay.core.sentence_verdict import SentenceVerdict
-from resay.reporting.journal import Entry, JournalConfig, open_journal, run_sync
 from resay_lab.calibration import (
     LabelledRow,
     Target,
@@ -26,6 +25,7 @@ from resay_lab.calibration.drift import (
     distributions_in,
     kolmogorov_smirnov,
 )
+from resay_server.journal import Entry, JournalConfig, open_journal, run_sync
 from support.cli import resay_here
 
 POLICY = "chain:\n- method: ngram\nsampling: {confidence: null}\n"

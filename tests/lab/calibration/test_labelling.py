@@ -13,7 +13,6 @@ import pytest
 from resay import ConfigurationError, Policy, SentenceVerdict, StepRecord, Verdict
 from resay._internal.event_loops import run_sync
 from resay.policy import Threshold
-from resay.reporting.journal import Entry, Feedback, JournalConfig, SampledEntry, open_journal
 from resay_lab.calibration import (
     Guarantee,
     Outcome,
@@ -24,6 +23,7 @@ from resay_lab.calibration import (
     read_journal_labels,
     read_verdicts,
 )
+from resay_server.journal import Entry, Feedback, JournalConfig, SampledEntry, open_journal
 from resay_server.labelling import Agreement, SamplingCandidate, agreements, sample_entries
 from support.claims import claim_verdict
 

@@ -12,7 +12,8 @@ import pytest
 from resay._internal.event_loops import run_sync
 from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.verdict import Verdict
-from resay.reporting.journal import Entry, Feedback, JournalConfig, SampledEntry, open_journal
+from resay.plugins import VerdictRecord
+from resay_server.journal import Entry, Feedback, JournalConfig, SampledEntry, open_journal
 from support.claims import claim_verdict
 from support.cli import resay_here
 
@@ -38,10 +39,15 @@ async def fill(file: Path, content: Any = "all", count: int = 6) -> None:
     journal = open_journal(JournalConfig(url=f"sqlite:///{file}", content=content))
     for i in range(count):
         found = verdict(i / 10 + 0.25)
-        await journal.append(
-            Entry.of(found, model="m", policy="p", action="annotate", request_id=f"req-{i}",
-                     question=f"Question {i}?")
-        )  # fmt: skip
+        record = VerdictRecord(
+            verdict=found,
+            model="m",
+            policy="p",
+            action="annotate",
+            request_id=f"req-{i}",
+            question=f"Question {i}?",
+        )
+        await journal.append(Entry.of(record))
     await journal.aclose()
 
 

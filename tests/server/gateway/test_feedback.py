@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from resay.reporting.journal import Feedback, JournalConfig, open_journal
 from resay_server.gateway.openapi.document import document
+from resay_server.journal import Feedback, JournalConfig, open_journal
 from support.gateway import Gateways, Served
 
 KEYS = [{"name": name, "sha256": sha256(name.encode()).hexdigest()} for name in ("web", "app")]
@@ -94,7 +94,7 @@ def test_a_key_is_needed_and_no_client_speaks_for_another(gateways: Gateways) ->
 def test_no_more_raters_than_a_reader_can_bear(
     gateways: Gateways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("resay.reporting.journal.journal.MAX_BY_API", 2)
+    monkeypatch.setattr("resay_server.journal.journal.MAX_BY_API", 2)
     served = started(gateways)
     asked = served.post().headers["x-resay-request-id"]
     # Who has said something may change their mind.

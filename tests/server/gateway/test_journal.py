@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from resay.reporting.journal import Entry, JournalConfig, JournalError, open_journal
 from resay_server.gateway import Gateway, GatewayConfig, serving
+from resay_server.journal import Entry, JournalConfig, JournalError, open_journal
 from simulation import ServerError, SimulatedProvider
 from support.gateway import ASKED, CHAT, POLICY, Gateways, Served, logged
 

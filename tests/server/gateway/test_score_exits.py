@@ -12,12 +12,13 @@ import pytest
 from rich.console import Console
 
 from resay import Answer, Guard, Query, Verdict
+from resay.plugins import VerdictRecord
 from resay.providers.base import Completion, Completions
-from resay.reporting.journal.entry import Entry
 from resay.reporting.render.html import verdict_section
 from resay.reporting.render.terminal import print_verdict
 from resay_lab.batch.scoring import columns_of
 from resay_server.gateway.guarded_request import verdict_headers
+from resay_server.journal.entry import Entry
 
 pytestmark = pytest.mark.anyio
 
@@ -70,7 +71,9 @@ def scores_shown(answer: Answer) -> dict[str, float | None]:
     header = headers.get("x-resay-score")
     assert headers["x-resay-decision"] == verdict.decision
     stored = json.loads(json.dumps(verdict.to_dict()))
-    entry = Entry.of(verdict, model="m", policy="default", action="annotate", api="chat")
+    entry = Entry.of(
+        VerdictRecord(verdict=verdict, model="m", policy="default", action="annotate", api="chat")
+    )
     return {
         "header": None if header is None else float(header),
         "JSON": stored["score"],

@@ -17,14 +17,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from resay._internal.strict import message_of
+from resay import Policy, Verdict
+from resay.adapters.settings import SQLITE, JournalConfig, message_of
+from resay.adapters.terminal import clean, print_verdict
 from resay.commands import JsonOption, print_json
-from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
-from resay.policy import Policy
-from resay.policy.journal import SQLITE, JournalConfig
-from resay.reporting.journal import By, Entry, Feedback, Journal, open_journal
-from resay.reporting.journal.export import (
+from resay_server.journal import By, Entry, Feedback, Journal, open_journal
+from resay_server.journal.export import (
     Format,
     answer_of,
     entry_dict,
@@ -34,8 +33,6 @@ from resay.reporting.journal.export import (
     timestamp,
     write_entries,
 )
-from resay.reporting.render.terminal import print_verdict
-from resay.reporting.render.texts import clean
 
 app = typer.Typer(
     help="List, search, export or delete recorded verdicts.",

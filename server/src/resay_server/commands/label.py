@@ -18,13 +18,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from resay import Policy
+from resay.adapters import Threshold
+from resay.adapters.terminal import clean
 from resay.commands import JsonOption, print_json, read_text, write_text
 from resay.errors import ConfigurationError
-from resay.policy import Policy, Threshold
-from resay.reporting.journal import About, Entry, Feedback, Journal, Rating, SamplingMethod
-from resay.reporting.journal.export import FORMULAS, answer_of, csv_text, entry_cells
-from resay.reporting.journal.feedback import check_claim
-from resay.reporting.render.texts import clean
 from resay_server.commands.journal import (
     ModelOption,
     PolicyNameOption,
@@ -39,6 +37,9 @@ from resay_server.commands.journal import (
     select,
     with_journal,
 )
+from resay_server.journal import About, Entry, Feedback, Journal, Rating, SamplingMethod
+from resay_server.journal.export import FORMULAS, answer_of, csv_text, entry_cells
+from resay_server.journal.feedback import check_claim
 from resay_server.labelling import SamplingCandidate, aread_agreements, sample_entries
 
 app = typer.Typer(add_completion=False)

@@ -140,8 +140,8 @@ def _with_journal(config: GatewayConfig, journal: str | None) -> GatewayConfig:
 
     If only policies name a journal, the gateway uses theirs, since its dashboard shows just one.
     """
-    from resay.policy import Policy
-    from resay.reporting.journal import JournalConfig
+    from resay import Policy
+    from resay_server.journal import JournalConfig
 
     if journal == _NONE:
         return config.model_copy(update={"journal": None})

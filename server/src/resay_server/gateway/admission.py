@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from resay.reporting.dashboard.hosts import is_trusted_host
+from resay_server.dashboard.hosts import is_trusted_host
 from resay_server.gateway.calls import Call, has_body
 from resay_server.gateway.config import GatewayConfig, GatewayLimits
 from resay_server.gateway.errors import RefusedError

@@ -15,8 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route, Router
 
 from resay.adapters.limits import SharedState
-from resay.reporting.dashboard import routes as dashboard
-from resay.reporting.journal import open_journal
+from resay_server.dashboard import routes as dashboard
 from resay_server.gateway.admission import Admission
 from resay_server.gateway.config import GatewayConfig, GatewayLimits
 from resay_server.gateway.handler import RequestHandler
@@ -31,6 +30,7 @@ from resay_server.gateway.reporter import Reporter
 from resay_server.gateway.routing import Routing
 from resay_server.gateway.shared import Quotas, shared_state
 from resay_server.gateway.upstream import UpstreamClient
+from resay_server.journal import open_journal
 
 # The maximum age of other workers' values in the metrics.
 _REFRESH_S = 1.0

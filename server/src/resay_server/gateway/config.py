@@ -20,7 +20,9 @@ from pydantic import (
 
 from resay.adapters.limits import SharedStateConfig
 from resay.adapters.settings import (
+    SQLITE,
     Document,
+    JournalConfig,
     Strict,
     copy_mapping,
     problems_of,
@@ -29,7 +31,6 @@ from resay.adapters.settings import (
 )
 from resay.adapters.verdicts import VerdictDetail
 from resay.errors import PolicyError
-from resay.reporting.journal.entry import SQLITE, JournalConfig
 from resay_server.gateway.errors import RefusedError
 from resay_server.gateway.paths import Pattern
 

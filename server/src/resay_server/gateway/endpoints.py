@@ -15,7 +15,6 @@ from resay.adapters.settings import message_of
 from resay.adapters.threads import cancel_once
 from resay.adapters.upstream import JudgeProvider, SampleProvider, Upstream, litellm_provider
 from resay.plugins import Provider
-from resay.reporting.journal import Journal
 from resay_server.gateway.config import GatewayConfig
 from resay_server.gateway.conversations import Conversations
 from resay_server.gateway.errors import RefusedError
@@ -26,6 +25,7 @@ from resay_server.gateway.policies import Policies
 from resay_server.gateway.routing import Routing
 from resay_server.gateway.sample_tags import SampleTags
 from resay_server.gateway.shared import SharedConversations
+from resay_server.journal import Journal
 
 M = TypeVar("M", bound=BaseModel)
 _MOST_PROBLEMS = 20

@@ -11,12 +11,12 @@ from pydantic import BaseModel, Field
 from resay.adapters.apis import Body
 from resay.adapters.settings import Strict
 from resay.errors import ConfigurationError
-from resay.reporting.journal import Entry, Feedback, Journal, JournalError, Rating, TooManyError
-from resay.reporting.journal.feedback import MAX_CLAIM
 from resay_server.gateway.calls import Call
 from resay_server.gateway.endpoints import LONGEST_NAME, EndpointState, read_as
 from resay_server.gateway.errors import RefusedError
 from resay_server.gateway.logs import one_line
+from resay_server.journal import Entry, Feedback, Journal, JournalError, Rating, TooManyError
+from resay_server.journal.feedback import MAX_CLAIM
 
 # How long to wait for an entry to be written after its answer was sent, in seconds.
 _WRITTEN_S = 0.25

@@ -33,6 +33,7 @@ from resay.adapters.threads import cancel_once
 from resay.adapters.upstream import StreamedError, Upstream, is_about_parameters, litellm_provider
 from resay.adapters.verdicts import VerdictDetail, verdict_cost, withheld_data
 from resay.errors import ConfigurationError, DeadlineExceededError, ProviderError, UncheckableError
+from resay.plugins import ApiName
 from resay_server.gateway.calls import Call, Headers
 from resay_server.gateway.conversations import Conversations
 from resay_server.gateway.errors import RefusedError
@@ -468,7 +469,7 @@ def new_observation(context: RequestContext, outgoing: Outgoing, body: Body | No
     model: object = body.get("model") if body is not None else None
     return Observation(
         request_id=context.call.request_id,
-        api=context.api.path.split("/")[1],
+        api=cast("ApiName", context.api.path.split("/")[1]),
         model=model if isinstance(model, str) else None,
         policy=context.policy,
         tenant=context.call.tenant,

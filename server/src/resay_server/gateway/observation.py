@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from resay import Answer, Usage, Verdict
 from resay.adapters.apis import Body
+from resay.plugins import ApiName, VerdictRecord
 
 logger = logging.getLogger("resay.gateway")
 
@@ -36,7 +37,7 @@ class Observation:
     """
 
     request_id: str
-    api: str
+    api: ApiName
     model: str | None
     policy: str
     tenant: str | None
@@ -78,6 +79,26 @@ class Observation:
     def check_usage(self) -> Usage:
         """The usage of the checks and of regenerations."""
         return sum((answer.verdict.usage for answer in self.answers), Usage())
+
+    @property
+    def record(self) -> VerdictRecord | None:
+        """The record of the answer with the gravest verdict; None if there is none."""
+        answer = self.answer
+        if answer is None:
+            return None
+        return VerdictRecord(
+            verdict=answer.verdict,
+            action=answer.action,
+            policy=self.policy,
+            model=self.model,
+            api=self.api,
+            request_id=self.request_id,
+            tenant=self.tenant,
+            question=self.question,
+            usage=self.usage,
+            check_usage=self.check_usage,
+            latency_s=self.elapsed_s,
+        )
 
 
 def worst_answer(answers: Sequence[Answer]) -> Answer | None:

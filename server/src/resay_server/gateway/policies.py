@@ -160,7 +160,7 @@ class Policies:
         }
         # The gateway writes each verdict to the journal itself, with details only it knows.
         if self._journals:
-            guards = {name: guard.without_journal() for name, guard in guards.items()}
+            guards = {name: _without_journal(guard) for name, guard in guards.items()}
         for guard in guards.values():
             await guard.aprepare()
         return guards
@@ -175,6 +175,10 @@ def _guard(name: str, file: str | None) -> Guard:
     gives_references = name != DEFAULT_POLICY
     check_client_policy(guard, "a gateway's upstream", gives_references=gives_references)
     return guard
+
+
+def _without_journal(guard: Guard) -> Guard:
+    return guard.with_policy(guard.policy.model_copy(update={"journal": None}))
 
 
 def _signature(file: str) -> _Signature:

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
-from typing import cast
 
-from resay.adapters import compute
-from resay.adapters.verdicts import verdict_cost
-from resay.reporting.journal import Entry, Journal
-from resay.reporting.journal.entry import Api
 from resay_server.gateway.calls import Call
 from resay_server.gateway.logs import log_passed
 from resay_server.gateway.metrics import Metrics
@@ -19,9 +12,9 @@ from resay_server.gateway.observation import Observation, Observer, notify
 from resay_server.gateway.outgoing import Outgoing
 from resay_server.gateway.paths import PREFIX
 from resay_server.gateway.shared import Quotas
+from resay_server.journal import Journal, JournalSink
 
 _logger = logging.getLogger("resay.gateway")
-_UNNAMED = "unknown"
 
 
 class Reporter:
@@ -43,6 +36,7 @@ class Reporter:
     ) -> None:
         self._observers = observers
         self.journal = journal
+        self._sink = None if journal is None else JournalSink(journal)
         self._metrics = metrics
         self._quotas = quotas
 
@@ -52,14 +46,11 @@ class Reporter:
         await self._quotas.record_usage(observation)
         for observer in self._observers:
             notify(observer, observation)
-        if self.journal is None:
+        record = observation.record
+        if self._sink is None or record is None:
             return
         try:
-            answer = observation.answer
-            chars = 0 if answer is None else verdict_cost(answer.verdict)
-            entry = await compute(partial(journal_entry, observation), chars=chars)
-            if entry is not None:
-                await self.journal.append(entry)
+            await self._sink.on_verdict(record)
         # The answer is already sent, and the error may contain words of it.
         except Exception as error:
             _logger.error(
@@ -86,23 +77,3 @@ class Reporter:
         log_passed(call.method, status, elapsed_s, route=route, request_id=call.request_id)
         if call.own is None and call.api is None:
             self._metrics.count_passed(call.method, status, elapsed_s)
-
-
-def journal_entry(observation: Observation) -> Entry | None:
-    """Return the journal entry for a request; None if there is no verdict."""
-    answer = observation.answer
-    if answer is None:
-        return None
-    entry = Entry.of(
-        answer.verdict,
-        model=observation.model or _UNNAMED,
-        policy=observation.policy,
-        action=answer.action,
-        api=cast("Api", observation.api),
-        request_id=observation.request_id,
-        tenant=observation.tenant,
-        usage=observation.usage,
-        latency_s=observation.elapsed_s,
-        question=observation.question,
-    )
-    return replace(entry, check_usage=observation.check_usage)

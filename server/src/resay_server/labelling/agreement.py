@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
-from resay.core.decision import Decision
-from resay.reporting.journal import (
+from resay.adapters import Decision
+from resay_server.journal import (
     Feedback,
     Journal,
 )

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from resay import Verdict
 from resay.errors import ConfigurationError
 from resay.plugins import RecordedLabels, RecordedVerdict
-from resay.reporting.journal import Entry, Feedback, JournalConfig, SampledEntry, open_journal
+from resay_server.journal import Entry, Feedback, JournalConfig, SampledEntry, open_journal
 
 _PAGE = 500
 

@@ -18,9 +18,9 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from resay.adapters import Threshold
 from resay.errors import ConfigurationError
-from resay.policy import Threshold
-from resay.reporting.journal import Entry, SampledEntry, SamplingMethod
+from resay_server.journal import Entry, SampledEntry, SamplingMethod
 
 # The share of a draw by uncertainty that is spread evenly over all entries.
 _SPREAD = 0.2

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast, get_args
 
+from resay.core.decision import Action
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
-from resay.engine.actions import Action
 from resay.errors import ConfigurationError
 
 

@@ -1,0 +1,122 @@
+"""Gives records of verdicts to a sink, in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import weakref
+from concurrent.futures import Future
+from typing import Any
+
+from resay._internal.event_loops import in_background, on_exit
+from resay.core.verdict_record import Sink, VerdictRecord
+
+_log = logging.getLogger(__name__)
+_MAX_WAITING = 1000
+
+
+class Outbox:
+    """Gives records to one sink on the background event loop, so that no answer waits for it.
+
+    Args:
+        sink: The sink.
+        max_waiting: The number of records that the sink may be busy with; further ones are dropped.
+
+    Attributes:
+        sink: The sink.
+    """
+
+    def __init__(self, sink: Sink, *, max_waiting: int | None = None) -> None:
+        self.sink = sink
+        self._max_waiting = max_waiting or _MAX_WAITING
+        # Threads may add and discard at the same time; each is atomic.
+        self._pending: set[Future[None]] = set()
+        self._lost = 0
+        _living.add(self)
+
+    def __repr__(self) -> str:
+        return f"Outbox({type(self.sink).__name__}, lost={self._lost})"
+
+    @property
+    def lost(self) -> int:
+        """The number of records that the sink did not take."""
+        return self._lost
+
+    def put(self, record: VerdictRecord) -> None:
+        """Start to give the sink a record. It does not block, and no failure affects the answer.
+
+        Args:
+            record: The record.
+        """
+        if len(self._pending) >= self._max_waiting:
+            self._lose("too many verdicts were waiting")
+            return
+        try:
+            delivery = in_background(self._deliver, record)
+        except RuntimeError:
+            self._lose("the process was ending")
+            return
+        self._pending.add(delivery)
+        delivery.add_done_callback(self._pending.discard)
+
+    async def aflush(self) -> None:
+        """Wait until the sink took all records so far, and until it is done with them.
+
+        Raises:
+            Exception: Any error of the sink's `aflush`.
+        """
+        await self._wait()
+        flush = getattr(self.sink, "aflush", None)
+        if flush is not None:
+            await asyncio.wrap_future(in_background(flush))
+
+    async def _wait(self) -> None:
+        pending = [asyncio.wrap_future(delivery) for delivery in tuple(self._pending)]
+        if pending:
+            await asyncio.wait(pending)
+
+    async def finish(self) -> None:
+        """Like `aflush`, on the background event loop, when the process ends."""
+        await self._wait()
+        flush: Any = getattr(self.sink, "aflush", None)
+        if flush is not None:
+            await flush()
+
+    def renew(self) -> None:
+        """Reset after a fork: the child has no background loop yet; the parent's delivers these."""
+        self._pending = set()
+
+    async def _deliver(self, record: VerdictRecord) -> None:
+        try:
+            await self.sink.on_verdict(record)
+        # The error may quote the answer, so only its type is logged.
+        except Exception as error:
+            self._lose(f"it failed with {type(error).__name__}")
+
+    def _lose(self, reason: str) -> None:
+        self._lost += 1
+        # Warn only each time the count doubles: during an outage every answer loses a verdict.
+        if self._lost & (self._lost - 1) == 0:
+            kind = type(self.sink).__name__
+            _log.warning("the sink %s lost %d verdicts so far; %s", kind, self._lost, reason)
+
+
+_living: weakref.WeakSet[Outbox] = weakref.WeakSet()
+
+
+async def _finish_all() -> None:
+    outboxes = tuple(_living)
+    await asyncio.gather(*(outbox.finish() for outbox in outboxes), return_exceptions=True)
+
+
+def _renew_all() -> None:
+    for outbox in tuple(_living):
+        outbox.renew()
+
+
+# Before the exit callbacks of sinks, which close what they write to.
+on_exit(_finish_all)
+# Windows has no forks.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_all)

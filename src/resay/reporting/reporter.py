@@ -1,0 +1,139 @@
+"""Reports each verdict of a guard once: to its sinks, and to the application's functions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from resay._internal.event_loops import wait_for
+from resay._internal.notify import anotify, notify
+from resay._internal.telemetry import forget_check, request_id
+from resay.core.blocked import HallucinationBlocked
+from resay.core.decision import Action
+from resay.core.query import Query
+from resay.core.usage import Usage
+from resay.core.verdict import OnVerdict, Verdict
+from resay.core.verdict_record import ApiName, VerdictRecord
+from resay.engine.actions import Answer
+from resay.providers.base import Sources
+from resay.reporting.outbox import Outbox
+
+T = TypeVar("T", Answer, Verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Reporter:
+    """Reports the verdicts of a guard.
+
+    Attributes:
+        policy: The policy's name.
+        functions: The application's functions, called in the thread or task of the caller.
+        outboxes: The outboxes of the sinks, which take records in the background.
+    """
+
+    policy: str
+    functions: tuple[OnVerdict, ...] = ()
+    outboxes: tuple[Outbox, ...] = ()
+
+    def report(self, verdict: Verdict, query: Query | None = None) -> None:
+        """Report a verdict without a check, such as that on a skipped answer.
+
+        Args:
+            verdict: The verdict.
+            query: The query, if known.
+        """
+        forget_check()
+        self._record(verdict, action=_action_of(verdict), api="chat", query=query)
+        notify(verdict, self.functions, wait_for)
+
+    async def report_after(
+        self, work: Awaitable[T], query: Query | None, sources: Sources | None
+    ) -> T:
+        """Await a guarded call, and report its result.
+
+        Args:
+            work: The call, which returns an answer or a verdict.
+            query: The query, if known.
+            sources: The provider, if there is one, which may know the model if the query does not.
+
+        Returns:
+            The call's result.
+
+        Raises:
+            BaseException: Any error of the call.
+        """
+        started = time.perf_counter()
+        if query is not None and query.model is None and sources is not None:
+            query = replace(query, model=sources.model)
+        try:
+            result = await work
+        except HallucinationBlocked as error:
+            await self._report_result(error, query, started)
+            raise
+        await self._report_result(result, query, started)
+        return result
+
+    async def aflush(self) -> None:
+        """Wait until all sinks are done with the records so far.
+
+        Raises:
+            Exception: Any error of a sink's `aflush`.
+        """
+        for outbox in self.outboxes:
+            await outbox.aflush()
+
+    async def _report_result(
+        self,
+        result: Answer | Verdict | HallucinationBlocked,
+        query: Query | None,
+        started: float,
+    ) -> None:
+        if isinstance(result, Verdict):
+            verdict, action, usage = result, _action_of(result), Usage()
+        else:
+            verdict = result.verdict
+            action = result.action if isinstance(result, Answer) else "block"
+            usage = result.usage.since(verdict.usage)
+        self._record(
+            verdict,
+            action=action,
+            api="check" if isinstance(result, Verdict) else "chat",
+            query=query,
+            usage=usage,
+            latency_s=time.perf_counter() - started,
+        )
+        await anotify(verdict, self.functions)
+
+    def _record(
+        self,
+        verdict: Verdict,
+        *,
+        action: Action,
+        api: ApiName,
+        query: Query | None,
+        usage: Usage | None = None,
+        latency_s: float = 0.0,
+    ) -> None:
+        if not self.outboxes:
+            return
+        record = VerdictRecord(
+            verdict=verdict,
+            action=action,
+            policy=self.policy,
+            model=query.model if query else None,
+            api=api,
+            request_id=request_id.get(),
+            tenant=query.tenant if query else None,
+            question=query.question if query else None,
+            usage=usage or Usage(),
+            latency_s=latency_s,
+        )
+        for outbox in self.outboxes:
+            outbox.put(record)
+
+
+def _action_of(verdict: Verdict) -> Action:
+    # A mere check leaves the response as it is, and only reports the verdict.
+    return "annotate" if verdict.decision in ("flagged", "inconclusive") else "allow"

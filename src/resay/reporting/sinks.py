@@ -1,0 +1,109 @@
+"""The sinks that a policy names: its journal and its observers."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from resay._internal.entry_points import installed_names, load_installed
+from resay._internal.importing import import_named
+from resay.core.verdict_record import Sink, VerdictRecord
+from resay.errors import ConfigurationError, MissingDependencyError
+from resay.policy import Policy
+from resay.policy.journal import JournalConfig
+from resay.policy.observers import ObserverConfig
+from resay.reporting.delivery import Delivery
+from resay.reporting.outbox import Outbox
+
+# Reentrant because creating a sink may create a guard.
+_lock = threading.RLock()
+# Guards with the same settings share a sink, which stays open until the process ends.
+_shared: dict[JournalConfig | ObserverConfig, Outbox] = {}
+
+
+def outboxes_of(policy: Policy) -> tuple[Outbox, ...]:
+    """Return the outboxes of the sinks that a policy names, shared by all guards of the process.
+
+    Raises:
+        ConfigurationError: A sink cannot be created.
+        MissingDependencyError: What a sink needs is not installed.
+    """
+    configs: Sequence[JournalConfig | ObserverConfig] = policy.observers
+    if policy.journal is not None:
+        configs = (policy.journal, *configs)
+    with _lock:
+        for config in configs:
+            if config not in _shared:
+                _shared[config] = _open(config)
+        return tuple(_shared[config] for config in configs)
+
+
+def check_sink(sink: object, where: str) -> Any:
+    """Return a sink.
+
+    Args:
+        sink: The object.
+        where: Where it was given, for the error.
+
+    Raises:
+        ConfigurationError: It is no sink.
+    """
+    if not callable(getattr(sink, "on_verdict", None)):
+        raise ConfigurationError(
+            f"{where} is a {type(sink).__name__!r}, which has no method `on_verdict`; derive it"
+            " from `resay.plugins.Sink`"
+        )
+    return sink
+
+
+def _open(config: JournalConfig | ObserverConfig) -> Outbox:
+    if isinstance(config, ObserverConfig):
+        return _open_observer(config)
+    if "journal" not in installed_names("resay.sinks"):
+        raise MissingDependencyError("resay-server", "server", "the policy's `journal`")
+    return Outbox(load_installed("resay.sinks", "journal")(config))
+
+
+def _open_observer(config: ObserverConfig) -> Outbox:
+    is_installed = config.to in installed_names("resay.sinks")
+    named = load_installed("resay.sinks", config.to) if is_installed else import_named(config.to)
+    observer: Any = named() if callable(named) else named
+    if not hasattr(observer, "send"):
+        sink = check_sink(observer, f"{config.to!r} in `observers`")
+        return Outbox(
+            sink if config.content else _ContentFree(sink), max_waiting=config.max_waiting
+        )
+    for method in ("place", "flush"):
+        if not hasattr(observer, method):
+            raise ConfigurationError(
+                f"{config.to!r} in `observers` has no method {method!r}; derive it from"
+                " `resay.adapters.observers.Observer`"
+            )
+    return Outbox(Delivery(config, observer))
+
+
+class _ContentFree:
+    """A sink that passes records on without their words."""
+
+    def __init__(self, sink: Sink) -> None:
+        self.sink = sink
+
+    async def on_verdict(self, record: VerdictRecord) -> None:
+        await self.sink.on_verdict(record.without_content())
+
+    async def aflush(self) -> None:
+        flush = getattr(self.sink, "aflush", None)
+        if flush is not None:
+            await flush()
+
+
+def _renew() -> None:
+    global _lock
+    _lock = threading.RLock()
+
+
+# Windows has no forks.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
