@@ -604,7 +604,7 @@ def test_the_token_is_not_for_a_mirror(homes, tmp_path):
 def test_a_redirect_that_never_ends(homes, tmp_path):
     homes.serve(WIKIBIO_PATH, Reply(status=302, headers={"location": WIKIBIO_PATH}))
     error = failure(fetch(homes, "wikibio", "--data", tmp_path))
-    assert "sends us on more than 5 times" in error
+    assert "redirects more than 5 times" in error
     assert len(homes.seen[WIKIBIO_PATH]) == 6
 
 

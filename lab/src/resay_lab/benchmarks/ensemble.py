@@ -79,8 +79,8 @@ def out_of_fold(
     """
     models: dict[int, Model] = {}
     for fold in sorted(set(folds)):
-        others = [i for i, other in enumerate(folds) if other != fold]
-        models[fold] = learner([passages[i] for i in others], [wrong[i] for i in others])
+        training = [i for i, other in enumerate(folds) if other != fold]
+        models[fold] = learner([passages[i] for i in training], [wrong[i] for i in training])
     return [models[fold].score(values) for fold, values in zip(folds, passages, strict=True)]
 
 
@@ -98,8 +98,8 @@ def random_folds(passages: int, folds: int, seed: int) -> list[int]:
     rng = random.Random(seed)  # noqa: S311 - no secret
     order = sorted(range(passages), key=lambda _: rng.random())
     assigned = [0] * passages
-    for place, passage in enumerate(order):
-        assigned[passage] = place % folds
+    for position, passage in enumerate(order):
+        assigned[passage] = position % folds
     return assigned
 
 
@@ -123,7 +123,7 @@ class _Member:
 
     @property
     def scale(self) -> Scale:
-        return "raw" if any(r.scores.raw for r in self.results) else "log_odds"
+        return "raw" if any(result.scores.raw for result in self.results) else "log_odds"
 
     def score(self, passage: int, sentence: int) -> float | None:
         return self.results[passage].scores.of_sentence(sentence)
@@ -222,10 +222,13 @@ async def run(
         await judge.prepare()
     members: list[_Member] = []
     for entry in entries:
-        asked = judge if entry.needs_judge else None
-        config = entry.config(asked)
+        member_judge = judge if entry.needs_judge else None
         results = await measure(
-            config, entry.of(corpus.items), asked, concurrency=concurrency, done=done
+            entry.config(member_judge),
+            entry.of(corpus.items),
+            member_judge,
+            concurrency=concurrency,
+            done=done,
         )
         members.append(_Member(entry, results))
     bench = _Bench(corpus, members, judge, folds)
@@ -245,14 +248,15 @@ class _Bench:
         self._wrong = [[is_wrong(label) for label in labels] for labels in corpus.labels]
 
     def table(self, assignments: int) -> ResultTable:
-        by_row = [item.index % self._folds for item in self._corpus.items]
+        folds = [item.index % self._folds for item in self._corpus.items]
         learned = learn(self._values(_LEANING), self._wrong)
-        held_out = {form: self._out_of_fold(form, by_row) for form in _FORMS}
-        rows = [
-            self._row_of(m.entry.method, m.entry.variant, None, [m], m.results)
-            for m in self._members
-        ]
-        rows += [self._row(form, "out of fold", results) for form, results in held_out.items()]
+        held_out = {form: self._out_of_fold(form, folds) for form in _FORMS}
+        rows: list[Row] = []
+        for member in self._members:
+            entry = member.entry
+            rows.append(self._row_of(entry.method, entry.variant, None, [member], member.results))
+        for form, results in held_out.items():
+            rows.append(self._row(form, "out of fold", results))
         if assignments:
             rows += self._random_rows(assignments)
         rows.append(self._row(_LEANING, "in sample", self._scored(_LEANING, learned.rounded())))
@@ -263,34 +267,36 @@ class _Bench:
             "parameters": self._parameters(learned),
             "step": self._step(learned.rounded()),
         }
-        notes = (*self._notes(assignments), self._note_on_ties(held_out), *self._found(learned))
+        notes = (*self._notes(assignments), self._note_on_ties(held_out), *self._learned(learned))
         return ResultTable("ensemble", COLUMNS, tuple(rows), notes, about)
 
     def _values(self, form: _Form) -> list[Values]:
-        return [
-            [
-                [form.value(member, i, j) for member in self._members]
-                for j in range(len(item.passage.sentences))
-            ]
-            for i, item in enumerate(self._corpus.items)
-        ]
+        """Return for each passage and sentence the value of each member."""
+        passages: list[Values] = []
+        for i, item in enumerate(self._corpus.items):
+            count = len(item.passage.sentences)
+            passages.append([self._sentence_values(form, i, j) for j in range(count)])
+        return passages
+
+    def _sentence_values(self, form: _Form, passage: int, sentence: int) -> list[float | None]:
+        return [form.value(member, passage, sentence) for member in self._members]
 
     def _scored(self, form: _Form, learned: Learned) -> list[Measured]:
-        return self._together([learned.score(values) for values in self._values(form)])
+        return self._with_costs([learned.score(values) for values in self._values(form)])
 
     def _out_of_fold(self, form: _Form, folds: Sequence[int]) -> list[Measured]:
-        return self._together(out_of_fold(form.learn, self._values(form), self._wrong, folds))
+        scores = out_of_fold(form.learn, self._values(form), self._wrong, folds)
+        return self._with_costs(scores)
 
-    def _together(self, scores: Sequence[Sequence[float | None]]) -> list[Measured]:
-        """Return the combined scores, each with the total cost of all members."""
-        return [
-            Measured(
-                Scores(sentences=tuple(of_passage)),
-                sum((m.results[i].usage for m in self._members), Usage()),
-                sum(m.results[i].seconds for m in self._members),
-            )
-            for i, of_passage in enumerate(scores)
-        ]
+    def _with_costs(self, scores: Sequence[Sequence[float | None]]) -> list[Measured]:
+        """Return the combined scores of passages, each with the total cost of all members."""
+        measured: list[Measured] = []
+        for i, passage_scores in enumerate(scores):
+            results = [member.results[i] for member in self._members]
+            usage = sum((result.usage for result in results), Usage())
+            seconds = sum(result.seconds for result in results)
+            measured.append(Measured(Scores(sentences=tuple(passage_scores)), usage, seconds))
+        return measured
 
     def _row(self, form: _Form, learned: str, results: Sequence[Measured]) -> Row:
         return self._row_of(form.method, form.variant, learned, self._members, results)
@@ -303,32 +309,32 @@ class _Bench:
         members: Sequence[_Member],
         results: Sequence[Measured],
     ) -> Row:
-        asked = self._judge if any(m.entry.needs_judge for m in members) else None
+        judge = self._judge if any(member.entry.needs_judge for member in members) else None
         return {
             "method": method,
             "variant": variant,
             "learned": learned,
-            "judge": asked.name if asked else None,
+            "judge": judge.name if judge else None,
             **figures(self._corpus.labels, results),
-            **cost_of(results, asked),
+            **cost_of(results, judge),
         }
 
     def _random_rows(self, assignments: int) -> list[Row]:
         """Return the mean and the deviation over random assignments of passages to folds."""
-        count = len(self._corpus.items)
-        rows = [
-            self._row(_LEANING, f"mean of {assignments}", self._out_of_fold(_LEANING, folds))
-            for folds in (random_folds(count, self._folds, seed) for seed in range(assignments))
-        ]
-        columns = {column.key: [row[column.key] for row in rows] for column in FIGURE_COLUMNS}
-        mean = {key: _rounded(fmean, values) for key, values in columns.items()}
-        spread = stdev if assignments > 1 else None
-        deviation = {key: _rounded(spread, values) for key, values in columns.items()}
-        nothing: Row = {column.key: None for column in COST_COLUMNS}
-        return [
-            {**rows[0], **mean},
-            {**rows[0], **deviation, **nothing, "learned": f"deviation of {assignments}"},
-        ]
+        rows: list[Row] = []
+        for seed in range(assignments):
+            folds = random_folds(len(self._corpus.items), self._folds, seed)
+            results = self._out_of_fold(_LEANING, folds)
+            rows.append(self._row(_LEANING, f"mean of {assignments}", results))
+        mean = dict(rows[0])
+        deviation = {**rows[0], "learned": f"deviation of {assignments}"}
+        for column in FIGURE_COLUMNS:
+            values = [row[column.key] for row in rows]
+            mean[column.key] = _rounded(fmean, values)
+            deviation[column.key] = _rounded(stdev if assignments > 1 else None, values)
+        for column in COST_COLUMNS:
+            deviation[column.key] = None
+        return [mean, deviation]
 
     def _parameters(self, learned: Learned) -> dict[str, Any]:
         return {
@@ -354,9 +360,10 @@ class _Bench:
         )
 
     def _scorer(self, entry: BenchEntry) -> dict[str, Any]:
-        asked = self._judge if entry.needs_judge else None
-        judge = {"judge": asked.name.removeprefix(RECORDED)} if asked else {}
-        return {"method": entry.method, **judge, **entry.settings}
+        scorer: dict[str, Any] = {"method": entry.method}
+        if entry.needs_judge and self._judge:
+            scorer["judge"] = self._judge.name.removeprefix(RECORDED)
+        return {**scorer, **entry.settings}
 
     def _notes(self, assignments: int) -> Iterator[str]:
         yield from explain(self._corpus.labels)
@@ -384,21 +391,26 @@ class _Bench:
             yield from notes_on(member.entry, member.results)
 
     def _note_on_ties(self, held_out: Mapping[_Form, Sequence[Measured]]) -> str:
-        results = {m.entry.name: m.results for m in self._members}
-        results |= {f"{form.method}, {form.variant}": r for form, r in held_out.items()}
-        found = {name: star_ap(self._corpus.labels, r) for name, r in results.items()}
-        listed = [f"{name} {shown(x, 2)}" for name, x in found.items()]
+        results = {member.entry.name: member.results for member in self._members}
+        for form, form_results in held_out.items():
+            results[f"{form.method}, {form.variant}"] = form_results
+        precisions = [
+            f"{name} {shown(star_ap(self._corpus.labels, of_name), 2)}"
+            for name, of_name in results.items()
+        ]
         return (
             "In NonFact* the trapezoidal rule flatters scores with many ties; as average precision"
-            f" it is: {'; '.join(listed)}."
+            f" it is: {'; '.join(precisions)}."
         )
 
-    def _found(self, learned: Learned) -> Iterator[str]:
+    def _learned(self, learned: Learned) -> Iterator[str]:
         """Yield the parameters learned from all passages."""
-        sums = learn_sum(self._values(_SUM), self._wrong)
-        weights = zip(self._members, sums.weights, strict=True)
-        listed = ", ".join(f"{m.entry.name} {weight:.2f}" for m, weight in weights)
-        yield f"Weights of ensemble, learned from all passages: {listed}."
+        ensemble = learn_sum(self._values(_SUM), self._wrong)
+        weights = [
+            f"{member.entry.name} {weight:.2f}"
+            for member, weight in zip(self._members, ensemble.weights, strict=True)
+        ]
+        yield f"Weights of ensemble, learned from all passages: {', '.join(weights)}."
         yield (
             "leaning, learned from all passages, as a step of a policy; it belongs to texts like"
             " these and to this judge, under the name your provider has for it:\n\n"
@@ -407,7 +419,9 @@ class _Bench:
 
 
 def _rounded(
-    of: Callable[[Sequence[float]], float] | None, values: Sequence[float | None]
+    statistic: Callable[[Sequence[float]], float] | None, values: Sequence[float | None]
 ) -> float | None:
-    known = [value for value in values if value is not None]
-    return round(of(known), 2) if of and len(known) == len(values) else None
+    defined = [value for value in values if value is not None]
+    if statistic is None or len(defined) < len(values):
+        return None
+    return round(statistic(defined), 2)

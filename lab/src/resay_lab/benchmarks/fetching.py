@@ -81,9 +81,10 @@ class Homes:
         """
         default = HOMES["huggingface"]
         endpoint = _address("HF_ENDPOINT", environ.get("HF_ENDPOINT") or default)
-        replaced = dict(map(_override, overrides))
-        addresses = {**HOMES, "huggingface": endpoint, **replaced}
-        return cls(addresses, endpoint, _token(environ.get("HF_TOKEN", "")))
+        addresses = {**HOMES, "huggingface": endpoint, **dict(map(_override, overrides))}
+        return cls(
+            addresses=addresses, endpoint=endpoint, token=_token(environ.get("HF_TOKEN", ""))
+        )
 
     def files(self, source: Source) -> tuple[str, ...]:
         """Return the URLs of a source's files."""
@@ -190,11 +191,11 @@ class Downloader:
             reraise=True,
         )
         try:
-            return attempts(self._once, address, on_bytes, max_bytes)
+            return attempts(self._download, address, on_bytes, max_bytes)
         except httpx.HTTPError as error:
             raise FetchError(address, _reason(error)) from error
 
-    def _once(self, address: str, on_bytes: OnBytes, max_bytes: int) -> bytes:
+    def _download(self, address: str, on_bytes: OnBytes, max_bytes: int) -> bytes:
         response = self._open(address)
         try:
             if response.status_code != HTTPStatus.OK:
@@ -214,9 +215,9 @@ class Downloader:
                 return response
             response.close()
             if request.url.scheme == "https" and following.url.scheme != "https":
-                raise FetchError(address, "sends us on to an address that is not encrypted")
+                raise FetchError(address, "redirects to an address that is not encrypted")
             request = following
-        raise FetchError(address, f"sends us on more than {_REDIRECTS} times")
+        raise FetchError(address, f"redirects more than {_REDIRECTS} times")
 
 
 def _body(response: httpx.Response, address: str, on_bytes: OnBytes, max_bytes: int) -> bytes:
@@ -253,9 +254,9 @@ _backoff = wait_random_exponential(multiplier=0.5, max=8.0)
 def _wait(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, httpx.HTTPStatusError):
-        asked = _seconds(error.response.headers.get("retry-after", ""))
-        if asked is not None:
-            return min(asked, _LONGEST_WAIT_S)
+        seconds = _seconds(error.response.headers.get("retry-after", ""))
+        if seconds is not None:
+            return min(seconds, _LONGEST_WAIT_S)
     return _backoff(state)
 
 
@@ -302,12 +303,16 @@ def choose(names: Iterable[str]) -> tuple[DataSet, ...]:
     Raises:
         ConfigurationError: A name is unknown.
     """
-    known = {dataset.name: dataset for dataset in DATA_SETS}
-    wanted = dict.fromkeys(names) or [name for name, found in known.items() if not found.gated]
-    for name in wanted:
-        if name not in known:
-            raise ConfigurationError(f"unknown data set {name!r}; choose from {', '.join(known)}")
-    return tuple(known[name] for name in wanted)
+    by_name = {dataset.name: dataset for dataset in DATA_SETS}
+    chosen: dict[str, DataSet] = {}
+    for name in names:
+        if name not in by_name:
+            choices = ", ".join(by_name)
+            raise ConfigurationError(f"unknown data set {name!r}; choose from {choices}")
+        chosen[name] = by_name[name]
+    if not chosen:
+        return tuple(dataset for dataset in DATA_SETS if not dataset.gated)
+    return tuple(chosen.values())
 
 
 def fetch(
@@ -336,23 +341,28 @@ def fetch(
         FetchError: A download failed, or is not as published.
         OSError: A file cannot be written.
     """
-    wanted = [name for name in dataset.files if force or not (folder / name).exists()]
-    kept = [name for name in dataset.files if name not in wanted]
-    lines = [f"{name}: kept; --force fetches it again" for name in kept]
-    if not wanted:
+    missing: list[str] = []
+    lines: list[str] = []
+    for name in dataset.files:
+        if force or not (folder / name).exists():
+            missing.append(name)
+        else:
+            lines.append(f"{name}: kept; --force fetches it again")
+    if not missing:
         return lines
     addresses = homes.files(dataset.source)
-    max_bytes = dataset.source.limit_bytes
-    files = dataset.read(
-        [Download(a, downloader.get(a, on_bytes, max_bytes=max_bytes)) for a in addresses]
-    )
+    downloads: list[Download] = []
+    for address in addresses:
+        content = downloader.get(address, on_bytes, max_bytes=dataset.source.limit_bytes)
+        downloads.append(Download(address, content))
+    files = dataset.read(downloads)
     origin = " and ".join(addresses)
     for name, published in dataset.files.items():
         if len(files[name]) != published:
             raise FetchError(
                 origin, f"{name} would have {len(files[name])} rows; published are {published}"
             )
-    for name in wanted:
+    for name in missing:
         write_rows(folder / name, files[name])
         rows = dataset.files[name]
         lines.append(f"{name}: {rows} rows from {origin}; licence: {dataset.licence}")
@@ -373,8 +383,11 @@ def run(datasets: Iterable[DataSet], folder: Path, homes: Homes, *, force: bool)
     """
     with client() as connection:
         downloader = Downloader(connection, homes)
-        arrived = [_fetch_and_report(d, folder, homes, downloader, force=force) for d in datasets]
-    return all(arrived)
+        succeeded = [
+            _fetch_and_report(dataset, folder, homes, downloader, force=force)
+            for dataset in datasets
+        ]
+    return all(succeeded)
 
 
 def _fetch_and_report(
@@ -393,9 +406,9 @@ def _fetch_and_report(
                 on_bytes=lambda done, total: bar.update(task, completed=done, total=total),
             )
     except FetchError as error:
-        asked = "; agree to its conditions there, and set HF_TOKEN" if dataset.gated else ""
+        conditions = "; agree to its conditions there, and set HF_TOKEN" if dataset.gated else ""
         _fail(
-            f"{dataset.name}: {error}; check the network and {source.page}{asked},"
+            f"{dataset.name}: {error}; check the network and {source.page}{conditions},"
             f" or name a mirror with --home {source.home}=URL"
         )
         return False

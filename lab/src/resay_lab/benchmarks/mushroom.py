@@ -23,7 +23,7 @@ The released rows have neither samples nor references. Rows may have them under 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -33,7 +33,7 @@ from pydantic import Field, field_validator
 
 from resay import Passage, Query
 from resay.errors import ConfigurationError
-from resay.plugins import ClaimRules, Scores
+from resay.plugins import Claim, ClaimRules, Scores
 from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.entries import Baseline, BenchEntry
 from resay_lab.benchmarks.measuring import (
@@ -52,7 +52,7 @@ Split = Literal["tst", "val"]
 """The test set or the validation set, as in the file names."""
 _SPLITS = re.compile(r"[.-](tst|val|test|validation|train)")
 _NAMES = {"test": "tst", "validation": "val"}
-_MARKS_OVER = 0.5
+_MARKED_OVER = 0.5
 _SAMPLES = {"evidence": "samples"}
 ENTRIES: tuple[BenchEntry, ...] = (
     Baseline("mark", "all", {}),
@@ -136,23 +136,30 @@ class Labels:
         values = [0.0] * length
         for start, end, probability in soft:
             values[start:end] = [probability] * len(values[start:end])
-        spans = [(a, b) for a, b, p in soft if p > _MARKS_OVER] if hard is None else hard
-        marked = frozenset(i for a, b in spans for i in range(a, min(b, length)))
-        return cls(tuple(values), marked)
+        if hard is None:
+            hard = [(start, end) for start, end, probability in soft if probability > _MARKED_OVER]
+        marked: set[int] = set()
+        for start, end in hard:
+            marked.update(range(start, min(end, length)))
+        return cls(soft=tuple(values), hard=frozenset(marked))
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all characters have the same probability."""
+        return len({round(probability, 8) for probability in self.soft}) == 1
 
 
-def iou(truth: Labels, found: Labels) -> float:
+def iou(truth: Labels, predicted: Labels) -> float:
     """Return the share of characters marked by both, of those marked by either."""
-    either = truth.hard | found.hard
-    return len(truth.hard & found.hard) / len(either) if either else 1.0
+    either = truth.hard | predicted.hard
+    return len(truth.hard & predicted.hard) / len(either) if either else 1.0
 
 
-def correlation(truth: Labels, found: Labels) -> float:
+def correlation(truth: Labels, predicted: Labels) -> float:
     """Return Spearman's correlation; if one is constant, 1 if both are and 0 otherwise."""
-    constant = [len({round(p, 8) for p in labels.soft}) == 1 for labels in (truth, found)]
-    if any(constant):
-        return float(all(constant))
-    return (metrics.spearman(found.soft, truth.soft) or 0.0) / 100.0
+    if truth.is_constant or predicted.is_constant:
+        return float(truth.is_constant and predicted.is_constant)
+    return (metrics.spearman(predicted.soft, truth.soft) or 0.0) / 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,35 +198,38 @@ def load(
     Raises:
         ConfigurationError: A file is invalid, or has no such rows.
     """
-    wanted = {language.upper() for language in languages}
-    found: dict[tuple[str, str], Output] = {}
+    chosen_languages = {language.upper() for language in languages}
+    outputs: dict[tuple[str, str], Output] = {}
     unlabelled = 0
     for path in _files(data, split):
         lines = read_lines(path)
         for i in choose_rows(lines, rows, path):
             row = parse_row(_DataRow, lines, i, path)
-            language, key = row.lang.upper(), (row.lang.upper(), row.id)
-            if key in found or not row.model_output_text or (wanted and language not in wanted):
+            language = row.lang.upper()
+            key = language, row.id
+            if key in outputs or not row.model_output_text:
+                continue
+            if chosen_languages and language not in chosen_languages:
                 continue
             if row.soft_labels is None:
                 unlabelled += 1
                 continue
             try:
-                found[key] = Output(_item(len(found), row), language, _truth(row))
+                outputs[key] = Output(_item(len(outputs), row), language, _truth(row))
             except ConfigurationError as error:
                 raise ConfigurationError(f"{str(path)!r}, line {i + 1}: {error}") from error
-    return tuple(sorted(found.values(), key=lambda output: output.language)), unlabelled
+    return tuple(sorted(outputs.values(), key=lambda output: output.language)), unlabelled
 
 
 def _files(data: Path, split: Split) -> list[Path]:
-    found = [*data.glob("mushroom*.jsonl"), *(data / "mushroom").glob("*.jsonl")]
-    of_split: list[Path] = []
-    for path in sorted(found, key=lambda path: path.name, reverse=True):
+    paths = [*data.glob("mushroom*.jsonl"), *(data / "mushroom").glob("*.jsonl")]
+    files: list[Path] = []
+    for path in sorted(paths, key=lambda path: path.name, reverse=True):
         match = _SPLITS.search(path.name)
         name = match[1] if match else split
         if _NAMES.get(name, name) == split:
-            of_split.append(path)
-    return of_split
+            files.append(path)
+    return files
 
 
 def _truth(row: _DataRow) -> Labels:
@@ -229,9 +239,9 @@ def _truth(row: _DataRow) -> Labels:
 
 def _item(index: int, row: _DataRow) -> Item:
     passage, rules = Passage.of(row.model_output_text), ClaimRules(row.model_input)
-    claims = [
-        c for i, s in enumerate(passage.sentences) for c in rules.read(s, i) if c.is_checkable
-    ]
+    claims: list[Claim] = []
+    for i, sentence in enumerate(passage.sentences):
+        claims += (claim for claim in rules.read(sentence, i) if claim.is_checkable)
     query = Query.of(row.model_input) if row.model_input.strip() else None
     return Item(index, passage.with_sentences(claims), row.samples, row.references, query=query)
 
@@ -268,28 +278,31 @@ async def run(
     rows: list[Row] = []
     notes = list(_notes(outputs, unlabelled))
     for entry in entries if outputs else ():
-        fitting = [output for output in outputs if _fits(entry, output.item)]
-        if not fitting:
-            notes.append(f"{entry.name}: skipped: no row has `{_needed(entry)}`.")
+        usable = [output for output in outputs if _has_evidence(output.item, entry)]
+        if not usable:
+            notes.append(f"{entry.name}: skipped: no row has `{_required_key(entry)}`.")
             continue
-        asked = judge if entry.needs_judge else None
-        items = [output.item for output in fitting]
-        if isinstance(entry, Baseline):
-            results = None
-        else:
+        entry_judge = judge if entry.needs_judge else None
+        results: Sequence[Measured] | None = None
+        if not isinstance(entry, Baseline):
             results = await measure(
-                entry.config(asked), items, asked, concurrency=concurrency, done=done
+                entry.config(entry_judge),
+                [output.item for output in usable],
+                entry_judge,
+                concurrency=concurrency,
+                done=done,
             )
             notes += failures_of(entry.name, results)
-        rows += _rows(entry, asked, fitting, results)
-        if len(fitting) < len(outputs):
-            missing = len(outputs) - len(fitting)
-            notes.append(f"{entry.name}: {missing} rows without `{_needed(entry)}` are left out.")
+        rows += _rows(entry, entry_judge, usable, results)
+        missing = len(outputs) - len(usable)
+        if missing:
+            key = _required_key(entry)
+            notes.append(f"{entry.name}: {missing} rows without `{key}` are left out.")
     about = {"outputs": len(outputs)}
     return ResultTable("mushroom", COLUMNS, tuple(rows), tuple(notes), about)
 
 
-def _needed(entry: BenchEntry) -> str | None:
+def _required_key(entry: BenchEntry) -> str | None:
     """Return the key of a row that an entry requires, if any."""
     if entry.method in {"grounding", "references"}:
         return "references"
@@ -297,9 +310,9 @@ def _needed(entry: BenchEntry) -> str | None:
     return None if evidence is None else str(evidence)
 
 
-def _fits(entry: BenchEntry, item: Item) -> bool:
-    needed = _needed(entry)
-    return needed is None or bool(item.samples if needed == "samples" else item.references)
+def _has_evidence(item: Item, entry: BenchEntry) -> bool:
+    key = _required_key(entry)
+    return key is None or bool(item.samples if key == "samples" else item.references)
 
 
 def _rows(
@@ -308,47 +321,51 @@ def _rows(
     outputs: Sequence[Output],
     results: Sequence[Measured] | None,
 ) -> Iterator[Row]:
-    if results is None:
-        found = [_marked(entry, output) for output in outputs]
-    else:
-        pairs = zip(outputs, results, strict=True)
-        found = [_labels(output.item.passage, result.scores) for output, result in pairs]
-    by_language: dict[str, list[int]] = {}
-    for place, output in enumerate(outputs):
-        by_language.setdefault(output.language, []).append(place)
-    figures: list[dict[str, float]] = []
-    for language, places in by_language.items():
-        both = [(outputs[i].truth, found[i]) for i in places]
-        figures.append(
+    figures_by_language: dict[str, list[dict[str, float]]] = {}
+    results_by_language: dict[str, list[Measured]] = {}
+    for i, output in enumerate(outputs):
+        if results is None:
+            predicted = _baseline_labels(entry, output)
+        else:
+            predicted = _labels(output.item.passage, results[i].scores)
+            results_by_language.setdefault(output.language, []).append(results[i])
+        figures_by_language.setdefault(output.language, []).append(
             {
-                "iou": fmean(iou(*pair) for pair in both),
-                "correlation": fmean(correlation(*pair) for pair in both),
-                "marked": fmean(len(f.hard) / len(f.soft) for _, f in both),
+                "iou": iou(output.truth, predicted),
+                "correlation": correlation(output.truth, predicted),
+                "marked": len(predicted.hard) / len(predicted.soft),
             }
         )
-        yield _row(entry, judge, language, figures[-1], results, places)
-    mean = {key: fmean(of_one[key] for of_one in figures) for key in figures[0]}
-    yield _row(entry, judge, "mean", mean, results, range(len(outputs)))
+    means: list[dict[str, float]] = []
+    for language, figures in figures_by_language.items():
+        mean = _mean_figures(figures)
+        means.append(mean)
+        of_language = None if results is None else results_by_language[language]
+        yield _row(entry, judge, language, mean, of_language, len(figures))
+    yield _row(entry, judge, "mean", _mean_figures(means), results, len(outputs))
+
+
+def _mean_figures(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {key: fmean(one_output[key] for one_output in figures) for key in figures[0]}
 
 
 def _row(
     entry: BenchEntry,
     judge: BenchJudge | None,
     language: str,
-    figures: dict[str, float],
+    figures: Mapping[str, float],
     results: Sequence[Measured] | None,
-    places: Sequence[int],
+    outputs: int,
 ) -> Row:
-    mine = None if results is None else [results[i] for i in places]
     return {
         "method": entry.method,
         "variant": entry.variant,
         "judge": judge.name if judge else None,
         "language": language,
-        "outputs": len(places),
+        "outputs": outputs,
         **{key: round(value, 4) for key, value in figures.items()},
-        "silent": None if mine is None else sum(_is_silent(result.scores) for result in mine),
-        **(cost_of(mine, judge) if mine is not None else {}),
+        "silent": None if results is None else sum(_is_silent(r.scores) for r in results),
+        **({} if results is None else cost_of(results, judge)),
     }
 
 
@@ -356,18 +373,20 @@ def _is_silent(scores: Scores) -> bool:
     return scores.passage_score is None or scores.error is not None
 
 
-def _marked(entry: BenchEntry, output: Output) -> Labels:
+def _baseline_labels(entry: BenchEntry, output: Output) -> Labels:
     length = len(output.truth.soft)
     return Labels.of(length, [(0, length, 1.0)] if entry.variant == "all" else [])
 
 
 def _labels(passage: Passage, scores: Scores) -> Labels:
     """Return a method's labels of each character; 0 for characters without a score."""
+    spans: list[tuple[int, int, float]] = []
     if scores.spans:
-        spans = [(s.start, s.end, s.score) for of_one in scores.spans for s in of_one]
+        for claim_spans in scores.spans:
+            spans += ((span.start, span.end, span.score) for span in claim_spans)
     else:
-        pairs = zip(passage.sentences, scores.sentences, strict=True)
-        spans = [(claim.start, claim.end, score or 0.0) for claim, score in pairs]
+        for claim, score in zip(passage.sentences, scores.sentences, strict=True):
+            spans.append((claim.start, claim.end, score or 0.0))
     # If claims overlap, the greatest score counts.
     return Labels.of(len(passage.text), sorted(spans, key=lambda span: span[2]))
 
@@ -379,7 +398,7 @@ def _notes(outputs: Sequence[Output], unlabelled: int) -> Iterator[str]:
         yield (
             "IoU and correlation are those of the task's scorer, from 0 (correlation: -1) to 1;"
             " marked is the share of characters that score over"
-            f" {_MARKS_OVER:g}. mean: of the languages."
+            f" {_MARKED_OVER:g}. mean: of the languages."
         )
         yield (
             "silent counts answers about which a method decides nothing; nothing in them is marked."

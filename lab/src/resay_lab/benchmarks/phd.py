@@ -90,11 +90,11 @@ def load(data: Path, rows: slice, ids: Ids | None = None) -> Corpus:
     indices = [i for i in choose_rows(lines, rows, path) if i % 2 in remainders]
     if not indices:
         raise ConfigurationError(f"none of those rows of {str(path)!r} is {ids}; pass other --rows")
-    read = [parse_row(_DataRow, lines, i, path) for i in indices]
+    data_rows = [parse_row(_DataRow, lines, i, path) for i in indices]
     return Corpus(
-        tuple(_item(i, row) for i, row in zip(indices, read, strict=True)),
-        tuple(row.label == "non-factual" for row in read),
-        tuple(row.domain for row in read),
+        items=tuple(_item(i, row) for i, row in zip(indices, data_rows, strict=True)),
+        wrong=tuple(row.label == "non-factual" for row in data_rows),
+        domains=tuple(row.domain for row in data_rows),
     )
 
 
@@ -112,7 +112,7 @@ TURNS = 4
 
 _RECORDED = "phd_recorded.jsonl"
 
-_MORE = " Do you have any follow-up questions? Please answer with Yes or No."
+_FOLLOW_UP = " Do you have any follow-up questions? Please answer with Yes or No."
 # The baseline b by which bert-score 0.3 rescales F1 of English texts (roberta-large, layer 17) to
 # (F1 - b)/(1 - b).
 _BASELINE = 0.83122575
@@ -148,18 +148,20 @@ def _examination(turns: Sequence[_Turn]) -> list[str]:
     The examiner's turns are the assistant's. The examinee's answers appear in the user's turns,
     before the script's question about follow-up questions.
     """
-    said: list[str] = []
+    examination: list[str] = []
     sets = 0
     for before, turn in pairwise(turns):
-        if turn.role == "user" and turn.content.endswith(_MORE):
-            said.append(turn.content.removesuffix(_MORE))
+        if turn.role == "user" and turn.content.endswith(_FOLLOW_UP):
+            examination.append(turn.content.removesuffix(_FOLLOW_UP))
             sets += 1
-        # After the last set that it may ask, our examiner is not asked for more.
-        elif turn.role == "assistant" and not (sets == TURNS and before.content.endswith(_MORE)):
-            said.append(turn.content)
+        elif turn.role == "assistant":
+            # After the last set that it may ask, our examiner is not asked for more.
+            is_last = sets == TURNS and before.content.endswith(_FOLLOW_UP)
+            if not is_last:
+                examination.append(turn.content)
     if sets > TURNS:
         raise ConfigurationError(f"an examination has {sets} sets of questions; {TURNS} are read")
-    return said
+    return examination
 
 
 _SCRIPTS: Mapping[str, Callable[[_Row], list[str]]] = {
@@ -220,23 +222,17 @@ class Recordings:
             ConfigurationError: An examination has more sets of questions than supported.
         """
         script = _SCRIPTS[entry]
-        pairs = zip(self.items, self.rows, strict=True)
-        return RecordedJudge(JUDGE, {item.index: script(row) for item, row in pairs})
+        answers = {item.index: script(row) for item, row in zip(self.items, self.rows, strict=True)}
+        return RecordedJudge(JUDGE, answers)
 
     def leaks(self, variant: Variant) -> int:
         """Return how many of the recorded questions or requirement lists name the entity."""
-        return sum(
-            without_entity(text, Entity(entity), variant) != text
-            for text, entity in zip(self._descriptions(variant), self._entities(), strict=True)
-        )
-
-    def _descriptions(self, variant: Variant) -> list[str]:
-        if variant == "question":
-            return [row.rv_qg.question for row in self.rows]
-        return [row.rv_em.requirements for row in self.rows]
-
-    def _entities(self) -> list[str]:
-        return [(item.query.entity if item.query else None) or "" for item in self.items]
+        count = 0
+        for item, row in zip(self.items, self.rows, strict=True):
+            text = row.rv_qg.question if variant == "question" else row.rv_em.requirements
+            entity = Entity((item.query.entity if item.query else None) or "")
+            count += without_entity(text, entity, variant) != text
+        return count
 
     def over(self, threshold: float) -> list[bool]:
         """Return whether each passage's recorded score (1 - BERTScore) exceeds a threshold."""
@@ -296,9 +292,17 @@ def bertscore_threshold(data: Path) -> Threshold:
             scores.append(fmean(sentences))
     if not any(wrong):
         raise ConfigurationError(f"{str(recorded)!r} has no `bert_scores` of a wrong passage")
-    found = {t: metrics.f1(wrong, [s > t for s in scores]) or 0.0 for t in sorted(set(scores))}
-    best = max(found, key=lambda threshold: found[threshold])
-    return Threshold(best, best * (1.0 - _BASELINE), len(scores), found[best])
+    f1_by_threshold: dict[float, float] = {}
+    for threshold in sorted(set(scores)):
+        flagged = [score > threshold for score in scores]
+        f1_by_threshold[threshold] = metrics.f1(wrong, flagged) or 0.0
+    best = max(f1_by_threshold, key=lambda threshold: f1_by_threshold[threshold])
+    return Threshold(
+        rescaled=best,
+        value=best * (1.0 - _BASELINE),
+        passages=len(scores),
+        f1=f1_by_threshold[best],
+    )
 
 
 ENTRIES: tuple[BenchEntry, ...] = (
@@ -363,11 +367,11 @@ _TABLE_5: Mapping[str, tuple[float, float]] = {
 }
 
 
-def choose(wanted: str) -> tuple[BenchEntry, ...]:
+def choose(names: str) -> tuple[BenchEntry, ...]:
     """Find entries by name.
 
     Args:
-        wanted: Names separated by commas; `all` selects every method of the paper.
+        names: Names separated by commas; `all` selects every method of the paper.
 
     Returns:
         The entries in the order named, each once.
@@ -375,8 +379,10 @@ def choose(wanted: str) -> tuple[BenchEntry, ...]:
     Raises:
         ConfigurationError: A name is unknown, or no name is given.
     """
-    names = (",".join(_TABLE_3) if name.strip() == "all" else name for name in wanted.split(","))
-    return entries.choose(ENTRIES, ",".join(names))
+    expanded: list[str] = []
+    for name in names.split(","):
+        expanded += _TABLE_3 if name.strip() == "all" else [name]
+    return entries.choose(ENTRIES, ",".join(expanded))
 
 
 def published(entry: BenchEntry, domain: Domain | Literal["all"]) -> Mapping[str, float] | None:
@@ -463,23 +469,39 @@ async def run(
     findings: list[_Finding] = []
     for entry in entries:
         if isinstance(entry, Baseline):
-            flags = _flags_of(entry, corpus, recordings, threshold)
-            findings.append(_Finding(entry, flags))
+            flagged = _flagged_by_baseline(entry, corpus, recordings, threshold)
+            findings.append(_Finding(entry, flagged))
             continue
-        asked = (judge or _recorded(entry, recordings)) if entry.needs_judge else None
-        matched = match if entry.method == "reverse_validation" else None
-        config = entry.config(asked, **({"match": matched} if matched else {}))
-        results = await measure(config, corpus.items, asked, concurrency=concurrency, done=done)
-        flags = [_flags(result.scores) for result in results]
-        findings.append(_Finding(entry, flags, asked, results, matched))
-    notes = (
-        *_notes(findings),
-        *_notes_on_matching(findings, recordings if judge is None else None),
-        *(_note_on(threshold) for f in findings if threshold and f.entry.method == "bertscore"),
-        *(note for finding in findings for note in _notes_on(finding)),
-    )
-    rows = tuple(row for finding in findings for row in _rows(corpus, finding))
-    return ResultTable("phd", COLUMNS, rows, notes, {"passages": len(corpus.items)})
+        entry_judge = (judge or _recorded(entry, recordings)) if entry.needs_judge else None
+        entry_match = match if entry.method == "reverse_validation" else None
+        settings = {} if entry_match is None else {"match": entry_match}
+        results = await measure(
+            entry.config(entry_judge, **settings),
+            corpus.items,
+            entry_judge,
+            concurrency=concurrency,
+            done=done,
+        )
+        findings.append(
+            _Finding(
+                entry=entry,
+                flagged=[_flags(result.scores) for result in results],
+                judge=entry_judge,
+                results=results,
+                match=entry_match,
+            )
+        )
+    notes = [*_notes(findings)]
+    notes += _notes_on_matching(findings, recordings if judge is None else None)
+    rows: list[Row] = []
+    for finding in findings:
+        rows += _rows(corpus, finding)
+        if threshold and finding.entry.method == "bertscore":
+            notes.append(_note_on(threshold))
+    for finding in findings:
+        notes += _notes_on(finding)
+    about = {"passages": len(corpus.items)}
+    return ResultTable("phd", COLUMNS, tuple(rows), tuple(notes), about)
 
 
 def _recorded(entry: BenchEntry, recordings: Recordings | None) -> BenchJudge:
@@ -496,7 +518,7 @@ def _is_undetermined(scores: Scores) -> bool:
     return scores.error is not None or scores.passage_score is None
 
 
-def _flags_of(
+def _flagged_by_baseline(
     baseline: Baseline,
     corpus: Corpus,
     recordings: Recordings | None,
@@ -560,18 +582,25 @@ def _notes(findings: Sequence[_Finding]) -> Iterator[str]:
         yield from _notes_on_recorded(findings)
     if judges:
         yield "The paper's judge was ChatGPT (gpt-3.5-turbo-0301) at temperature 0."
-    ours = [f.entry.name for f in findings if f.results and published(f.entry, "all") is None]
-    if ours:
+    unpublished = [
+        finding.entry.name
+        for finding in findings
+        if finding.results and published(finding.entry, "all") is None
+    ]
+    if unpublished:
         yield (
-            f"{', '.join(ours)}: not in the paper; a passage is flagged when its score is over"
-            f" {_FLAG_OVER:g}, which nobody has tuned."
+            f"{', '.join(unpublished)}: not in the paper; a passage is flagged when its score is"
+            f" over {_FLAG_OVER:g}, which nobody has tuned."
         )
 
 
 def _notes_on_recorded(findings: Sequence[_Finding]) -> Iterator[str]:
     yield "s of a recorded judge is the time without its model; its tokens were not recorded."
-    papers = [(f.entry.name, published(f.entry, "all") or {}) for f in findings if f.judge]
-    tokens = [f"{name} {paper['tokens']:g}" for name, paper in papers if "tokens" in paper]
+    tokens: list[str] = []
+    for finding in findings:
+        paper = published(finding.entry, "all") or {}
+        if finding.judge and "tokens" in paper:
+            tokens.append(f"{finding.entry.name} {paper['tokens']:g}")
     if tokens:
         yield f"The paper's tokens per passage (Table 5): {', '.join(tokens)}."
 
@@ -625,10 +654,13 @@ def _note_on(threshold: Threshold) -> str:
 
 def _notes_on(finding: _Finding) -> Iterator[str]:
     yield from failures_of(finding.entry.name, finding.results)
-    undetermined = [r.scores for r in finding.results if _is_undetermined(r.scores)]
-    if undetermined:
-        reasons = tally(scores.error or "no score" for scores in undetermined)
+    reasons = [
+        result.scores.error or "no score"
+        for result in finding.results
+        if _is_undetermined(result.scores)
+    ]
+    if reasons:
         yield (
-            f"{finding.entry.name}: {len(undetermined)} of {len(finding.results)} passages are"
-            f" undetermined ({reasons})."
+            f"{finding.entry.name}: {len(reasons)} of {len(finding.results)} passages are"
+            f" undetermined ({tally(reasons)})."
         )

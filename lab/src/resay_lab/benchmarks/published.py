@@ -314,26 +314,28 @@ def read_phd(downloads: Sequence[Download]) -> dict[str, list[Row]]:
     """
     benchmark, sampled = downloads
     lists = _parse(_PHD_FILE, benchmark.content, benchmark.address)
-    drawn = _parse(_PHD_SAMPLES_FILE, sampled.content, sampled.address)
-    samples = {(row.entity, row.passage): row.samples for row in drawn}
-    rows = [(_PHD_DOMAINS[name], row) for name, found in lists.items() for row in found]
-    for index, (_, row) in enumerate(rows):
-        if (row.entity, row.passage) not in samples:
-            raise FetchError(sampled.address, f"has no samples for row {index} of the benchmark")
-    return {
-        "phd.jsonl": [
-            {
-                "id": index,
-                "entity": row.entity,
-                "domain": domain,
-                "passage": row.passage,
-                "label": row.label,
-                "wrong_part": row.wrong_part,
-                "samples": samples[row.entity, row.passage],
-            }
-            for index, (domain, row) in enumerate(rows)
-        ]
-    }
+    sample_rows = _parse(_PHD_SAMPLES_FILE, sampled.content, sampled.address)
+    samples = {(row.entity, row.passage): row.samples for row in sample_rows}
+    rows: list[Row] = []
+    for name, passages in lists.items():
+        for passage in passages:
+            key = passage.entity, passage.passage
+            if key not in samples:
+                raise FetchError(
+                    sampled.address, f"has no samples for row {len(rows)} of the benchmark"
+                )
+            rows.append(
+                {
+                    "id": len(rows),
+                    "entity": passage.entity,
+                    "domain": _PHD_DOMAINS[name],
+                    "passage": passage.passage,
+                    "label": passage.label,
+                    "wrong_part": passage.wrong_part,
+                    "samples": samples[key],
+                }
+            )
+    return {"phd.jsonl": rows}
 
 
 def read_shroom(downloads: Sequence[Download]) -> dict[str, list[Row]]:
@@ -357,9 +359,8 @@ def read_shroom(downloads: Sequence[Download]) -> dict[str, list[Row]]:
     files: dict[str, list[Row]] = {}
     for name, member in _SHROOM_MEMBERS.items():
         content = read_member(archive.content, member, address)
-        files[name] = [
-            row.model_dump(by_alias=True) for row in _parse(_SHROOM_FILE, content, address, member)
-        ]
+        rows = _parse(_SHROOM_FILE, content, address, member)
+        files[name] = [row.model_dump(by_alias=True) for row in rows]
     return files
 
 
@@ -399,11 +400,11 @@ def _ragtruth(response: _RagtruthResponse, source: _RagtruthSource, address: str
     question, references = None, [source.source_info]
     if source.task_type == "QA":
         try:
-            asked = _RagtruthQuestion.model_validate(source.source_info)
+            info = _RagtruthQuestion.model_validate(source.source_info)
         except ValidationError as error:
             raise FetchError(address, f"source {source.source_id} has no passages") from error
-        question = asked.question
-        references = [text.strip() for text in _PASSAGE.split(asked.passages) if text.strip()]
+        question = info.question
+        references = [text.strip() for text in _PASSAGE.split(info.passages) if text.strip()]
     return {
         "id": response.id,
         "task": source.task_type,
@@ -443,10 +444,10 @@ def read_aggrefact(downloads: Sequence[Download]) -> dict[str, list[Row]]:
             file.address, "is a Parquet file, which pyarrow reads: `pip install pyarrow`"
         ) from error
     try:
-        found: Any = parquet.read_table(io.BytesIO(file.content)).to_pylist()
+        table: Any = parquet.read_table(io.BytesIO(file.content)).to_pylist()
     except (ValueError, OSError) as error:  # Every error of pyarrow is one of the two.
         raise FetchError(file.address, "not a Parquet file that can be read") from error
-    content = json.dumps(found).encode()
+    content = json.dumps(table).encode()
     rows = _parse(TypeAdapter(list[_Aggrefact]), content, file.address)
     return {"aggrefact.jsonl": [row.model_dump() for row in rows]}
 
@@ -467,10 +468,11 @@ def _parse(adapter: TypeAdapter[FileT], content: bytes, address: str, part: str 
     try:
         return adapter.validate_json(content)
     except ValidationError as error:
-        # Only the place and the reason: the error's own text quotes the row.
+        # Only the position and the message: the error's own text quotes the row.
         first = error.errors()[0]
-        where = ".".join(str(step) for step in (part, *first["loc"]) if step != "")
-        raise FetchError(address, ": ".join(filter(None, (where, first["msg"])))) from error
+        position = ".".join(str(step) for step in (part, *first["loc"]) if step != "")
+        message = f"{position}: {first['msg']}" if position else first["msg"]
+        raise FetchError(address, message) from error
 
 
 @dataclass(frozen=True, slots=True)

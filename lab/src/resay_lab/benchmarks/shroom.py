@@ -206,16 +206,20 @@ async def run(
     rows: list[Row] = []
     notes = list(_notes(outputs, entries))
     for entry in entries:
-        asked = judge if entry.needs_judge else None
-        found: list[tuple[Output, Measured]] = []
+        entry_judge = judge if entry.needs_judge else None
+        measured: list[MeasuredOutput] = []
         for task in _TASKS:
-            of_task = [output for output in outputs if output.task == task]
-            config = entry.config(asked, **_settings(entry, task))
-            items = [_item_for(entry, output) for output in of_task]
-            results = await measure(config, items, asked, concurrency=concurrency, done=done)
-            found += zip(of_task, results, strict=True)
-        rows += _rows(entry, asked, found)
-        notes += _notes_on(entry, found)
+            task_outputs = [output for output in outputs if output.task == task]
+            results = await measure(
+                entry.config(entry_judge, **_settings(entry, task)),
+                [_item_for(entry, output) for output in task_outputs],
+                entry_judge,
+                concurrency=concurrency,
+                done=done,
+            )
+            measured += zip(task_outputs, results, strict=True)
+        rows += _rows(entry, entry_judge, measured)
+        notes += _notes_on(entry, measured)
     return ResultTable("shroom", COLUMNS, tuple(rows), tuple(notes), {"outputs": len(outputs)})
 
 
@@ -231,14 +235,19 @@ def _settings(entry: BenchEntry, task: Task) -> dict[str, Any]:
     return {"task": _TASKS[task]} if entry.variant == _BY_TASK else {}
 
 
-Found = tuple[Output, Measured]
+MeasuredOutput = tuple[Output, Measured]
 
 
-def _rows(entry: BenchEntry, judge: BenchJudge | None, found: Sequence[Found]) -> Iterator[Row]:
+def _rows(
+    entry: BenchEntry, judge: BenchJudge | None, measured: Sequence[MeasuredOutput]
+) -> Iterator[Row]:
     for track in TRACKS:
-        of_track = [pair for pair in found if pair[0].track == track]
         for task in ("all", *_TASKS):
-            pairs = [pair for pair in of_track if task in ("all", pair[0].task)]
+            pairs = [
+                (output, result)
+                for output, result in measured
+                if output.track == track and task in ("all", output.task)
+            ]
             if pairs:
                 yield {
                     "method": entry.method,
@@ -256,16 +265,27 @@ def _published(entry: BenchEntry, track: Track) -> Mapping[str, float] | None:
     return dict(_TABLE_2[entry.name][track]) if entry.name in _TABLE_2 else None
 
 
-def _figures(pairs: Sequence[Found]) -> dict[str, float | None]:
-    scored = [(o, r.scores) for o, r in pairs if r.scores.passage_score is not None]
-    flagged = [_flags(scores) for _, scores in scored]
-    values = [scores.passage_score or 0.0 for _, scores in scored]
+def _figures(pairs: Sequence[MeasuredOutput]) -> dict[str, float | None]:
+    hallucinated: list[bool] = []
+    flagged: list[bool] = []
+    shares: list[float] = []
+    values: list[float] = []
+    undetermined = 0
+    for output, result in pairs:
+        score = result.scores.passage_score
+        if score is None:
+            continue
+        hallucinated.append(output.hallucinated)
+        flagged.append(_flags(result.scores))
+        shares.append(output.share)
+        values.append(score)
+        undetermined += _is_undetermined(result.scores)
     return {
         "outputs": len(pairs),
-        "accuracy": _share(metrics.accuracy([o.hallucinated for o, _ in scored], flagged)),
-        "spearman": _share(metrics.spearman(values, [o.share for o, _ in scored])),
+        "accuracy": _share(metrics.accuracy(hallucinated, flagged)),
+        "spearman": _share(metrics.spearman(values, shares)),
         "flagged": sum(flagged),
-        "undetermined": sum(_is_undetermined(scores) for _, scores in scored),
+        "undetermined": undetermined,
     }
 
 
@@ -289,12 +309,12 @@ def _notes(outputs: Sequence[Output], entries: Sequence[BenchEntry]) -> Iterator
         f" {_FLAG_OVER:g}; Spearman is the correlation of the scores with the share of people who"
         " called it one. Both are written as in the paper: 1 is the best."
     )
-    calm = [
-        f"{1 - fmean(o.hallucinated for o in outputs if o.track == track):.3f} ({track})"
-        for track in TRACKS
-        if any(o.track == track for o in outputs)
-    ]
-    yield f"Calling nothing a hallucination has an accuracy of {', '.join(calm)}."
+    accuracies: list[str] = []
+    for track in TRACKS:
+        hallucinated = [output.hallucinated for output in outputs if output.track == track]
+        if hallucinated:
+            accuracies.append(f"{1 - fmean(hallucinated):.3f} ({track})")
+    yield f"Calling nothing a hallucination has an accuracy of {', '.join(accuracies)}."
     yield (
         "calls, tokens and s (seconds) are means per output. An output of whose answers none can be"
         " read is undetermined and counts as a hallucination, as published."
@@ -311,7 +331,8 @@ def _notes(outputs: Sequence[Output], entries: Sequence[BenchEntry]) -> Iterator
         yield "source: paraphrases (PG) are held against their source, whatever else counts."
     if any(entry.method == "ngram" for entry in entries):
         yield f"Nobody has tuned the {_FLAG_OVER:g} over which ngram flags."
-    if wordless := sum(not _says_anything(o.item.references[0]) for o in outputs):
+    wordless = sum(not _says_anything(output.item.references[0]) for output in outputs)
+    if wordless:
         yield f"{wordless} of the targets are without a word; they are taken as they stand."
 
 
@@ -321,18 +342,23 @@ def _model_of(entry: BenchEntry) -> str:
 
 
 def _note_on_references(outputs: Sequence[Output]) -> str:
-    pairs = [(o.item.query, o.item.references[0]) for o in outputs]
-    sources = sum(query is not None and query.question == text for query, text in pairs)
+    sources = 0
+    for output in outputs:
+        query = output.item.query
+        if query is not None and query.question == output.item.references[0]:
+            sources += 1
     return (
         f"The reference is the target; for {sources} of {len(outputs)} outputs it is the source,"
         " where that alone counts or there is no target."
     )
 
 
-def _notes_on(entry: BenchEntry, found: Sequence[Found]) -> Iterator[str]:
-    results = [result for _, result in found]
+def _notes_on(entry: BenchEntry, measured: Sequence[MeasuredOutput]) -> Iterator[str]:
+    results = [result for _, result in measured]
     yield from failures_of(entry.name, results)
-    if unread := sum(result.scores.undetermined for result in results):
+    unread = sum(result.scores.undetermined for result in results)
+    if unread:
         yield f"{entry.name}: {unread} answers were neither yes nor no."
-    if missing := sum(result.scores.passage_score is None for result in results):
+    missing = sum(result.scores.passage_score is None for result in results)
+    if missing:
         yield f"{entry.name}: {missing} outputs have no score and are left out."

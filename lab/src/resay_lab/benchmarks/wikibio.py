@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -93,17 +94,16 @@ def load(data: Path, rows: slice) -> Corpus:
     """
     path = data / DATA
     lines = read_lines(path)
-    indices = choose_rows(lines, rows, path)
-    read = [parse_row(_DataRow, lines, i, path) for i in indices]
-    passages = [_passage(row) for row in read]
-    return Corpus(
-        tuple(
-            Item(i, passage, tuple(row.samples), query=_query(row))
-            for i, row, (passage, _) in zip(indices, read, passages, strict=True)
-        ),
-        tuple(tuple(row.labels) for row in read),
-        sum(joined for _, joined in passages),
-    )
+    items: list[Item] = []
+    labels: list[tuple[Label, ...]] = []
+    joined = 0
+    for index in choose_rows(lines, rows, path):
+        row = parse_row(_DataRow, lines, index, path)
+        passage, is_joined = _passage(row)
+        items.append(Item(index, passage, tuple(row.samples), query=_query(row)))
+        labels.append(tuple(row.labels))
+        joined += is_joined
+    return Corpus(items=tuple(items), labels=tuple(labels), joined=joined)
 
 
 def _query(row: _DataRow) -> Query | None:
@@ -142,8 +142,8 @@ def recorded_judge(data: Path, name: str, corpus: Corpus) -> RecordedJudge:
     for item in corpus.items:
         row = parse_row(_RecordedAnswers, lines, item.index, path)
         if judge not in row.prompt_answers:
-            known = ", ".join(row.prompt_answers)
-            raise ConfigurationError(f"unknown recorded judge {judge!r}; recorded: {known}")
+            judges = ", ".join(row.prompt_answers)
+            raise ConfigurationError(f"unknown recorded judge {judge!r}; recorded: {judges}")
         recordings[item.index] = recording_of(item, row.prompt_answers[judge])
     return RecordedJudge(name, recordings)
 
@@ -197,16 +197,17 @@ def recorded_scores(
     Raises:
         ConfigurationError: The file cannot be read, or does not match the passages.
     """
-    wanted = [entry for entry in entries if isinstance(entry, Baseline)]
-    if not wanted:
+    baselines = [entry for entry in entries if isinstance(entry, Baseline)]
+    if not baselines:
         return {}
     path = data / RECORDED_DATA
     lines = read_lines(path)
-    rows = {item.index: parse_row(_RecordedScores, lines, item.index, path) for item in items}
-    return {
-        entry.name: [_measured(item, rows[item.index].of(entry.method)) for item in items]
-        for entry in wanted
-    }
+    results: dict[str, list[Measured]] = {entry.name: [] for entry in baselines}
+    for item in items:
+        row = parse_row(_RecordedScores, lines, item.index, path)
+        for entry in baselines:
+            results[entry.name].append(_measured(item, row.of(entry.method)))
+    return results
 
 
 def _measured(item: Item, scores: Sequence[float] | None) -> Measured:
@@ -219,8 +220,8 @@ def _measured(item: Item, scores: Sequence[float] | None) -> Measured:
     if scores is None:
         return Measured(Scores((None,) * count), Usage(), 0.0)
     clipped = tuple(min(max(score, 0.0), 1.0) for score in scores)
-    found = Scores(clipped, raw=tuple(scores), raw_passage=fmean(scores))
-    return Measured(found, Usage(), 0.0)
+    recorded = Scores(clipped, raw=tuple(scores), raw_passage=fmean(scores))
+    return Measured(recorded, Usage(), 0.0)
 
 
 _VALUES: Mapping[Label, float] = {
@@ -260,20 +261,20 @@ def figures(
         undefined.
     """
     pairs = list(zip(labels, results, strict=True))
-    flat, scores = _flat(pairs)
-    star, star_scores = _star(pairs)
-    truth, ranks = _passages(pairs)
-    wrong = [is_wrong(label) for label in flat]
-    found = {
+    sentence_labels, scores = _flat(pairs)
+    major, major_scores = _star(pairs)
+    passage_labels, passage_scores = _passages(pairs)
+    wrong = [is_wrong(label) for label in sentence_labels]
+    values = {
         "nonfact": metrics.auc_pr(wrong, scores),
-        "nonfact_star": metrics.auc_pr(star, star_scores),
+        "nonfact_star": metrics.auc_pr(major, major_scores),
         "factual": metrics.auc_pr([not w for w in wrong], [-score for score in scores]),
-        "pearson": metrics.pearson(ranks, truth),
-        "spearman": metrics.spearman(ranks, truth),
+        "pearson": metrics.pearson(passage_scores, passage_labels),
+        "spearman": metrics.spearman(passage_scores, passage_labels),
         "average_precision": metrics.average_precision(wrong, scores),
         "roc_auc": metrics.roc_auc(wrong, scores),
     }
-    return {key: metrics.rounded(value, 2) for key, value in found.items()}
+    return {key: metrics.rounded(value, 2) for key, value in values.items()}
 
 
 def star_ap(labels: Sequence[Sequence[Label]], results: Sequence[Measured]) -> float | None:
@@ -295,14 +296,14 @@ def explain(labels: Sequence[Sequence[Label]]) -> Iterator[str]:
     Args:
         labels: The labels of each passage's sentences.
     """
-    kept = [ls for ls in labels if not _all_major(ls)]
+    counted = [passage for passage in labels if not _all_major(passage)]
     yield (
         "NonFact, NonFact* and Factual are AUC-PR by the trapezoidal rule, as in the papers; AP and"
         " ROC are average precision and the area under the ROC curve for NonFact; all in percent."
     )
     yield (
-        f"NonFact* is over {len(kept)} of {len(labels)} passages"
-        f" ({sum(map(len, kept))} sentences): those whose every sentence is major inaccurate are"
+        f"NonFact* is over {len(counted)} of {len(labels)} passages"
+        f" ({sum(map(len, counted))} sentences): those whose every sentence is major inaccurate are"
         " left out."
     )
     yield "calls, tokens and s (seconds) are means per passage."
@@ -331,8 +332,13 @@ def _star(pairs: Iterable[Pair]) -> tuple[list[bool], list[float]]:
 
 def _passages(pairs: Iterable[Pair]) -> tuple[list[float], list[float]]:
     """Return the mean labels and the scores of the passages that have a score."""
-    known = [(fmean(_VALUES[x] for x in ls), r.passage) for ls, r in pairs if r.passage is not None]
-    return [truth for truth, _ in known], [score for _, score in known]
+    means: list[float] = []
+    scores: list[float] = []
+    for labels, result in pairs:
+        if result.passage is not None:
+            means.append(fmean(_VALUES[label] for label in labels))
+            scores.append(result.passage)
+    return means, scores
 
 
 def _all_major(labels: Sequence[Label]) -> bool:
@@ -381,15 +387,18 @@ async def correct(
         The corrected scores by the form's name, the uncorrected ones first. All derive from scores
         in [0, 1], even if the method has unbounded raw values, which `snowballing` never sees.
     """
-    before = [replace(r, scores=replace(r.scores, raw=(), raw_passage=None)) for r in results]
-    corrected: dict[str, Sequence[Measured]] = {UNCORRECTED: before}
+    before: list[Measured] = []
+    for result in results:
+        scores = replace(result.scores, raw=(), raw_passage=None)
+        before.append(replace(result, scores=scores))
+    forms: dict[str, Sequence[Measured]] = {UNCORRECTED: before}
     for form, config in _FORMS.items():
         scorer = Snowballing(config)
-        corrected[form] = [
-            await _corrected(scorer, item, result)
-            for item, result in zip(items, before, strict=True)
-        ]
-    return corrected
+        corrected: list[Measured] = []
+        for item, result in zip(items, before, strict=True):
+            corrected.append(await _corrected(scorer, item, result))
+        forms[form] = corrected
+    return forms
 
 
 async def _corrected(scorer: Snowballing, item: Item, before: Measured) -> Measured:
@@ -410,21 +419,21 @@ def compare(
         labels: The labels of each passage's sentences.
         forms: The result of `correct`.
     """
-    found = {form: figures(labels, results) for form, results in forms.items()}
+    before = figures(labels, forms[UNCORRECTED])
     for form in _FORMS:
-        changes = [
-            _change(title, found[UNCORRECTED][key], found[form][key])
-            for title, key in (("ROC", "roc_auc"), ("AP", "average_precision"))
-        ]
-        yield f"{entry.name}, {form}: {' and '.join(changes)}."
-    ones = [
-        f"{sum(score == 1.0 for r in results for score in r.sentences)} {form}"
-        for form, results in forms.items()
-    ]
-    stars = [shown(star_ap(labels, results), 2) for results in forms.values()]
+        after = figures(labels, forms[form])
+        roc = _change("ROC", before["roc_auc"], after["roc_auc"])
+        ap = _change("AP", before["average_precision"], after["average_precision"])
+        yield f"{entry.name}, {form}: {roc} and {ap}."
+    ties: list[str] = []
+    precisions: list[str] = []
+    for form, results in forms.items():
+        scores = chain.from_iterable(result.sentences for result in results)
+        ties.append(f"{sum(score == 1.0 for score in scores)} {form}")
+        precisions.append(shown(star_ap(labels, results), 2))
     yield (
-        f"{entry.name}: scores of exactly 1: {', '.join(ones)}. In NonFact* the trapezoidal rule"
-        f" flatters such ties; as average precision it is {', '.join(stars)}."
+        f"{entry.name}: scores of exactly 1: {', '.join(ties)}. In NonFact* the trapezoidal rule"
+        f" flatters such ties; as average precision it is {', '.join(precisions)}."
     )
 
 
@@ -552,30 +561,32 @@ async def run(
         await judge.prepare()
     rows: list[Row] = []
     notes = list(_notes(corpus, entries))
-    known: dict[str, Sequence[Measured]] = dict(recorded or {})
+    results_by_name: dict[str, Sequence[Measured]] = dict(recorded or {})
     for entry in entries:
         if isinstance(entry, Baseline):
-            rows.append({**_row(entry, entry.variant, None, corpus, known[entry.name]), **_UNKNOWN})
-            notes.append(_note_on_recorded(entry, known[entry.name]))
+            results = results_by_name[entry.name]
+            rows.append({**_row(entry, entry.variant, None, corpus, results), **_UNKNOWN})
+            notes.append(_note_on_recorded(entry, results))
             continue
         method = entry.base if isinstance(entry, Correction) else entry
-        asked = judge if entry.needs_judge else None
-        if method.name not in known:
-            known[method.name] = await measure(
-                entry.config(asked),
+        entry_judge = judge if entry.needs_judge else None
+        if method.name not in results_by_name:
+            results = await measure(
+                entry.config(entry_judge),
                 method.of(corpus.items),
-                asked,
+                entry_judge,
                 concurrency=concurrency,
                 done=done,
             )
-            notes += notes_on(method, known[method.name])
-        results = known[method.name]
+            notes += notes_on(method, results)
+            results_by_name[method.name] = results
+        results = results_by_name[method.name]
         if not isinstance(entry, Correction):
-            rows.append(_row(entry, entry.variant, asked, corpus, results))
+            rows.append(_row(entry, entry.variant, entry_judge, corpus, results))
             continue
         forms = await correct(corpus.items, results)
         for form, corrected in forms.items():
-            rows.append(_row(entry, f"{entry.variant}-{form}", asked, corpus, corrected))
+            rows.append(_row(entry, f"{entry.variant}-{form}", entry_judge, corpus, corrected))
         notes += compare(entry, corpus.labels, forms)
     about = {"passages": len(corpus.items)}
     return ResultTable("wikibio", COLUMNS, tuple(rows), tuple(notes), about)
@@ -586,10 +597,10 @@ _UNKNOWN: Mapping[str, None] = dict.fromkeys(("calls", "tokens", "seconds"))
 
 
 def _note_on_recorded(entry: BenchEntry, results: Sequence[Measured]) -> str:
-    there = sum(result.passage is not None for result in results)
+    count = sum(result.passage is not None for result in results)
     return (
         f"{entry.name}: scores that the code released with the paper gave; they are recorded for"
-        f" {there} of the {len(results)} passages, and the figures are of those."
+        f" {count} of the {len(results)} passages, and the figures are of those."
     )
 
 
@@ -635,7 +646,9 @@ def notes_on(entry: BenchEntry, results: Sequence[Measured]) -> Iterator[str]:
         results: Its results.
     """
     yield from failures_of(entry.name, results)
-    if unread := sum(result.scores.undetermined for result in results):
+    unread = sum(result.scores.undetermined for result in results)
+    if unread:
         yield f"{entry.name}: {unread} answers {_UNREAD.get(entry.method, 'could not be read')}."
-    if missing := sum(score is None for result in results for score in result.sentences):
+    missing = sum(result.sentences.count(None) for result in results)
+    if missing:
         yield f"{entry.name}: {missing} sentences have no score and are left out."
