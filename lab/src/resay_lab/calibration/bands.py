@@ -69,7 +69,8 @@ class _Table:
     def __init__(self, scores: Sequence[float], decided: Sequence[bool], error: Fraction) -> None:
         self.values = sorted(set(scores))
         positions = {value: i for i, value in enumerate(self.values)}
-        counts, flagged = [0] * len(self.values), [0] * len(self.values)
+        counts = [0] * len(self.values)
+        flagged = [0] * len(self.values)
         for score, flag in zip(scores, decided, strict=True):
             counts[positions[score]] += 1
             flagged[positions[score]] += flag
@@ -118,27 +119,30 @@ class _Table:
             return Settle(below=middle, above=middle)
         below = above = None
         if low:
-            most = values[low] if low < count else 1.0
-            below = _shortest(values[low - 1], most if threshold is None else min(most, threshold))
+            upper = values[low] if low < count else 1.0
+            if threshold is not None:
+                upper = min(upper, threshold)
+            below = _shortest(values[low - 1], upper)
         if high < count:
-            least = values[high - 1] if high else 0.0
-            least = least if threshold is None else max(least, threshold)
-            above = -_shortest(-values[high], -least)
+            lower = values[high - 1] if high else 0.0
+            if threshold is not None:
+                lower = max(lower, threshold)
+            above = -_shortest(-values[high], -lower)
         return Settle(below=below, above=above)
 
 
-def _between(least: float, most: float) -> float:
+def _between(lower: float, upper: float) -> float:
     """Return a number between two others that are not adjacent floats."""
-    short = _shortest(least, most)
-    return short if short < most else (least + most) / 2
+    short = _shortest(lower, upper)
+    return short if short < upper else (lower + upper) / 2
 
 
-def _shortest(least: float, most: float) -> float:
-    """Return the number with the fewest digits that is over `least` and at most `most`."""
+def _shortest(lower: float, upper: float) -> float:
+    """Return the number with the fewest digits that is over `lower` and at most `upper`."""
     for digits in range(1, _DIGITS + 1):
         step = Decimal(1).scaleb(-digits)
-        value = Decimal(repr(least)).quantize(step, ROUND_CEILING)
-        number = float(value if value > Decimal(repr(least)) else value + step)
-        if least < number <= most:
+        value = Decimal(repr(lower)).quantize(step, ROUND_CEILING)
+        number = float(value if value > Decimal(repr(lower)) else value + step)
+        if lower < number <= upper:
             return number
-    return most
+    return upper
