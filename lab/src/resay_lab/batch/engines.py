@@ -29,7 +29,10 @@ CALLS_AT_ONCE, NEURAL_AT_ONCE = 16, 64
 
 _FEW_ROWS = 48
 """This many rows are checked faster than a process starts."""
-_FIRST_ROWS, _MOST_ROWS, _MOST_BYTES, _CHUNK_S = 8, 256, 4_000_000, 0.2
+_FIRST_ROWS = 8
+_MAX_ROWS = 256
+_MAX_BYTES = 4_000_000
+_CHUNK_S = 0.2
 _AHEAD = 4
 _BLOCKS_EACH = 8
 
@@ -89,9 +92,9 @@ def default_concurrency(scorer: RowScorer) -> int:
     calls = scorer.guard.policy.calls
     if scorer.calls_providers and isinstance(calls, BatchCallsConfig):
         return min(calls.max_requests, _BATCHED_AT_ONCE)
-    most = scorer.guard.policy.limits.process.concurrency
-    if scorer.calls_providers and most is not None:
-        return 2 * most
+    max_calls = scorer.guard.policy.limits.process.concurrency
+    if scorer.calls_providers and max_calls is not None:
+        return 2 * max_calls
     return NEURAL_AT_ONCE if scorer.is_neural else CALLS_AT_ONCE
 
 
@@ -402,7 +405,7 @@ class _InProcesses:
                     worker.ask(other)
                 continue
             each_s = max(elapsed_s / len(chunk), 1e-6)
-            size = max(1, min(_MOST_ROWS, int(_CHUNK_S / each_s)))
+            size = max(1, min(_MAX_ROWS, int(_CHUNK_S / each_s)))
             self._put(results)
         if not self._stopping.is_set():
             worker.end()
@@ -434,7 +437,7 @@ class _InProcesses:
 
 def _chunk(rows: Iterator[Row], size: int) -> list[Row]:
     chunk: list[Row] = []
-    room = _MOST_BYTES
+    room = _MAX_BYTES
     for row in islice(rows, size):
         chunk.append(row)
         room -= len(row.raw)
@@ -482,8 +485,8 @@ class Ray:
         actors = self._workers or (1 if scorer.calls_providers else cores)
         while window := list(islice(rows, self._window)):
             # A block is finished and stored as a whole, so paid results come in small blocks.
-            least = len(window) // (4 * at_once) if calls else 0
-            blocks = min(len(window), max(_BLOCKS_EACH * actors, least))
+            min_blocks = len(window) // (4 * at_once) if calls else 0
+            blocks = min(len(window), max(_BLOCKS_EACH * actors, min_blocks))
             items = [row._asdict() for row in window]
             table = data.from_items(items, override_num_blocks=blocks)
             scored = table.map_batches(

@@ -30,7 +30,7 @@ from resay.errors import ConfigurationError
 from resay_lab.batch.results import Results
 from resay_lab.batch.scoring import VERDICT_COLUMNS
 
-_MOST_GROUPS = 100
+_MAX_GROUPS = 100
 _CLAIMS_SHOWN = 50
 _FAILURES_SHOWN = 5
 # An inconclusive row may have a score, but of too few samples for a decision.
@@ -144,7 +144,7 @@ def results_page(
             if group not in row:
                 raise ConfigurationError(f"row {number + 1} has no column {group!r}")
             key = str(row[group])
-            if key not in groups and len(groups) >= _MOST_GROUPS:
+            if key not in groups and len(groups) >= _MAX_GROUPS:
                 key = "(others)"
             groups.setdefault(key, _Group()).add(verdict)
         score = _score_of(verdict)

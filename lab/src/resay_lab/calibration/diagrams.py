@@ -189,13 +189,13 @@ def _histogram(panel: Panel) -> Iterator[str]:
     counts = [[0] * _BARS, [0] * _BARS]
     for score, wrong in panel.items:
         counts[wrong][min(int(score * _BARS), _BARS - 1)] += 1
-    most = max(max(row) for row in counts)
+    greatest = max(*counts[False], *counts[True])
     middle, width = _TOP + _SIZE / 2, _SIZE / _BARS
     yield svg_text(_RIGHT, 24, f"{panel.name}: how many have which score", "head")
     yield from _frame(_RIGHT)
     for wrong, name in enumerate(("correct", "hallucinated")):
         for index, count in enumerate(counts[wrong]):
-            height = count / most * (_SIZE / 2 - 4)
+            height = count / greatest * (_SIZE / 2 - 4)
             top = middle if wrong else middle - height
             x = _RIGHT + index * width
             yield (
@@ -204,8 +204,8 @@ def _histogram(panel: Panel) -> Iterator[str]:
             )
         y = middle + (14 if wrong else -6) + (_SIZE / 2 - 20) * (1 if wrong else -1)
         yield svg_text(_RIGHT + 6, y, f"{sum(counts[wrong])} {name}")
-    yield svg_text(_RIGHT + _SIZE + 6, _TOP + 10, str(most), "small")
-    yield svg_text(_RIGHT + _SIZE + 6, _TOP + _SIZE, str(most), "small")
+    yield svg_text(_RIGHT + _SIZE + 6, _TOP + 10, str(greatest), "small")
+    yield svg_text(_RIGHT + _SIZE + 6, _TOP + _SIZE, str(greatest), "small")
     yield svg_line("frame", _RIGHT, middle, _RIGHT + _SIZE, middle)
     yield from _limit(_RIGHT, _TOP - 6, panel.threshold)
 

@@ -51,7 +51,7 @@ from resay.adapters import load_optional
 from resay.errors import ConfigurationError
 
 Unit = Literal["passage", "sentence"]
-_MOST_NEEDED = 1_000_000
+_MAX_NEEDED = 1_000_000
 _WORDS = {
     ("passage", "fpr"): "at most {:g} % of the correct responses are flagged",
     ("passage", "recall"): "at least {:g} % of the hallucinated responses are flagged",
@@ -166,18 +166,19 @@ class Guarantee:
         if self.kind == "jeffreys":
             return (
                 bisect_left(
-                    range(1, _MOST_NEEDED),
+                    range(1, _MAX_NEEDED),
                     True,
                     key=lambda n: self.holds(Fraction(0), n, alpha, binary=True),
                 )
                 + 1
             )
         delta = 1 - Fraction(str(self.confidence))
-        about = math.ceil(math.log(float(delta)) / math.log1p(-float(alpha)))
-        least = max(about - 1, 1)
+        estimate = math.ceil(math.log(float(delta)) / math.log1p(-float(alpha)))
+        first = max(estimate - 1, 1)
         # The logarithmic estimate is off by less than one.
-        near = range(least, least + 4)
-        return next(n for n in near if self.holds(Fraction(0), n, alpha, binary=True))
+        return next(
+            n for n in range(first, first + 4) if self.holds(Fraction(0), n, alpha, binary=True)
+        )
 
     def __str__(self) -> str:
         if self.kind == "expected":
