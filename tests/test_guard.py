@@ -19,6 +19,7 @@ from resay import (
     Query,
     Sources,
 )
+from resay.core.check_context import CheckContext
 from resay.core.usage import Usage
 from resay.providers import Completion, Completions, LiteLLMProvider, ReplayProvider
 from simulation import SimulatedProvider
@@ -229,13 +230,12 @@ class Named:
 async def test_samples_that_are_there_are_not_drawn(simulated: SimulatedProvider) -> None:
     policy = NGRAM | {"sampling": {"max": 4, "min": 4}, "cache": {"store": "none"}}
     query = Query.of(QUESTION, model=MODEL, params=simulated.params)
-    there = [f"The bridge has {number} lamps." for number in (11, 22, 33)]
-    answer = await Guard(policy).aask_with(query, Sources.all(LiteLLMProvider()), samples=there)
+    there = tuple(f"The bridge has {number} lamps." for number in (11, 22, 33))
+    sources = Sources.all(LiteLLMProvider())
+    answer = await Guard(policy).aask_with(CheckContext(query, samples=there), sources)
     assert answer.verdict.samples == 4
     assert simulated.calls == 2
-    enough = await Guard(policy).aask_with(
-        query, Sources.all(LiteLLMProvider()), samples=[*there, *there]
-    )
+    enough = await Guard(policy).aask_with(CheckContext(query, samples=there + there), sources)
     assert enough.verdict.samples == 6
     assert simulated.calls == 3
 
@@ -245,7 +245,7 @@ async def test_each_source_gets_its_own_calls() -> None:
     sources = Sources(Named("main", log), Named("samples", log), Named("judge", log))
     chain = [{"method": "prompt", "mode": "per_pair"}]
     policy = {"chain": chain, "sampling": {"max": 3}}
-    answer = await Guard(policy).aask_with(Query.of("Who?"), sources)
+    answer = await Guard(policy).aask_with(CheckContext(Query.of("Who?")), sources)
     assert sorted(log) == ["judge"] * 3 + ["main"] + ["samples"] * 3
     assert answer.verdict.decision == "consistent"
 

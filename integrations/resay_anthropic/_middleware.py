@@ -140,7 +140,7 @@ class HallucinationMiddleware(Middleware):
         if request.stream:
             response = await _call_marked(style, call_next, request)
             return await self._streaming(style, response, parsed, upstream)
-        if style.blocking and self._guard.skip_reason(parsed.query) is not None:
+        if style.blocking and parsed.context.skip_reason is not None:
             response = await send(request)
             if not raw_of(response).is_success:
                 return response

@@ -109,7 +109,7 @@ class _VerdictCapture(Change):
     def __init__(self, parsed: Request, request: Any = None) -> None:
         self.verdict: dict[str, Any] = {}
         self._request = request
-        self._is_object = parsed.query.wants_object
+        self._is_object = parsed.context.wants_object
         self._held: list[Event] = []
 
     def error(self, error: ResayError) -> ResayError:

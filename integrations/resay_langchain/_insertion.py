@@ -31,7 +31,7 @@ from langchain_core.runnables.router import RouterRunnable
 from pydantic import model_validator
 
 from resay import Guard, HallucinationBlocked, Query, Sources
-from resay.adapters import Regenerate
+from resay.adapters import CheckContext, Regenerate
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
 from resay.adapters.upstream import litellm_provider
 from resay.adapters.verdicts import verdict_data
@@ -100,9 +100,10 @@ class Rerun(Wrapper):
         self, style: CallStyle, value: Any, kwargs: dict[str, Any], runs: Runs
     ) -> Any:
         sources = self._sources(style, value, kwargs, runs)
+        context = self.guard.with_skip_reason(CheckContext(self._query(value, kwargs)))
         try:
             with runs.around():
-                answer = await style.run(self.guard.aask_with, self._query(value, kwargs), sources)
+                answer = await style.run(self.guard.aask_with, context, sources)
         except HallucinationBlocked as error:
             await runs.dispatch_verdict(style, verdict_data(error.verdict, "block"))
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any, Literal, cast
@@ -23,7 +23,7 @@ from langchain_core.prompt_values import PromptValue
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from resay import Answer, AnswerChunk, Guard, HallucinationBlocked, Query, Sources
-from resay.adapters import Block, Message, source_of
+from resay.adapters import Block, CheckContext, Message, source_of
 from resay.adapters.models import tool_name
 from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import CallStyle
@@ -72,7 +72,7 @@ class Request:
         """Call the model, check the answer and act."""
         try:
             with self.runs.around():
-                answer = await self.style.run(self.guard.aask_with, self.query, self.sources)
+                answer = await self.style.run(self.guard.aask_with, self.context, self.sources)
         except HallucinationBlocked as error:
             data = await self._record_block(error)
             message = AIMessage(self._refusal_message, response_metadata={VERDICT_KEY: data})
@@ -84,7 +84,7 @@ class Request:
     async def stream(self) -> AsyncGenerator[ChatGenerationChunk]:
         """Call the model, check the answer and act, streaming it as the policy says."""
         pieces = Pieces()
-        stream = self.guard.astream_with(self.query, self.sources, every_chunk=True)
+        stream = self.guard.astream_with(self.context, self.sources, every_chunk=True)
         try:
             async with aclosing(read_parts(self.style, stream, self.runs.around())) as parts:
                 async for part in parts:
@@ -105,30 +105,33 @@ class Request:
         await self.runs.dispatch_verdict(self.style, data)
         if self.watch is None:
             raise error
-        self.watch.record(data, error, structured=self.query.wants_object)
+        self.watch.record(data, error, structured=self.context.wants_object)
         return data
 
     async def _report(self, data: dict[str, Any], answer: Answer) -> None:
         await self.runs.dispatch_verdict(self.style, data)
         if self.watch is not None:
             blocked = HallucinationBlocked(answer.verdict) if answer.blocked else None
-            self.watch.record(data, blocked, structured=self.query.wants_object)
+            self.watch.record(data, blocked, structured=self.context.wants_object)
 
     @property
     def _refusal_message(self) -> str:
         return (withholding(self.guard.policy) or Block()).message
 
     @cached_property
-    def query(self) -> Query:
+    def context(self) -> CheckContext:
         """The request, translated for litellm if the model can be reached that way."""
         # The guard gives one answer; LangChain provides several answers or streams itself.
         params = {k: v for k, v in self.kwargs.items() if k not in ("n", "stream")}
         messages = self._openai_messages or self._plain_messages
         query = self._mapped or Query(messages, None, params)
         tools = _tool_names(self.kwargs.get("tools")) if self.output_format == "tools" else ()
-        return replace(
-            query, structured=self.output_format == "json", object_tools=self.object_tools or tools
+        context = CheckContext(
+            query,
+            structured=self.output_format == "json",
+            object_tools=self.object_tools or tools,
         )
+        return self.guard.with_skip_reason(context)
 
     @cached_property
     def _mapped(self) -> Query | None:

@@ -29,7 +29,7 @@ from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from resay import Answer, AnswerChunk, Guard, Query, Sources, Verdict
-from resay.adapters import OnVerdict, inside_guard
+from resay.adapters import CheckContext, OnVerdict, inside_guard
 from resay.adapters.policies import PolicyLike, refuse_without_writer
 from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import (
@@ -249,17 +249,17 @@ class GuardedQueryEngine(BaseQueryEngine):
         if self._retrieved_nothing(retrieved):
             response = await style.either(engine.synthesize, engine.asynthesize, bundle, [])
             return _without_nodes(response, recorder)
-        query, sources = self._query_of(bundle), self._sources(bundle, retrieved, caller_for(style))
-        references = references_in(retrieved.nodes) if retrieved else ()
+        context = self._context_of(bundle, retrieved)
+        sources = self._sources(bundle, retrieved, caller_for(style))
         if retrieved is not None and streams(engine):
-            stream = self._guard.astream_with(query, sources, references=references)
+            stream = self._guard.astream_with(context, sources)
             metadata = retrieved.metadata
             tokens = _tokens(read_parts(style, stream, recorder.around()), recorder, metadata)
             if style.blocking:
                 return StreamingResponse(iterate_in_place(tokens), retrieved.sources, metadata)
             return AsyncStreamingResponse(tokens, retrieved.sources, metadata)
         with recorder.watching():
-            answer = await style.run(self._guard.aask_with, query, sources, references=references)
+            answer = await style.run(self._guard.aask_with, context, sources)
         return _response(answer, recorder.record(answer))
 
     def _retrieved_nothing(self, retrieved: RetrievedNodes | None) -> bool:
@@ -268,9 +268,14 @@ class GuardedQueryEngine(BaseQueryEngine):
             return False
         return synthesizer_of(self._query_engine) is not None
 
-    def _query_of(self, bundle: QueryBundle) -> Query:
+    def _context_of(self, bundle: QueryBundle, retrieved: RetrievedNodes | None) -> CheckContext:
         question = {"role": "user", "content": bundle.query_str}
-        return Query((question,), structured=gives_objects(self._query_engine))
+        context = CheckContext(
+            Query((question,)),
+            references=tuple(references_in(retrieved.nodes)) if retrieved else (),
+            structured=gives_objects(self._query_engine),
+        )
+        return self._guard.with_skip_reason(context)
 
     def _sources(
         self, bundle: QueryBundle, retrieved: RetrievedNodes | None, caller: Caller

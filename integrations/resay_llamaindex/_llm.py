@@ -29,8 +29,8 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.types import Model
 from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny
 
-from resay import Guard, HallucinationBlocked, Policy, Query, Sources
-from resay.adapters import OnVerdict, inside_guard
+from resay import Guard, HallucinationBlocked, Policy, Sources
+from resay.adapters import CheckContext, OnVerdict, inside_guard
 from resay.adapters.policies import PolicyLike
 from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, iterate_in_place, run_in_place
@@ -133,9 +133,9 @@ class GuardedResponder:
         if inside_guard() or (self._answers_only and not formatted):
             return await self._unguarded(style, request)
         recorder = Recorder(self._listener)
-        query, sources = self._sources(style, request)
+        context, sources = self._sources(style, request)
         with recorder.watching():
-            answer = await style.run(self.queries.guard.aask_with, query, sources)
+            answer = await style.run(self.queries.guard.aask_with, context, sources)
         data = recorder.record(answer)
         if not isinstance(request, Predicting):
             return outcome(request.response, answer, data, in_message=self._in_message)
@@ -155,8 +155,8 @@ class GuardedResponder:
         self, style: CallStyle, request: Chat | Completing, recorder: Recorder
     ) -> AsyncGenerator[Any, None]:
         showing = ResponseStream(request.response, recorder, in_message=self._in_message)
-        query, sources = self._sources(style, request)
-        stream = self.queries.guard.astream_with(query, sources, every_chunk=True)
+        context, sources = self._sources(style, request)
+        stream = self.queries.guard.astream_with(context, sources, every_chunk=True)
         with recorder.watching():
             async with aclosing(read_parts(style, stream, recorder.around())) as parts:
                 async for part in parts:
@@ -167,9 +167,9 @@ class GuardedResponder:
         prefix = prefix if style.blocking else f"a{prefix}"
         return await style.call(request.to, self.queries.llm, prefix)
 
-    def _sources(self, style: CallStyle, request: Request) -> tuple[Query, Sources]:
-        query = self.queries.query(request)
-        return query, self.queries.sources(request, query, caller_for(style))
+    def _sources(self, style: CallStyle, request: Request) -> tuple[CheckContext, Sources]:
+        context = self.queries.context(request)
+        return context, self.queries.sources(request, context.request, caller_for(style))
 
     @property
     def _in_message(self) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, cast
 
 from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
 
 from resay import Guard, Query, Sources
-from resay.adapters import Regenerate
+from resay.adapters import CheckContext, Regenerate
 from resay.adapters.models import tool_name
 from resay.adapters.upstream import UnmappedError, litellm_provider
 from resay.errors import ConfigurationError, MissingDependencyError
@@ -75,13 +74,17 @@ class QueryFactory:
             return str(error)
         return None
 
-    def query(self, request: Request) -> Query:
+    def context(self, request: Request) -> CheckContext:
         """Return a request as the guard sees it."""
-        return replace(
-            self._mapped(request) or Query(self._messages(request), None, self._params(request)),
+        query = self._mapped(request)
+        if query is None:
+            query = Query(self._messages(request), None, self._params(request))
+        context = CheckContext(
+            query,
             structured=isinstance(request, Predicting) or isinstance(self.llm, StructuredLLM),
             object_tools=_object_tools(request),
         )
+        return self.guard.with_skip_reason(context)
 
     def _mapped(self, request: Request) -> Query | None:
         if self._reason is not None:

@@ -34,5 +34,5 @@ from resay.errors import StreamUnfinishedError as StreamUnfinishedError
 from resay.errors import UncheckableError as UncheckableError
 from resay.guard import Guard as Guard
 from resay.policy import Policy as Policy
-from resay.providers.base import Sources as Sources
+from resay.providers.sources import Sources as Sources
 from resay.retrieval import Retriever as Retriever

@@ -11,7 +11,6 @@ from collections.abc import (
     Generator,
     Iterable,
     Mapping,
-    Sequence,
 )
 from contextlib import aclosing
 from dataclasses import replace
@@ -22,6 +21,8 @@ from typing import Any, ParamSpec, TypeVar, cast, get_args
 
 from resay._internal.event_loops import name_sync_version, sync_version, wait_for
 from resay._internal.keywords import suggest_keywords
+from resay.core.check_context import CheckContext
+from resay.core.logprobs import tokens_of
 from resay.core.query import Message, Query
 from resay.core.request_references import references_in
 from resay.core.verdict import OnVerdict, Verdict
@@ -31,13 +32,12 @@ from resay.engine.answer_stream import AnswerStream, SyncAnswerStream
 from resay.engine.budgets import shared_budget
 from resay.engine.chain import Chain
 from resay.engine.check import early_skip_reason
-from resay.engine.check_inputs import CheckInputs
 from resay.engine.many_checks import Checked, CheckItem, acheck_each
 from resay.engine.request import RequestRunner
 from resay.engine.requirements import Input, Requirements
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode
-from resay.providers.base import Provider, Sources, prepare
+from resay.providers.base import Provider, prepare
 from resay.providers.batching import (
     BatchCallsConfig,
     BatchProvider,
@@ -47,6 +47,7 @@ from resay.providers.batching import (
 from resay.providers.caching import NoCacheConfig, open_cache
 from resay.providers.limits import Budget
 from resay.providers.litellm import LiteLLMProvider
+from resay.providers.sources import Sources
 from resay.reporting.outbox import Outbox
 from resay.reporting.reporter import Reporter
 from resay.reporting.sinks import check_sink, outboxes_of
@@ -324,18 +325,17 @@ class Guard:
         """Whether the application's own functions may find references for a request."""
         return bool(self._chain.reference_functions)
 
-    def decides_by_references(self, query: Query | None, references: Sequence[object]) -> bool:
+    def decides_by_references(self, context: CheckContext) -> bool:
         """Return whether a check can be decided by its references, without samples.
 
         Args:
-            query: The query that the response answers; its messages may contain references.
-            references: The references passed by the caller.
+            context: The context; the request's messages may contain references too.
         """
         if not self._chain.grounds:
             return False
-        if references:
+        if context.references:
             return self.policy.references.unmentioned != "samples"
-        in_request = references_in(query, self.policy.references.from_) if query else ()
+        in_request = references_in(context, self.policy.references.from_)
         return bool(in_request) and not self._chain.checks_unmentioned(in_request)
 
     def missing_inputs(self, unavailable: Mapping[Input, str]) -> str | None:
@@ -362,13 +362,13 @@ class Guard:
         """The first method whose judge is the model that wrote the response, or None."""
         return self._chain.asking_response_model
 
-    def skip_reason(self, query: Query) -> str | None:
-        """Return why a query's answer will not be checked, if known in advance; otherwise None.
+    def with_skip_reason(self, context: CheckContext) -> CheckContext:
+        """Return a context that says whether the policy checks the answer, whatever it is.
 
         Args:
-            query: The query.
+            context: The context of the request, complete otherwise.
         """
-        return early_skip_reason(self.policy, query)
+        return replace(context, skip_reason=early_skip_reason(self.policy, context))
 
     async def aprepare(self) -> None:
         """Load the policy's models, and litellm, now instead of during the first check.
@@ -396,14 +396,12 @@ class Guard:
         self,
         question: str | Iterable[Message] | Query,
         model: str | None,
-        entity: str | None,
         tenant: str | None,
         params: Mapping[str, Any] | None,
     ) -> Query:
         return Query.of(
             question,
             model=model or self._model,
-            entity=entity,
             tenant=tenant,
             params=_provider_params(params),
         )
@@ -441,9 +439,10 @@ class Guard:
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
-        query = self._query(question, model, entity, tenant, params)
+        query = self._query(question, model, tenant, params)
         sources = self._requirements.sources(query, asks=True)
-        return await self.aask_with(query, sources, references=references)
+        context = CheckContext(query, references=_texts("references", references), entity=entity)
+        return await self.aask_with(self.with_skip_reason(context), sources)
 
     @suggest_keywords
     async def acheck(
@@ -482,28 +481,38 @@ class Guard:
         """
         references = _texts("references", references)
         samples = None if samples is None else _texts("samples", samples)
-        query = None
-        if question is not None:
-            query = self._query(question, model, entity, tenant, params)
-        elif model or self._model or params or entity or tenant:
-            query = Query((), model or self._model, _provider_params(params), entity, tenant)
+        if question is None:
+            query = Query((), model or self._model, _provider_params(params), tenant)
+        else:
+            query = self._query(question, model, tenant, params)
+        unrepeatable = None
+        if samples is None and query == Query(()):
+            unrepeatable = "the question is unknown"
+        context = CheckContext(
+            query,
+            references=references,
+            samples=samples,
+            entity=entity,
+            unrepeatable=unrepeatable,
+        )
         self._requirements.check_question(query)
         # Without samples, look for references only if the verdict depends on them.
         can_compare = samples is not None or self._requirements.can_draw(query)
-        if can_compare or not self.decides_by_references(query, references):
+        if can_compare or not self.decides_by_references(context):
             self._requirements.check_samples(query, samples)
         self._requirements.check_references(references)
-        tokens = self._requirements.tokens(logprobs)
+        tokens = tuple(logprobs or ())
+        self._requirements.check_logprobs(tokens)
+        context = replace(context, logprobs=tokens_of(tokens))
         draws = (
             samples is None
             and self._chain.required_by("samples") is not None
             and self._requirements.can_draw(query)
         )
-        splits = self.policy.claims == "model" and query is not None and query.model is not None
+        splits = self.policy.claims == "model" and query.model is not None
         asks = draws or splits or self._chain.required_by("judge")
         sources = self._requirements.sources(query) if asks else None
-        given = CheckInputs(references, samples, tokens)
-        work = self._runner.check(response, query, sources, given)
+        work = self._runner.check(response, self.with_skip_reason(context), sources)
         return await self.reporter.report_after(work, query, sources)
 
     async def acheck_many(
@@ -553,26 +562,15 @@ class Guard:
         finally:
             wait_for(checked.aclose())
 
-    async def aask_with(
-        self,
-        query: Query,
-        sources: Sources,
-        *,
-        references: Iterable[str] | None = (),
-        samples: Iterable[str] | None = (),
-        budget: Budget | None = None,
-    ) -> Answer:
+    async def aask_with(self, context: CheckContext, sources: Sources) -> Answer:
         """Ask, check and act, with each kind of call sent to its provider in `sources`.
 
         For adapters; applications call `aask`.
 
         Args:
-            query: The query.
+            context: The request and what is known about it; see `with_skip_reason`. Of the policy's
+                samples, only those that `samples` lacks are drawn.
             sources: The provider of each kind of call.
-            references: Trusted texts for the steps of the chain that compare with references.
-            samples: Existing responses to the same query; only the rest of the policy's samples are
-                drawn.
-            budget: The budget that several answers of one request share; None for one of its own.
 
         Returns:
             The answer with its verdict.
@@ -582,11 +580,9 @@ class Guard:
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
-        references = _texts("references", references)
-        self._requirements.check_request(query, sources, references)
-        given = CheckInputs(references, _texts("samples", samples) or None, budget=budget)
-        work = self._runner.answer(query, sources, given)
-        return await self.reporter.report_after(work, query, sources)
+        self._requirements.check_request(context, sources)
+        work = self._runner.answer(context, sources)
+        return await self.reporter.report_after(work, context.request, sources)
 
     def new_budget(self, query: Query) -> Budget:
         """Return the budget of a request whose answers are checked one by one.
@@ -596,27 +592,15 @@ class Guard:
         """
         return shared_budget(self.policy, query)
 
-    async def acheck_with(
-        self,
-        response: str,
-        query: Query,
-        sources: Sources,
-        *,
-        references: Iterable[str] | None = (),
-        samples: Iterable[str] | None = None,
-        logprobs: Iterable[object] = (),
-    ) -> Verdict:
+    async def acheck_with(self, response: str, context: CheckContext, sources: Sources) -> Verdict:
         """Check an existing response, with each kind of call sent to its provider in `sources`.
 
         For adapters; applications call `acheck`.
 
         Args:
             response: The text to check.
-            query: The query it answers; without messages if they are unknown.
+            context: The request it answers and what is known about it; see `with_skip_reason`.
             sources: The provider of each kind of call. The main call is not made.
-            references: Trusted texts for the steps of the chain that compare with references.
-            samples: Other responses to the same query; None to draw them.
-            logprobs: The response's tokens, as for `acheck`.
 
         Returns:
             The verdict.
@@ -624,14 +608,12 @@ class Guard:
         Raises:
             ConfigurationError: An input that the chain needs is missing.
         """
-        references = _texts("references", references)
-        samples = None if samples is None else _texts("samples", samples)
         self._requirements.check_live()
-        self._requirements.check_question(query)
-        self._requirements.check_references(references)
-        given = CheckInputs(references, samples, self._requirements.tokens(logprobs))
-        work = self._runner.check(response, query, sources, given)
-        return await self.reporter.report_after(work, query, sources)
+        self._requirements.check_question(context.request)
+        self._requirements.check_references(context.references)
+        self._requirements.check_logprobs(context.logprobs)
+        work = self._runner.check(response, context, sources)
+        return await self.reporter.report_after(work, context.request, sources)
 
     @suggest_keywords
     def astream(
@@ -665,39 +647,33 @@ class Guard:
         Raises:
             ConfigurationError: An input that the chain needs is missing.
         """
-        query = self._query(question, model, entity, tenant, params)
+        query = self._query(question, model, tenant, params)
         sources = self._requirements.sources(query, asks=True)
-        return self.astream_with(query, sources, stream_mode=stream_mode, references=references)
+        context = CheckContext(query, references=_texts("references", references), entity=entity)
+        return self.astream_with(self.with_skip_reason(context), sources, stream_mode=stream_mode)
 
     def astream_with(
         self,
-        query: Query,
+        context: CheckContext,
         sources: Sources,
         *,
         stream_mode: StreamMode | None = None,
-        references: Iterable[str] | None = (),
         every_chunk: bool = False,
-        budget: Budget | None = None,
     ) -> AnswerStream:
         """Like `astream`, but each kind of call goes to its provider in `sources`.
 
         Args:
-            query: The query.
+            context: The request and what is known about it; see `with_skip_reason`.
             sources: The provider of each kind of call.
             stream_mode: When to release text; None for the policy's.
-            references: Trusted texts for the steps of the chain that compare with references.
             every_chunk: Whether to yield parts without text too, which carry the provider's other
                 data.
-            budget: As for `aask_with`.
         """
-        references = _texts("references", references)
-        self._requirements.check_request(query, sources, references)
+        self._requirements.check_request(context, sources)
         stream_mode = resolve_stream_mode(self.policy, stream_mode)
-        run = partial(
-            self._runner.stream, query, sources, CheckInputs(references, budget=budget), stream_mode
-        )
+        run = partial(self._runner.stream, context, sources, stream_mode)
         return AnswerStream(
-            lambda parts: self.reporter.report_after(run(parts), query, sources),
+            lambda parts: self.reporter.report_after(run(parts), context.request, sources),
             every_chunk=every_chunk,
         )
 

@@ -37,10 +37,10 @@ from resay.providers.base import (
     Completions,
     Layer,
     Provider,
-    Sources,
     Streams,
     ToolCall,
 )
+from resay.providers.sources import Sources
 from resay.retrieval.base import Retriever
 from resay.retrieval.function import as_retriever
 from resay.scorers import (

@@ -120,11 +120,3 @@ def test_the_question_is_the_text_of_the_users_last_message() -> None:
     assert Query.of("  Who? ").question == "Who?"
     assert Query.of(messages[:1]).question == ""
     assert Query(()).question == ""
-
-
-def test_the_entity_stays_with_the_question_and_is_not_sent() -> None:
-    query = Query.of("Who?", entity="Ada Lovelace", params={"temperature": 0.5})
-    assert (query.entity, dict(query.params)) == ("Ada Lovelace", {"temperature": 0.5})
-    assert Query.of(query).entity == "Ada Lovelace"
-    assert Query.of(query, entity="Marie Curie").entity == "Marie Curie"
-    assert query.for_sampling(model="b/y").entity == "Ada Lovelace"

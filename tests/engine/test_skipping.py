@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from resay import ConfigurationError, Guard, Query
+from resay import ConfigurationError, Guard, Query, Sources
+from resay.core.check_context import CheckContext
+from resay.providers.litellm import LiteLLMProvider
 from resay.scorers.gate import When
 from simulation import SimulatedProvider
 from support.alone import needs
@@ -71,12 +72,15 @@ async def test_a_query_may_say_itself_that_it_is_not_to_be_checked(
     simulated: SimulatedProvider,
 ) -> None:
     query = Query.of(QUESTION, model="openai/simulated", params=simulated.params)
-    query = replace(query, unchecked="it was asked for in private")
+    context = CheckContext(query, unchecked="it was asked for in private")
+    sources = Sources.all(LiteLLMProvider())
     for policy in (JUDGED, JUDGED | {"on_error": "block", "stream_mode": "hold"}):
         guard = Guard(policy)
-        assert guard.skip_reason(query) == "it was asked for in private"
-        assert (await guard.aask(query)).verdict.reason == "it was asked for in private"
-        async with guard.astream(query) as stream:
+        known = guard.with_skip_reason(context)
+        assert known.skip_reason == "it was asked for in private"
+        answer = await guard.aask_with(known, sources)
+        assert answer.verdict.reason == "it was asked for in private"
+        async with guard.astream_with(known, sources) as stream:
             text = "".join([part.text async for part in stream])
         assert stream.answer.verdict.skipped
         assert text == stream.answer.response
@@ -84,13 +88,15 @@ async def test_a_query_may_say_itself_that_it_is_not_to_be_checked(
 
 
 def test_what_is_skipped_is_known_before_it_is_asked() -> None:
-    query = Query.of(QUESTION)
-    assert Guard(JUDGED).skip_reason(query) is None
-    assert "when.roles" in (Guard({**JUDGED, "when": {"roles": ["tool"]}}).skip_reason(query) or "")
-    wanted = Query.of(QUESTION, params={"response_format": {"type": "json_object"}})
+    context = CheckContext(Query.of(QUESTION))
+    assert Guard(JUDGED).with_skip_reason(context).skip_reason is None
+    by_roles = Guard({**JUDGED, "when": {"roles": ["tool"]}})
+    assert "when.roles" in (by_roles.with_skip_reason(context).skip_reason or "")
+    wanted = CheckContext(Query.of(QUESTION, params={"response_format": {"type": "json_object"}}))
     unchecked = Guard({**JUDGED, "structured": {"check": "none"}})
-    assert unchecked.skip_reason(wanted) == "the policy does not check structured answers"
-    assert unchecked.skip_reason(query) is None
+    reason = unchecked.with_skip_reason(wanted).skip_reason
+    assert reason == "the policy does not check structured answers"
+    assert unchecked.with_skip_reason(context).skip_reason is None
 
 
 async def test_a_greeting_is_not_worth_checking() -> None:

@@ -7,10 +7,12 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
+from resay.core.check_context import CheckContext
 from resay.core.query import Query
 from resay.core.sentence_verdict import SentenceVerdict
 from resay.guard import Guard
-from resay.providers.base import Chunk, Completions, Layer, Provider, Sources, open_stream
+from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
+from resay.providers.sources import Sources
 
 __all__ = ["Moments", "Released", "first_release"]
 
@@ -107,7 +109,7 @@ async def first_release(guard: Guard, query: Query, provider: Provider) -> Relea
     released: float | None = None
     sentence = SentenceVerdict("", 0, 0)
     started = time.perf_counter()
-    async with guard.astream_with(query, sources, stream_mode="hold") as stream:
+    async with guard.astream_with(CheckContext(query), sources, stream_mode="hold") as stream:
         async for part in stream:
             if released is None and part.sentences:
                 released, sentence = time.perf_counter(), part.sentences[0]

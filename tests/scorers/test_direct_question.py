@@ -20,8 +20,11 @@ PASSAGE = Passage.from_sentences(SENTENCES)
 QUERY = Query.of("Who painted the bridge?", model="openai/x")
 
 
-async def score(*answers: str | None, query: Query | None = None, restate: bool = False) -> Scores:
-    question = query.question if query else ""
+NO_QUERY = Query(())
+
+
+async def score(*answers: str | None, query: Query = NO_QUERY, restate: bool = False) -> Scores:
+    question = query.question
     asked = zip(SENTENCES, answers, strict=True)
     judge = ReplayProvider({render(s, question): [answer] for s, answer in asked})
     scorer = DirectQuestion(DirectQuestion.Config(restate=restate))

@@ -33,8 +33,11 @@ class Judge:
         return Completions((Completion(self._answer),))
 
 
+NO_QUERY = Query(())
+
+
 async def found(
-    judge: Judge, pairs: list[Pair], query: Query | None = None, **settings: Any
+    judge: Judge, pairs: list[Pair], query: Query = NO_QUERY, **settings: Any
 ) -> Entailed:
     entailing = Entailing(Semantic.Config(by="judge", **settings))
     return await entailing.find(pairs, Evidence(query=query, judge_provider=judge))
@@ -52,11 +55,11 @@ async def found(
 async def test_the_published_question_is_about_a_pair(
     said: str, expected: Entailment | None
 ) -> None:
-    for query in (Query.of("When?"), None):
+    for query in (Query.of("When?"), NO_QUERY):
         judge = Judge(said)
         entailed = await found(judge, [("A.", "B.")], query, form="published")
         assert entailed.by_pair == {("A.", "B."): expected}
-        assert judge.asked[0] == render_pair("A.", "B.", "When?" if query else "")
+        assert judge.asked[0] == render_pair("A.", "B.", query.question)
 
 
 @pytest.mark.parametrize(("restate", "calls"), [(True, 2), (False, 1)])

@@ -125,7 +125,8 @@ async def examine(
     provider: Judge, passage: Passage | None = None, question: str = "", **config: Any
 ) -> Scores:
     scorer = Fibe(Fibe.Config.model_validate(config))
-    evidence = Evidence(query=Query.of(question) if question else None, judge_provider=provider)
+    query = Query.of(question) if question else Query(())
+    evidence = Evidence(query=query, judge_provider=provider)
     with anyio.fail_after(5):
         return await scorer.score(passage or Passage.from_sentences(SENTENCES), evidence)
 

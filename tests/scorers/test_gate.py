@@ -26,7 +26,7 @@ QUERY = Query.of("What is the capital of Australia?")
 SECRET = "The capital is Sydney."
 
 
-async def after(text: str, query: Query | None = QUERY, **rules: Any) -> str | None:
+async def after(text: str, query: Query = QUERY, **rules: Any) -> str | None:
     return await When(**rules).after(query, Passage.of(text))
 
 
@@ -71,14 +71,14 @@ async def test_without_rules_everything_is_checked() -> None:
 )
 async def test_length_and_gate(rules: dict[str, Any], text: str, reason: str | None) -> None:
     assert await after(text, **rules) == reason
-    assert await after(text, None, **rules) == reason
+    assert await after(text, Query(()), **rules) == reason
 
 
 @given(text=st.text(), least=st.integers(0, 50), most=st.integers(0, 50))
 def test_a_response_within_the_bounds_is_checked(text: str, least: int, most: int) -> None:
     passage = Passage.of(text)
     least, most = sorted((least, most))
-    reason = anyio.run(When(min_chars=least, max_chars=most).after, None, passage)
+    reason = anyio.run(When(min_chars=least, max_chars=most).after, Query(()), passage)
     assert (reason is None) == (least <= len(text.strip()) <= most)
     assert "\n" not in (reason or "")
 
@@ -92,7 +92,6 @@ def conversation(*roles: Any) -> Query:
     [
         (QUERY, None),
         (conversation("user", "tool"), None),
-        (None, None),
         (Query(()), None),
         (
             conversation("user", "assistant"),
@@ -108,7 +107,7 @@ def conversation(*roles: Any) -> Query:
         ),
     ],
 )
-def test_roles(query: Query | None, reason: str | None) -> None:
+def test_roles(query: Query, reason: str | None) -> None:
     assert When(roles=("user", "tool")).before(query) == reason
 
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from resay import Guard, Verdict
+from resay import Guard, Sources, Verdict
+from resay.core.check_context import CheckContext
 from resay.core.logprobs import TokenLogprob
 from resay.core.query import Query
 from resay.providers.base import Completion, Completions, ToolCall
@@ -89,7 +89,7 @@ def test_paths_say_where_a_value_stands() -> None:
     ],
 )
 def test_an_object_is_found_where_it_stands(completion: Completion, expected: Any) -> None:
-    assert object_in(completion, Query((), object_tools=("person",))) == expected
+    assert object_in(completion, CheckContext(object_tools=("person",))) == expected
 
 
 SCHEMA = {
@@ -125,27 +125,27 @@ def test_the_object_that_answers_the_schema_is_the_answer(
 ) -> None:
     query = Query((), params={"response_format": wanted})
     expected = {"name": "Ada", "year": 1} if expected == "first" else expected
-    assert object_in(Completion(text), query) == expected
+    assert object_in(Completion(text), CheckContext(query)) == expected
 
 
 @given(st.text("[]{}:,\"'`1a\\ \n", max_size=60), OBJECTS)
 def test_an_object_is_found_between_any_words(words: str, value: Any) -> None:
-    object_in(Completion(words), Query(()))
+    object_in(Completion(words), CheckContext())
     text = f"Here: {json.dumps(value)} {words.replace('{', '').replace('[', '')}"
-    assert object_in(Completion(text), Query(())) == json.loads(json.dumps(value))
+    assert object_in(Completion(text), CheckContext()) == json.loads(json.dumps(value))
 
 
 @pytest.mark.parametrize(
     "text", ['{"a":' * 40_000, "[1," * 60_000, '{"' * 80_000, '[{"a": "' * 30_000]
 )
 def test_what_is_no_object_is_read_once(text: str) -> None:
-    assert object_in(Completion(text), Query(())) is None
+    assert object_in(Completion(text), CheckContext()) is None
 
 
 def test_what_is_nested_too_deeply_is_no_object() -> None:
     deep, too_deep = ("[" * depth + "]" * depth for depth in (100, 101))
-    assert object_in(Completion(deep), Query(())) == json.loads(deep)
-    assert object_in(Completion(too_deep), Query(())) is None
+    assert object_in(Completion(deep), CheckContext()) == json.loads(deep)
+    assert object_in(Completion(too_deep), CheckContext()) is None
 
 
 class Recorded:
@@ -343,11 +343,11 @@ async def test_a_schema_is_enough_for_a_check_by_fields(simulated: SimulatedProv
 async def test_the_arguments_of_a_tool_may_be_the_answer() -> None:
     calls = [ToolCall("person", json.dumps({"name": name})) for name in ("Ada", "Ada", "Eve")]
     provider = Recorded(*(Completion("", calls=(call,)) for call in calls))
-    guard = Guard(POLICY | {"sampling": {"max": 2, "min": 2}}, provider=provider)
+    guard, sources = Guard(POLICY | {"sampling": {"max": 2, "min": 2}}), Sources.all(provider)
     query = Query.of(
         "Who?", params={"tools": [{"type": "function", "function": {"name": "person"}}]}
     )
-    answer = await guard.aask(replace(query, object_tools=("person",)))
+    answer = await guard.aask_with(CheckContext(query, object_tools=("person",)), sources)
     assert scores(answer.verdict) == {"name": 0.5}
 
 

@@ -27,6 +27,7 @@ from resay._internal.telemetry import (
     trace_context_of,
     use_trace_context,
 )
+from resay.core.check_context import CheckContext
 from resay.core.decision import Action, Decision
 from resay.core.failures import tally
 from resay.core.logprobs import field_of, read_logprobs, tokens_of
@@ -46,6 +47,7 @@ __all__ = [
     "CONNECTION_PARAMS",
     "Action",
     "Block",
+    "CheckContext",
     "Decision",
     "Input",
     "Message",

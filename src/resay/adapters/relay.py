@@ -52,6 +52,7 @@ from resay.adapters.upstream import (
 )
 from resay.adapters.verdicts import VerdictDetail, failed_check, verdict_cost
 from resay.core.blocked import HallucinationBlocked
+from resay.core.check_context import CheckContext
 from resay.core.decoding import is_greedy
 from resay.core.query import Query
 from resay.core.reasoning import notice_after
@@ -73,7 +74,8 @@ from resay.providers.apis import (
     is_error_event,
     without_answer,
 )
-from resay.providers.base import Completion, Provider, Sources, with_counted_tokens
+from resay.providers.base import Completion, Provider, with_counted_tokens
+from resay.providers.sources import Sources
 from resay.scorers.logprobs import alternatives_needed
 
 Events = Sequence[Event]
@@ -138,51 +140,49 @@ class Relay:
         """
         references = references_in(body)
         request = self.api.read(without_own_field(body))
-        query = replace(
-            request.query,
-            tenant=tenant,
-            unrepeatable=request.unrepeatable,
-            references=references,
-            body=request.body,
+        context = replace(
+            request.context,
+            request=replace(request.query, tenant=tenant),
+            client_references=references,
+            client_body=request.body,
         )
-        field, reason = self._obstacle(request, query)
+        context = self.guard.with_skip_reason(context)
+        field, reason = self._obstacle(request, context)
         refuses = reason is not None and self.guard.policy.for_uncheckable == "refuse"
         # What the policy does not check anyway is not refused.
-        if refuses and not answered and self.guard.skip_reason(query) is None:
+        if refuses and not answered and context.skip_reason is None:
             raise UncheckableError(reason or "", field)
         skips = self.guard.policy.for_uncheckable == "skip"
-        query = replace(
-            query,
-            unchecked=reason if skips else query.unchecked,
-            uncheckable=None if skips else reason,
-        )
-        return replace(request, query=query)
+        if skips and reason is not None:
+            context = replace(context, unchecked=reason, uncheckable=None, skip_reason=reason)
+        else:
+            context = replace(context, uncheckable=reason)
+        return replace(request, context=context)
 
-    def _obstacle(self, request: Request, query: Query) -> tuple[str | None, str | None]:
+    def _obstacle(self, request: Request, context: CheckContext) -> tuple[str | None, str | None]:
         """Return the field that prevents a check of the answer, and why; both may be None."""
         guard = self.guard
-        if query.uncheckable:
-            return request.field, query.uncheckable
-        if request.unrepeatable and not self._does_without_samples(request, query):
-            return request.field, request.unrepeatable
-        if guard.required_by("query") and not query.question:
+        if context.uncheckable:
+            return request.field, context.uncheckable
+        if context.unrepeatable and not self._does_without_samples(request, context):
+            return request.field, context.unrepeatable
+        if guard.required_by("query") and not context.request.question:
             field = next((name for name in _QUESTION_FIELDS if name in request.body), None)
             return field, "there is no question to compare with"
         if guard.required_by("logprobs") and not self.api.gives_logprobs:
             return None, "the API returns no token probabilities"
         return None, None
 
-    def _does_without_samples(self, request: Request, query: Query) -> bool:
+    def _does_without_samples(self, request: Request, context: CheckContext) -> bool:
         """Return whether an answer can be checked although no samples may be drawn."""
         guard = self.guard
-        if query.wants_object:
+        if context.wants_object:
             return False
         if guard.checks_without_samples or guard.finds_references:
             return True
         if request.brings_references and guard.compares_documents:
             return True
-        # Those that the request brings are among the query's, if the policy takes them.
-        return guard.decides_by_references(query, ())
+        return guard.decides_by_references(context)
 
     def _sources(self, request: Request, main: Provider, upstream: Upstream) -> Sources:
         judge = JudgeProvider(self.api, request.body, upstream)
@@ -194,12 +194,12 @@ class Relay:
             judge=judge,
             via=upstream.via or via,
             model=request.model,
+            budget=upstream.budget,
         )
 
     def main_body(self, request: Request) -> Body:
         """Return the body to send if the main call is sent before the guard runs."""
-        query = request.query
-        if query.params.get("logprobs") or query.wants_object:
+        if request.query.params.get("logprobs") or request.context.wants_object:
             return request.body
         if not self.guard.required_by("logprobs"):
             return request.body
@@ -207,7 +207,7 @@ class Relay:
 
     def answer(self, request: Request, send: Callable[[Body], Body], upstream: Upstream) -> Body:
         """Like `aanswer`, but for synchronous callers."""
-        reason = self.guard.skip_reason(request.query)
+        reason = request.context.skip_reason
         if reason is not None:
             return self._skipped(request, send(request.body), reason)
 
@@ -237,7 +237,7 @@ class Relay:
             DeadlineExceededError: There was none within `limits.deadline_s`.
             Exception: Any error of `send`.
         """
-        reason = self.guard.skip_reason(request.query)
+        reason = request.context.skip_reason
         if reason is not None:
             response = await send(request.body)
             async with arelay_verdicts():
@@ -248,7 +248,7 @@ class Relay:
         upstream = replace(upstream, budget=self.guard.new_budget(request.query))
         sources = self._sources(request, main, upstream)
         try:
-            answer = await self.guard.aask_with(request.query, sources, budget=upstream.budget)
+            answer = await self.guard.aask_with(request.context, sources)
         except BrokenAnswerError as error:
             return self._error_body(cast("Body", error.error))
         assert answer.completion is not None  # noqa: S101 - there was a main call
@@ -349,21 +349,19 @@ class Relay:
             upstream: How to send the client's other requests.
             first: The index of the first one to check.
         """
-        query = request.query
+        context = request.context
 
         async def check(index: int) -> Answer:
             main = KnownProvider(items[index], usage if index == 0 else Usage())
             samples: list[str] = []
             # By greedy decoding they are all the same.
-            if not is_greedy(query.params):
+            if not is_greedy(request.query.params):
                 others = [*items[:index], *items[index + 1 :]]
-                samples = [sample_of(other, query) for other in others[:_MAX_OTHERS]]
+                samples = [sample_of(other, context) for other in others[:_MAX_OTHERS]]
             try:
                 return await self.guard.aask_with(
-                    query,
+                    replace(context, samples=tuple(samples) or None),
                     self._sources(request, main, upstream),
-                    samples=samples,
-                    budget=upstream.budget,
                 )
             except HallucinationBlocked:
                 raise
@@ -412,7 +410,7 @@ class Relay:
             BrokenAnswerError: The stream ended before its last event.
             Exception: Any error of `events`.
         """
-        reason = self.guard.skip_reason(request.query)
+        reason = request.context.skip_reason
         if reason is not None:
             return arelay_stream(self._pass_on(ASYNC, request, events, reason))
         events = self._until_error(ASYNC, events)
@@ -683,7 +681,7 @@ class Relay:
         self, request: Request, events: Generator[Events, None, None], upstream: Upstream
     ) -> Generator[Events, None, None]:
         """Like `aevents`, but for synchronous callers."""
-        reason = self.guard.skip_reason(request.query)
+        reason = request.context.skip_reason
         if reason is None:
             return iterate_in_background(self.aevents(request, read_in_threads(events), upstream))
         return iterate_in_place(self._pass_on(BLOCKING, request, events, reason))
@@ -695,11 +693,10 @@ class Relay:
         self, request: Request, main: OpenedProvider, upstream: Upstream
     ) -> AsyncGenerator[AnswerChunk | Answer]:
         stream = self.guard.astream_with(
-            request.query,
+            request.context,
             self._sources(request, main, upstream),
             stream_mode=self._stream_mode(request.query),
             every_chunk=True,
-            budget=upstream.budget,
         )
         async with aclosing(aparts_of(stream, use_trace_context(upstream.parent_span))) as parts:
             async for part in parts:

@@ -15,6 +15,7 @@ from resay._internal.nesting import marked
 from resay._internal.retries import retry_after_s
 from resay._internal.telemetry import TraceContext
 from resay.adapters.verdicts import NO_ANSWER
+from resay.core.check_context import CheckContext
 from resay.core.query import CONNECTION_PARAMS, MAIN_CALL_ONLY, Query
 from resay.core.usage import Usage
 from resay.core.verdict import Via
@@ -402,11 +403,11 @@ _PATHS_WITH_FORMATS = frozenset({"/chat/completions", "/responses"})
 _SUPPORTED = frozenset({"temperature", "json_object"})
 
 
-def sample_of(item: Completion, query: Query) -> str:
+def sample_of(item: Completion, context: CheckContext) -> str:
     """Return an answer in the form of a sample for others."""
-    if not query.wants_object:
+    if not context.wants_object:
         return "" if item.calls else item.text
-    value = object_in(item, query)
+    value = object_in(item, context)
     return "" if value is None else json.dumps(value)
 
 

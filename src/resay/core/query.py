@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -87,24 +87,10 @@ MAIN_CALL_ONLY = frozenset(
     }
 )
 
-# Tools, including those that the provider runs itself, and conversations that it stores.
-_SIDE_EFFECT_PARAMS = (
-    "background",
-    "container",
-    "conversation",
-    "functions",
-    "mcp_servers",
-    "previous_response_id",
-    "thread_id",
-    "tools",
-    "web_search_options",
-)
-_OBJECT_FORMATS = ("json_object", "json_schema")
-
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A request to a provider.
+    """A request to a provider. What is known about it and not sent is in a `CheckContext`.
 
     Attributes:
         messages: The conversation, oldest first, in OpenAI's message shape.
@@ -112,41 +98,21 @@ class Query:
             already knows it.
         params: All other provider parameters: `temperature`, `max_tokens`, `api_key`, `api_base`
             and so on. Left out of `repr`, because it may contain a key.
-        entity: The main subject of the question, for reverse validation. Not sent.
-        tenant: The tenant, if an application serves several: cache entries of one tenant are never
-            used for another. Not sent.
+        tenant: The tenant, if an application serves several: cached and batched answers of one
+            tenant are never used for another. Not sent.
         index: The number of this answer among several stochastic answers to the same question, from
-            0, so that a cache can tell them apart. Not sent.
-        structured: Whether an object is wanted although `params` does not say so, for example
-            because a message asks for one. Not sent.
-        object_tools: The tools whose arguments are the answer: offered to get an object, not to be
-            run. Not sent.
-        unchecked: Why the answer will not be checked, if that is known in advance. Not sent.
-        uncheckable: Why the answer cannot be checked, although it should be. Not sent.
-        unrepeatable: Why no samples may be drawn. The answer is checked by what needs none. Not
-            sent.
-        references: Trusted texts that were passed with the query. Not sent.
-        body: The client's request, if it differs from `messages` and `params`, so that policies can
-            refer to paths in it. Not sent.
-        varied: Whether answers may differ from call to call. Not sent; for providers whose own
-            temperature, seed or cache is not in `params`. A cache distinguishes answers by `params`
-            and `index`, not by this.
+            0, so that caches and batches can tell them apart. Not sent.
+        varied: Whether answers may differ from call to call, for providers whose own temperature,
+            seed or cache is not in `params`. A cache distinguishes answers by `params` and `index`,
+            not by this.
     """
 
     messages: tuple[Message, ...]
     model: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
-    entity: str | None = None
     tenant: str | None = None
     index: int = 0
-    structured: bool = False
-    object_tools: tuple[str, ...] = ()
-    unchecked: str | None = None
-    references: tuple[str, ...] = field(default=(), repr=False)
     varied: bool = False
-    body: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
-    unrepeatable: str | None = None
-    uncheckable: str | None = None
 
     @classmethod
     @suggest_keywords
@@ -156,7 +122,6 @@ class Query:
         /,
         *,
         model: str | None = None,
-        entity: str | None = None,
         tenant: str | None = None,
         params: Mapping[str, Any] | None = None,
     ) -> Query:
@@ -165,7 +130,6 @@ class Query:
         Args:
             question: A user's question, a conversation, or a query to build on.
             model: The model to ask.
-            entity: The main subject of the question.
             tenant: The tenant.
             params: The provider's parameters, such as `{"temperature": 0.2}`; they override those
                 of a given query.
@@ -181,7 +145,6 @@ class Query:
                 question,
                 model=model or question.model,
                 params={**question.params, **(params or {})},
-                entity=entity or question.entity,
                 tenant=tenant or question.tenant,
             )
         if isinstance(question, str):
@@ -190,9 +153,7 @@ class Query:
             messages: tuple[Message, ...] = ({"role": "user", "content": question},)
         else:
             messages = _messages(question)
-        return cls(
-            messages=messages, model=model, params=dict(params or {}), entity=entity, tenant=tenant
-        )
+        return cls(messages=messages, model=model, params=dict(params or {}), tenant=tenant)
 
     @property
     def question(self) -> str:
@@ -255,39 +216,6 @@ class Query:
             if message.get("role") in ("system", "developer")
         ]
         return "\n".join(text for text in texts if text)
-
-    @property
-    def has_side_effects(self) -> bool:
-        """Whether the call may do more than answer: call tools, or extend a stored conversation."""
-        names = [name for name in _SIDE_EFFECT_PARAMS if self.params.get(name)]
-        return names != ["tools"] if self._has_only_object_tools else bool(names)
-
-    @property
-    def _has_only_object_tools(self) -> bool:
-        tools: Any = self.params.get("tools")
-        if not tools or not isinstance(tools, (list, tuple)):
-            return False
-        names = {_tool_name(tool) for tool in cast("Sequence[Any]", tools)}
-        return names <= set(self.object_tools)
-
-    @property
-    def wants_object(self) -> bool:
-        """Whether a structured answer is wanted: an object instead of prose."""
-        if self.structured or self.object_tools:
-            return True
-        response_format = self.params.get("response_format")
-        if isinstance(response_format, Mapping):
-            return cast("Mapping[str, object]", response_format).get("type") in _OBJECT_FORMATS
-        # litellm also accepts a pydantic class.
-        return isinstance(response_format, type)
-
-    @property
-    def request(self) -> dict[str, Any]:
-        """The whole request as one mapping, without its destination and account."""
-        body = self.body
-        if body is None:
-            body = {"messages": list(self.messages), **self.params}
-        return {name: value for name, value in body.items() if name not in CONNECTION_PARAMS}
 
     @property
     def connection(self) -> dict[str, Any]:
@@ -359,14 +287,6 @@ def _without_idempotency_key(name: str, value: Any) -> Any:
         for header, content in headers.items()
         if not (isinstance(header, str) and header.lower() == _IDEMPOTENCY_HEADER)
     }
-
-
-def _tool_name(tool: Any) -> str | None:
-    try:
-        name: Any = tool["function"]["name"]
-    except (KeyError, TypeError):
-        return None
-    return name if isinstance(name, str) else None
 
 
 def _turn_of(message: Message, part: slice) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
+from resay.core.check_context import CheckContext
 from resay.core.marked_context import makes_context_optional, marked_spans, requires_context
 from resay.core.query import Message, Query
 from resay.core.references import Reference, document_text, joined_text, own_reference
@@ -44,20 +45,20 @@ def is_path(text: str) -> bool:
     return _PATH.fullmatch(text) is not None
 
 
-def references_in(query: Query, places: Collection[str]) -> tuple[Reference, ...]:
+def references_in(context: CheckContext, places: Collection[str]) -> tuple[Reference, ...]:
     """Find the references of a request.
 
     Args:
-        query: The query, with the client's request.
+        context: The request, with the client's own.
         places: The places to search: origins, and paths in the client's request.
 
     Returns:
         The references, in the order of the conversation, followed by those at paths; each text
         once.
     """
-    references = list(_in_query(query, places))
+    references = list(_in_context(context, places))
     for path in filter(is_path, places):
-        references += _at_path(query.request, path)
+        references += _at_path(context.client_request, path)
     by_text: dict[str, Reference] = {}
     for reference in references:
         if len(_WORD.findall(reference.text)) >= _MIN_WORDS:
@@ -65,9 +66,10 @@ def references_in(query: Query, places: Collection[str]) -> tuple[Reference, ...
     return tuple(by_text.values())
 
 
-def _in_query(query: Query, places: Collection[str]) -> Iterator[Reference]:
+def _in_context(context: CheckContext, places: Collection[str]) -> Iterator[Reference]:
+    query = context.request
     if "given" in places:
-        for i, text in enumerate(query.references):
+        for i, text in enumerate(context.client_references):
             yield Reference(text=text, source=f"resay.references[{i}]")
     if "documents" in places:
         for i, document in enumerate(_items(query.params.get("documents"))):

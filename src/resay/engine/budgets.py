@@ -31,9 +31,9 @@ def budget_of(policy: Policy, allowed: Allowance) -> Budget:
     )
 
 
-def question_tokens(query: Query | None) -> int:
-    """Estimate the number of tokens in a query's messages and tools; 0 if it is not known."""
-    return estimated_tokens([*query.messages, query.params.get("tools")]) if query else 0
+def question_tokens(query: Query) -> int:
+    """Estimate the number of tokens in a query's messages and tools."""
+    return estimated_tokens([*query.messages, query.params.get("tools")])
 
 
 def estimated_tokens(value: object) -> int:

@@ -17,7 +17,6 @@ from resay._internal.importing import import_named
 from resay._internal.telemetry import span
 from resay.core.claims import Claim, Rules, is_single_sentence
 from resay.core.passage import Passage
-from resay.core.query import Query
 from resay.core.references import Reference
 from resay.core.scores import Scores
 from resay.core.sentence_verdict import SentenceVerdict
@@ -216,7 +215,7 @@ class Chain:
             deadline: When to stop asking a model for claims, on the event loop's clock.
             earlier: Verdicts of another check on some of its sentences, by sentence index.
         """
-        rules = self.rules(evidence.user_query or evidence.query)
+        rules = self.rules(evidence.question)
 
         def read() -> list[tuple[Claim, ...]]:
             alone = is_single_sentence(passage)
@@ -245,13 +244,13 @@ class Chain:
     def _compares_names(self) -> bool:
         return self._policy.code == "names" and not self._structured
 
-    def names(self, query: Query | None) -> NameFinder | None:
+    def names(self, question: str) -> NameFinder | None:
         """Return a finder of names in a response's code; None if they are not compared.
 
         Args:
-            query: The query that the response answers, if known.
+            question: The question that the response answers; empty if it is not known.
         """
-        return NameFinder(query.question if query else "") if self._compares_names else None
+        return NameFinder(question) if self._compares_names else None
 
     def flags_names(self, names: Sequence[tuple[Claim, ClaimResult]], evidence: Evidence) -> bool:
         """Return whether any name in code is flagged, judging by the samples."""
@@ -286,15 +285,15 @@ class Chain:
             return list(zip(names, results, strict=True))
         return [(name, ClaimResult()) for name in names]
 
-    def rules(self, query: Query | None) -> Rules:
+    def rules(self, question: str) -> Rules:
         """Return the rules that find a response's claims.
 
         Args:
-            query: The query that the response answers, if known.
+            question: The question that the response answers; empty if it is not known.
         """
         policy = self._policy
         return Rules(
-            query.question if query else "",
+            question,
             splits=not self._structured,
             skips=policy.non_claims != "score" and not self._structured,
             classify=self._classify,

@@ -12,6 +12,7 @@ from anyio.abc import TaskGroup
 
 from resay._internal._version import __version__
 from resay._internal.event_loops import compute, task_group
+from resay.core.check_context import CheckContext
 from resay.core.passage import Passage, last_word
 from resay.core.query import Query
 from resay.core.reasoning import SplitText
@@ -23,7 +24,6 @@ from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.engine.budgets import budget_of, estimated_tokens, question_tokens
 from resay.engine.chain import Chain
-from resay.engine.check_inputs import CheckInputs
 from resay.engine.reasoning import (
     all_reasoning,
     answer_of,
@@ -36,7 +36,7 @@ from resay.engine.structured_checks import claims_beside_calls, objects_in
 from resay.engine.unscored import skipped_verdict, with_unscored
 from resay.errors import ProviderError, without_cause
 from resay.policy import Allowance, Policy, Regenerate, allowance
-from resay.providers.base import Completion, Provider, Sources
+from resay.providers.base import Completion, Provider
 from resay.providers.batching import BATCH_SHARE
 from resay.providers.caching import Cache, Caching, source_of
 from resay.providers.layers import (
@@ -51,6 +51,7 @@ from resay.providers.layers import (
 from resay.providers.limits import Budget, Budgeted, ProcessLimits, process_limiter
 from resay.providers.prices import Metered, Priced
 from resay.providers.shared_limits import SharedLimits, shared_limiter
+from resay.providers.sources import Sources
 from resay.providers.unusable import report_unusable
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge, prober_of
@@ -73,23 +74,21 @@ class Check:
     Args:
         policy: What to check, and how.
         chain: The policy's chain.
-        query: The query that the response answers, if known.
+        context: The request that the response answers, and what is known about it.
         sources: Providers of samples and judges' answers; None if no model may be called.
-        inputs: Material supplied by the caller.
         cache: Cache for samples; None for no caching.
         calls: Chain for tool calls; None if they are not checked.
 
     Attributes:
-        early_skip_reason: Why the query is not checked whatever the response, or None.
+        context: The request that the response answers, and what is known about it.
     """
 
     def __init__(
         self,
         policy: Policy,
         chain: Chain,
-        query: Query | None,
+        context: CheckContext,
         sources: Sources | None,
-        inputs: CheckInputs,
         cache: Cache | None = None,
         calls: Chain | None = None,
     ) -> None:
@@ -100,17 +99,16 @@ class Check:
         self._calls = calls
         self._reference_errors: list[StepRecord] = []
         self._samplers: list[AnswersOnly] = []
-        self._query = query
-        self.early_skip_reason = early_skip_reason(policy, query)
+        self.context = context
         self._cache = cache
         self._started = anyio.current_time()
         self._slots = anyio.Semaphore(policy.limits.concurrency)
-        self._inputs = inputs
-        self._question_tokens = question_tokens(query)
-        self._reference_tokens = sum(map(estimated_tokens, inputs.references))
+        self._question_tokens = question_tokens(context.request)
+        self._reference_tokens = sum(map(estimated_tokens, context.references))
         if isinstance(policy.action, Regenerate):
             self._reference_tokens += policy.action.attempts * policy.action.max_chars // 4
-        budget = inputs.budget or budget_of(policy, self._allowance(0))
+        shared_budget = sources.budget if sources else None
+        budget = shared_budget or budget_of(policy, self._allowance(0))
         self._budget = budget
         # Not `self`, which the budget would keep alive.
         self._key = object()
@@ -125,22 +123,25 @@ class Check:
         self._evidence = Evidence(
             # Samples of objects are parsed together with the response's object.
             samples=Samples(
-                () if query and query.wants_object else inputs.samples or (),
+                () if context.wants_object else context.samples or (),
                 splitter=policy.splitter,
             ),
-            references=Samples(inputs.references, splitter=policy.splitter),
+            references=Samples(context.references, splitter=policy.splitter),
             sources=tuple(
                 Reference(text, f"references[{i}]", label=str(i + 1))
-                for i, text in enumerate(inputs.references)
+                for i, text in enumerate(context.references)
             ),
-            query=query,
+            query=context.request,
+            entity=context.entity,
+            client_references=context.client_references,
+            is_repeatable=context.is_repeatable,
             judge_provider=self._answering(self._judge) if self._judge else None,
             prober=self._prober(sources),
             # Captures no `self`: a reference cycle would be freed only by the garbage collector.
             calls_left=lambda: budget.calls_left,
             judge_source=self._judged_by,
-            logprobs=inputs.logprobs,
-            writer=(query.model if query else None) or model,
+            logprobs=context.logprobs,
+            writer=context.request.model or model,
             second=Samples(splitter=policy.splitter),
         )
 
@@ -164,7 +165,7 @@ class Check:
     def _allowance(self, claims: int, *, reference_tokens: int = 0) -> Allowance:
         return allowance(
             claims,
-            samples=max(self._policy.sampling.max, len(self._inputs.samples or ())),
+            samples=max(self._policy.sampling.max, len(self.context.samples or ())),
             question_tokens=self._question_tokens,
             reference_tokens=self._reference_tokens + reference_tokens,
         )
@@ -177,9 +178,9 @@ class Check:
         return self._started + (self._policy.limits.deadline_s or math.inf)
 
     @property
-    def query(self) -> Query | None:
-        """The query that the response answers, if known."""
-        return self._query
+    def query(self) -> Query:
+        """The query that the response answers; without messages if they are unknown."""
+        return self.context.request
 
     @property
     def budget(self) -> Budget:
@@ -239,7 +240,7 @@ class Check:
 
     def _prober(self, sources: Sources | None) -> Judge | None:
         """Return the provider of short probe answers, sampled like samples; None if unavailable."""
-        sampling, query = self._policy.sampling, self._query or Query(())
+        sampling, query = self._policy.sampling, self.query
         if self._judge is None or sources is None:
             return None
         # A provider that reaches all models through litellm must be given one; others know theirs.
@@ -257,17 +258,18 @@ class Check:
 
     async def find_references(self) -> None:
         """Find the references contained in the request itself."""
-        places, query = self._policy.references.from_, self._query
-        if query is None or not self._chain.grounds:
+        if not self._chain.grounds:
             return
+        context, places = self.context, self._policy.references.from_
+        query = context.request
 
         def find() -> tuple[tuple[Reference, ...], Query]:
-            references = references_in(query, places)
+            references = references_in(context, places)
             return references, without_references(query, references)
 
         chars = sum(len(str(message.get("content"))) for message in query.messages)
         references, user_query = await compute(find, chars=_REFERENCE_SEARCH_COST * chars)
-        references = (*references, *await self._own_references(query))
+        references = (*references, *await self._own_references())
         if references:
             self._evidence = replace(
                 self._with_sources(self._evidence, references), user_query=user_query
@@ -276,16 +278,16 @@ class Check:
                 estimated_tokens(reference.text) for reference in references
             )
 
-    async def _own_references(self, query: Query) -> list[Reference]:
+    async def _own_references(self) -> list[Reference]:
         """Return the references found by the application's functions, recording failures."""
         references: list[Reference] = []
-        for function in () if self.early_skip_reason else self._chain.reference_functions:
+        for function in () if self.context.skip_reason else self._chain.reference_functions:
             reason = (
                 f"the check took longer than `limits.deadline_s` ({self._policy.limits.deadline_s})"
             )
             try:
                 with anyio.CancelScope(deadline=self.deadline):
-                    references += await function.find(query)
+                    references += await function.find(self.context)
                     reason = None
             # An error in a user's function must not cost the answer.
             except Exception as error:
@@ -313,29 +315,29 @@ class Check:
 
     def prepare_sampling(self, tasks: TaskGroup) -> None:
         """Set the source of samples if any step needs them, without drawing any yet."""
-        query = self._query
-        if query is None or query.unrepeatable is not None or query.uncheckable is not None:
+        context = self.context
+        if context.unrepeatable is not None or context.uncheckable is not None:
             return
         if self._sampler and self._chain.required_by("samples"):
             samples, source = self._evidence.samples, self._sampled_by
-            self._draw(samples, query, self._sampler, source, tasks)
+            self._draw(samples, context, self._sampler, source, tasks)
 
-    def prepare_resampling(self, samples: Samples, query: Query, tasks: TaskGroup) -> None:
+    def prepare_resampling(self, samples: Samples, context: CheckContext, tasks: TaskGroup) -> None:
         """Set the source of samples for another question, without drawing any yet.
 
         Args:
             samples: The pool.
-            query: The question, for the model that wrote the response.
+            context: The context with the question, for the model that wrote the response.
             tasks: The task group that draws.
         """
         # The sampling provider may be able to repeat only the main call, so use the judge's.
         if self._judge is not None:
-            self._draw(samples, query, self._judge, self._judged_by, tasks)
+            self._draw(samples, context, self._judge, self._judged_by, tasks)
 
     def _draw(
         self,
         samples: Samples,
-        query: Query,
+        context: CheckContext,
         sampler: Metered,
         source: str,
         tasks: TaskGroup,
@@ -343,11 +345,12 @@ class Check:
         calls: bool = False,
     ) -> None:
         sampling = self._policy.sampling
-        query = query.for_sampling(
+        query = context.request.for_sampling(
             model=sampling.model, temperature=sampling.temperature, params=sampling.params
         )
-        keep = comparable_calls if calls else partial(comparable_text, query=query)
-        reads = calls or query.wants_object
+        context = replace(context, request=query)
+        keep = comparable_calls if calls else partial(comparable_text, context=context)
+        reads = calls or context.wants_object
         answering, weighed = self._answering(sampler), self._chain.required_by("sample_logprobs")
         self._samplers.append(answering)
         limited: Provider = answering
@@ -356,7 +359,7 @@ class Check:
         comparable = Comparable(limited, keep, parses_objects=reads)
         provider: Provider = Traced(comparable, "resay.sample")
         if self._cache is not None:
-            kind = "calls" if calls else "fields" if query.wants_object else "sample"
+            kind = "calls" if calls else "fields" if context.wants_object else "sample"
             # Samples cached without probabilities are of no use here.
             kind = f"{kind}_logprobs" if weighed else kind
             provider = Caching(
@@ -389,15 +392,15 @@ class Check:
         return self.with_totals(placed(verdict, split))
 
     async def _run(self, completion: Completion, split: SplitText) -> Verdict:
-        query = self._query
-        if query is not None and query.unchecked:
-            return Verdict("skipped", None, query.unchecked)
-        if query is not None and query.uncheckable:
-            return self._uncheckable_verdict(completion, query.uncheckable)
-        if query is not None and query.wants_object:
-            verdict = await self._run_fields(completion, query)
+        context = self.context
+        if context.unchecked:
+            return Verdict("skipped", None, context.unchecked)
+        if context.uncheckable:
+            return self._uncheckable_verdict(completion, context.uncheckable)
+        if context.wants_object:
+            verdict = await self._run_fields(completion)
             # The words around an object in the text are part of its check.
-            calls_object = any(call.name in query.object_tools for call in completion.calls)
+            calls_object = any(call.name in context.object_tools for call in completion.calls)
             return await self._with_prose(completion, verdict) if calls_object else verdict
         if completion.calls:
             return await self._with_prose(completion, await self._run_calls(completion))
@@ -420,7 +423,7 @@ class Check:
         if completion.was_cut:
             passage = self.cut_end(passage)
         evidence = self._evidence_with(completion)
-        unrepeatable = self._query.unrepeatable if self._query is not None else None
+        unrepeatable = self.context.unrepeatable
         if unrepeatable and not evidence.sources and self._chain.required_by("samples"):
             return await self._run_without_samples(completion, passage, evidence, unrepeatable)
         state = await self._chain.initial_state(passage, evidence, self.deadline)
@@ -434,9 +437,8 @@ class Check:
         """Return the verdict on a response with nothing to check, or None."""
         if not completion.text.strip() and not split.reasoning:
             return Verdict("skipped", None, "the answer contains no words")
-        early = self.early_skip_reason
-        if early:
-            return Verdict("skipped", None, early)
+        if self.context.skip_reason:
+            return Verdict("skipped", None, self.context.skip_reason)
         if split.is_unanswered:
             return Verdict("inconclusive", None, unanswered_reason(split))
         return None
@@ -491,17 +493,16 @@ class Check:
     def _mark_unread(self, completion: Completion, verdict: Verdict) -> Verdict:
         """Make a consistent verdict inconclusive if part of the answer was not read."""
         decided = verdict.flagged or verdict.inconclusive
-        if completion.unread is None or decided or self.early_skip_reason is not None:
+        if completion.unread is None or decided or self.context.skip_reason is not None:
             return verdict
         return replace(verdict, decision="inconclusive", reason=completion.unread)
 
-    async def _run_fields(self, completion: Completion, query: Query) -> Verdict:
-        skipped = self.early_skip_reason
-        if skipped:
-            return Verdict("skipped", None, skipped)
-        given = self._inputs.samples or ()
+    async def _run_fields(self, completion: Completion) -> Verdict:
+        if self.context.skip_reason:
+            return Verdict("skipped", None, self.context.skip_reason)
+        given = self.context.samples or ()
         texts = [completion.text, *(call.arguments for call in completion.calls), *given]
-        read = partial(objects_in, completion, given, query)
+        read = partial(objects_in, completion, given, self.context)
         passage, samples = None, list[str]()
         with anyio.CancelScope(deadline=self.deadline) as reading:
             passage, samples = await compute(read, chars=PARSING * sum(map(len, texts)))
@@ -518,17 +519,16 @@ class Check:
 
     async def _run_calls(self, completion: Completion) -> Verdict:
         """Compare tool calls with those in samples drawn for this purpose only."""
-        chain, query, sampler = self._calls, self._query, self._sampler
-        if chain is None or query is None or sampler is None:
+        chain, context, sampler = self._calls, self.context, self._sampler
+        if chain is None or sampler is None:
             return Verdict("skipped", None, "the answer calls tools")
-        skipped = self.early_skip_reason
-        if skipped:
-            return Verdict("skipped", None, skipped)
+        if self.context.skip_reason:
+            return Verdict("skipped", None, self.context.skip_reason)
         last = completion.calls[-1].arguments.strip()
         if completion.was_cut and last and parse_object(last) is None:
             return Verdict("inconclusive", None, "the answer ends inside a tool call")
-        if query.unrepeatable:
-            return self._uncheckable_verdict(completion, query.unrepeatable)
+        if context.unrepeatable:
+            return self._uncheckable_verdict(completion, context.unrepeatable)
         passage, texts = None, [call.arguments for call in completion.calls]
         with anyio.CancelScope(deadline=self.deadline):
             read = partial(passage_of_calls, completion.calls)
@@ -539,14 +539,14 @@ class Check:
         self._evidence = replace(self._evidence, samples=samples)
         self.raise_limits(len(passage.sentences))
         async with task_group() as tasks:
-            self._draw(samples, query, sampler, self._sampled_by, tasks, calls=True)
+            self._draw(samples, context, sampler, self._sampled_by, tasks, calls=True)
             return await chain.run(passage, self._evidence, self.deadline, self._budget)
 
     async def _with_prose(self, completion: Completion, verdict: Verdict) -> Verdict:
         """List the claims in the text beside tool calls, which is compared with nothing."""
-        if not completion.text.strip() or self.early_skip_reason is not None:
+        if not completion.text.strip() or self.context.skip_reason is not None:
             return verdict
-        listing = partial(claims_beside_calls, completion.text, self._policy, self._query)
+        listing = partial(claims_beside_calls, completion.text, self._policy, self.query.question)
         unscored = None
         with anyio.CancelScope(deadline=self.deadline):
             unscored = await compute(listing, chars=SPLITTING * len(completion.text))
@@ -593,13 +593,13 @@ class Check:
 
     async def skip_reason(self, passage: Passage) -> str | None:
         """Return why the response is not checked, or None."""
-        if self.early_skip_reason is not None:
-            return self.early_skip_reason
+        if self.context.skip_reason is not None:
+            return self.context.skip_reason
         when = self._policy.when
         if when is None:
             return None
         with anyio.CancelScope(deadline=self.deadline):
-            return await when.after(self._query, passage)
+            return await when.after(self.query, passage)
         # If that times out, check the response as far as there is time.
         return None
 
@@ -651,10 +651,10 @@ class Check:
         )
 
 
-def early_skip_reason(policy: Policy, query: Query | None) -> str | None:
-    """Return why a policy does not check a query whatever the response, or None."""
-    if query is not None and query.unchecked:
-        return query.unchecked
-    if query is not None and query.wants_object and policy.structured.check == "none":
+def early_skip_reason(policy: Policy, context: CheckContext) -> str | None:
+    """Return why a policy does not check a request whatever the response, or None."""
+    if context.unchecked:
+        return context.unchecked
+    if context.wants_object and policy.structured.check == "none":
         return "the policy does not check structured answers"
-    return policy.when.before(query) if policy.when else None
+    return policy.when.before(context.request) if policy.when else None

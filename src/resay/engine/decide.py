@@ -105,7 +105,7 @@ class Decider:
         sentences = self.sentences(state, claims)
         decision, reason = self._decision(state, evidence, sentences, exhausted)
         if decision != "skipped":
-            loop = None if self._structured else find_loop(state.passage, _question(evidence))
+            loop = None if self._structured else find_loop(state.passage, evidence.question)
             if loop is not None and decision == "consistent":
                 # A model that is caught in a loop is so again in its samples.
                 decision, reason = "inconclusive", f"{loop.reason}; otherwise {reason}"
@@ -361,11 +361,6 @@ def _contradicting_reference(result: ClaimResult, evidence: Evidence) -> Contrad
                     return Contradiction("reference", reference.index, sentence.text)
             break
     return None
-
-
-def _question(evidence: Evidence) -> str:
-    query = evidence.user_query or evidence.query
-    return query.question if query is not None else ""
 
 
 def _claim_verdict(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    Sequence,
-)
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
@@ -14,12 +12,14 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectSendStream
 
 from resay._internal.event_loops import compute, task_group
+from resay.core.check_context import CheckContext
 from resay.core.query import Query
+from resay.core.reasoning import without_reasoning
 from resay.core.verdict import Verdict
 from resay.engine.actions import Answer, Regenerated
 from resay.engine.answer_chunk import AnswerChunk
 from resay.engine.chain import Chain
-from resay.engine.check import Check, CheckInputs
+from resay.engine.check import Check
 from resay.engine.main_call import MainCall, deadline_error
 from resay.engine.outcome import run_with_telemetry
 from resay.engine.pass_through import PassThrough
@@ -28,10 +28,11 @@ from resay.engine.regeneration.whole_text import regenerate
 from resay.engine.stream_gate import StreamGate
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode
-from resay.providers.base import Completion, Provider, Sources, prepare
+from resay.providers.base import Completion, Provider, prepare
 from resay.providers.caching import Cache
 from resay.providers.layers import Retrying, WithLogprobs
 from resay.providers.prices import Metered, Priced
+from resay.providers.sources import Sources
 from resay.scorers.logprobs import alternatives_needed
 
 # Costs for `compute`, in characters: freeing a character of text, and the memory kept for each
@@ -71,22 +72,20 @@ class RequestRunner:
         if self._regenerator is not None:
             await self._regenerator.prepare()
 
-    async def _new_check(
-        self, query: Query | None, sources: Sources | None, inputs: CheckInputs
-    ) -> Check:
-        chain = self._field_chain if query is not None and query.wants_object else self._chain
-        inputs = await inputs.without_reasoning()
-        return Check(self._policy, chain, query, sources, inputs, self._cache, self._call_chain)
+    async def _new_check(self, context: CheckContext, sources: Sources | None) -> Check:
+        chain = self._field_chain if context.wants_object else self._chain
+        context = await _without_reasoning(context)
+        return Check(self._policy, chain, context, sources, self._cache, self._call_chain)
 
     async def _start_check(
-        self, query: Query, sources: Sources, inputs: CheckInputs, tasks: TaskGroup
+        self, context: CheckContext, sources: Sources, tasks: TaskGroup
     ) -> Check:
         """Start a check, before there is a response."""
-        check = await self._new_check(query, sources, inputs)
+        check = await self._new_check(context, sources)
         await check.find_references()
         check.prepare_sampling(tasks)
-        together = self._policy.sampling.start == "together" and not query.has_side_effects
-        if together and check.needs_samples and not check.early_skip_reason:
+        together = self._policy.sampling.start == "together" and not context.has_side_effects
+        if together and check.needs_samples and not context.skip_reason:
             check.start_sampling()
         return check
 
@@ -113,16 +112,16 @@ class RequestRunner:
             with suppress(Exception):
                 await prepare(provider)
 
-    async def answer(self, query: Query, sources: Sources, inputs: CheckInputs) -> Answer:
+    async def answer(self, context: CheckContext, sources: Sources) -> Answer:
         """Make the main call, check the answer and act on the verdict."""
         await self._load(sources)
-        work = partial(self._answer, query, sources, inputs)
-        return await run_with_telemetry(self._policy, _model(query, sources), work)
+        work = partial(self._answer, context, sources)
+        return await run_with_telemetry(self._policy, _model(context.request, sources), work)
 
-    async def _answer(self, query: Query, sources: Sources, inputs: CheckInputs) -> Answer:
+    async def _answer(self, context: CheckContext, sources: Sources) -> Answer:
         async with task_group() as tasks:
-            check = await self._start_check(query, sources, inputs, tasks)
-            main_call = self._prepare_main_call(query, sources)
+            check = await self._start_check(context, sources, tasks)
+            main_call = self._prepare_main_call(context, sources)
             completion = await self._run_main_call(main_call, check.deadline)
             verdict = await check.run(completion)
             best = await self._regenerate(completion.text, verdict, check)
@@ -142,18 +141,16 @@ class RequestRunner:
 
     async def stream(
         self,
-        query: Query,
+        context: CheckContext,
         sources: Sources,
-        inputs: CheckInputs,
         mode: StreamMode,
         parts: MemoryObjectSendStream[AnswerChunk],
     ) -> Answer:
         """Make the main call and send its answer while it is written.
 
         Args:
-            query: The query.
+            context: The request, and what is known about it.
             sources: The providers for the different calls.
-            inputs: Material supplied by the caller.
             mode: When text is released.
             parts: Where to send the parts.
 
@@ -161,19 +158,18 @@ class RequestRunner:
             The answer, when everything was sent and checked.
         """
         await self._load(sources)
-        work = partial(self._stream, query, sources, inputs, mode, parts)
-        return await run_with_telemetry(self._policy, _model(query, sources), work)
+        work = partial(self._stream, context, sources, mode, parts)
+        return await run_with_telemetry(self._policy, _model(context.request, sources), work)
 
     async def _stream(
         self,
-        query: Query,
+        context: CheckContext,
         sources: Sources,
-        inputs: CheckInputs,
         mode: StreamMode,
         parts: MemoryObjectSendStream[AnswerChunk],
     ) -> Answer:
-        if mode == "buffer" or (mode == "hold" and not self._can_hold(query, inputs.references)):
-            answer = await self._answer(query, sources, inputs)
+        if mode == "buffer" or (mode == "hold" and not self._can_hold(context)):
+            answer = await self._answer(context, sources)
             # Inserted marks shift the sentences' offsets.
             same = answer.text == answer.response
             sentences = answer.verdict.sentences if same or answer.blocked else ()
@@ -190,8 +186,8 @@ class RequestRunner:
             )
             return answer
         async with task_group() as tasks:
-            check = await self._start_check(query, sources, inputs, tasks)
-            main_call = self._prepare_main_call(query, sources)
+            check = await self._start_check(context, sources, tasks)
+            main_call = self._prepare_main_call(context, sources)
             if mode == "after":
                 return await PassThrough(self._policy, check, main_call).run(parts)
             gate = StreamGate(self._policy, self._chain, check, main_call, tasks, self._regenerator)
@@ -202,58 +198,52 @@ class RequestRunner:
             await _free(held, chars)
             return answer
 
-    def _can_hold(self, query: Query, references: Sequence[str]) -> bool:
+    def _can_hold(self, context: CheckContext) -> bool:
         """Return whether sentences can be scored one by one while the answer is written.
 
         Only the end of an answer shows whether it calls tools or is an object, and which references
         were found for it.
         """
-        if query.has_side_effects or query.wants_object or not self._chain.scores_early:
+        if context.has_side_effects or context.wants_object or not self._chain.scores_early:
             return False
-        if query.unrepeatable is not None or query.uncheckable is not None:
+        if context.unrepeatable is not None or context.uncheckable is not None:
             return False
         if isinstance(self._policy.action, Regenerate) and self._policy.action.mode == "rewrite":
             return False
         # A decision made only at the end could withhold text that was already shown.
         if self._policy.can_withhold and self._chain.decides_late:
             return False
-        return bool(references) or self._chain.required_by("references") is None
+        return bool(context.references) or self._chain.required_by("references") is None
 
-    def _prepare_main_call(self, query: Query, sources: Sources) -> MainCall:
+    def _prepare_main_call(self, context: CheckContext, sources: Sources) -> MainCall:
         """Return the main call."""
         meter = Metered(Priced(sources.main, self._policy.prices, sources.model))
         provider: Provider = Retrying(meter, self._policy.limits.retries)
-        if self._chain.required_by("logprobs") and not query.wants_object:
+        if self._chain.required_by("logprobs") and not context.wants_object:
             provider = WithLogprobs(provider, alternatives_needed(self._policy.chain))
-        return MainCall(query, provider, meter)
+        return MainCall(context.request, provider, meter)
 
     async def _run_main_call(self, main_call: MainCall, deadline: float) -> Completion:
         with anyio.CancelScope(deadline=deadline):
             return (await main_call.provider.complete(main_call.query)).first
         raise deadline_error(main_call.query, self._policy)
 
-    async def check(
-        self, response: str, query: Query | None, sources: Sources | None, inputs: CheckInputs
-    ) -> Verdict:
+    async def check(self, response: str, context: CheckContext, sources: Sources | None) -> Verdict:
         """Check an existing response."""
         if not isinstance(cast("object", response), str):
             kind = type(response).__name__
             raise ConfigurationError(f"the response must be a string, not of type {kind}")
-        await self._load(sources, main=False, samples=inputs.samples is None)
-        work = partial(self._check, response, query, sources, inputs)
-        return await run_with_telemetry(self._policy, _model(query, sources), work)
+        await self._load(sources, main=False, samples=context.samples is None)
+        work = partial(self._check, response, context, sources)
+        return await run_with_telemetry(self._policy, _model(context.request, sources), work)
 
     async def _check(
-        self,
-        response: str,
-        query: Query | None,
-        sources: Sources | None,
-        inputs: CheckInputs,
+        self, response: str, context: CheckContext, sources: Sources | None
     ) -> Verdict:
         async with task_group() as tasks:
-            check = await self._new_check(query, sources, inputs)
+            check = await self._new_check(context, sources)
             await check.find_references()
-            if inputs.samples is None and response.strip():
+            if context.samples is None and response.strip():
                 check.prepare_sampling(tasks)
             verdict = await check.run(Completion(response))
             held, chars = [check], check.chars
@@ -270,7 +260,18 @@ async def _free(held: list[Any], chars: int) -> None:
     await compute(held.clear, chars=_FREE_COST * chars)
 
 
-def _model(query: Query | None, sources: Sources | None) -> str | None:
+async def _without_reasoning(context: CheckContext) -> CheckContext:
+    """Return the context without the models' reasoning in the samples."""
+    samples = context.samples
+    if samples is None:
+        return context
+
+    def strip() -> tuple[str, ...]:
+        return tuple(without_reasoning(text) for text in samples)
+
+    return replace(context, samples=await compute(strip, chars=sum(map(len, samples))))
+
+
+def _model(query: Query, sources: Sources | None) -> str | None:
     """Return the model that is called, if known."""
-    named = query.model if query else None
-    return named or (sources.model if sources else None)
+    return query.model or (sources.model if sources else None)

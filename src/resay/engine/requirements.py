@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import (
-    Iterable,
     Mapping,
     Sequence,
 )
 from typing import Literal
 
-from resay.core.logprobs import TokenLogprob, tokens_of
+from resay.core.check_context import CheckContext
 from resay.core.query import Query
 from resay.engine.chain import Chain
 from resay.errors import ConfigurationError
-from resay.providers.base import Provider, Sources
+from resay.providers.base import Provider
 from resay.providers.batching import (
     BatchProvider,
 )
 from resay.providers.installed import default_provider
+from resay.providers.sources import Sources
 
 Input = Literal["query", "references", "samples", "logprobs", "model"]
 """Inputs that a chain may need; `model` is the model that wrote the response."""
@@ -46,7 +46,7 @@ class Requirements:
         self._provider = provider
         self._batching = batching
 
-    def sources(self, query: Query | None, *, asks: bool = False) -> Sources:
+    def sources(self, query: Query, *, asks: bool = False) -> Sources:
         """Return the providers of a query's calls; refuse a missing model if one is to be called.
 
         Args:
@@ -55,7 +55,7 @@ class Requirements:
         """
         if self._provider is not None:
             return Sources.all(self._provider)
-        model = None if query is None else query.model
+        model = query.model
         if model is None:
             self._refuse_without_model(asks=asks)
         if self._batching is not None:
@@ -96,14 +96,14 @@ class Requirements:
         if problem := self.missing_inputs(unavailable):
             raise ConfigurationError(problem)
 
-    def check_request(self, query: Query, sources: Sources, references: Sequence[str]) -> None:
+    def check_request(self, context: CheckContext, sources: Sources) -> None:
         """Refuse a request that cannot be checked or that asks for more than one full answer."""
         self.check_live()
-        if query.unchecked is None and query.uncheckable is None:
-            self.check_question(query)
+        if context.unchecked is None and context.uncheckable is None:
+            self.check_question(context.request)
         if not sources.finds_references:
-            self.check_references(references)
-        _check_single(query)
+            self.check_references(context.references)
+        _check_single(context.request)
 
     def check_live(self) -> None:
         """Refuse a live request if the policy uses Batch APIs."""
@@ -113,9 +113,9 @@ class Requirements:
                 " check recorded answers with `check` or `acheck`, or omit `calls`"
             )
 
-    def check_question(self, query: Query | None) -> None:
+    def check_question(self, query: Query) -> None:
         """Refuse a missing question."""
-        if query is None or not query.question:
+        if not query.question:
             self.require_inputs({"query": "; pass `question`"})
 
     def check_references(self, references: Sequence[str]) -> None:
@@ -128,21 +128,19 @@ class Requirements:
                 " or omit `evidence: samples`"
             )
 
-    def can_draw(self, query: Query | None) -> bool:
+    def can_draw(self, query: Query) -> bool:
         """Whether there are messages to draw samples with, and a model or provider to ask."""
-        if query is None or not query.messages:
-            return False
-        return query.model is not None or self._provider is not None
+        is_answered = query.model is not None or self._provider is not None
+        return bool(query.messages) and is_answered
 
-    def check_samples(self, query: Query | None, samples: Sequence[str] | None) -> None:
+    def check_samples(self, query: Query, samples: Sequence[str] | None) -> None:
         """Refuse missing samples that cannot be drawn."""
         if samples is None and not self.can_draw(query):
             rest = "; pass `samples`, or the question and the `model` to draw them from"
             self.require_inputs({"samples": rest})
 
-    def tokens(self, logprobs: Iterable[object] | None) -> tuple[TokenLogprob, ...]:
-        """Return the parsed tokens; refuse them if missing or used by no step of the chain."""
-        logprobs = tuple(logprobs or ())
+    def check_logprobs(self, logprobs: Sequence[object]) -> None:
+        """Refuse token probabilities that are missing or used by no step of the chain."""
         if not logprobs:
             rest = "; pass them as `logprobs`, or call the model through the guard (`ask`), which"
             self.require_inputs({"logprobs": f"{rest} returns them"})
@@ -150,7 +148,6 @@ class Requirements:
             raise ConfigurationError(
                 "no step of the chain uses token probabilities; add `method: logprobs`"
             )
-        return tokens_of(logprobs)
 
 
 def _check_single(query: Query) -> None:

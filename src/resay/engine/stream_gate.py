@@ -86,7 +86,7 @@ class StreamGate:
         self._main_call = main_call
         self._tasks = tasks
         self._gathered = Gathered()
-        self._rules = chain.rules(check.query)
+        self._rules = chain.rules(check.query.question)
         self._claims = 0
         self._reading = anyio.CancelScope(deadline=check.deadline)
         self._released = anyio.Event()
@@ -102,7 +102,7 @@ class StreamGate:
 
     def _begin(self) -> None:
         """Begin to check an answer; what was taken for one before is forgotten."""
-        self._finder = self._chain.names(self._check.query)
+        self._finder = self._chain.names(self._check.query.question)
         # Code may import names at its end, so it has to be complete.
         whole_code = self._finder is not None
         self._growing = GrowingPassage(self._policy.splitter, whole_code=whole_code)

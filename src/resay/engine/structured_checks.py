@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from resay.core.check_context import CheckContext
 from resay.core.claims import Rules
 from resay.core.passage import Passage
-from resay.core.query import Query
 from resay.core.unscored import Unscored
 from resay.engine.unscored import unscored_in
 from resay.policy import Policy
@@ -20,14 +20,14 @@ from resay.scorers.structured import (
 
 
 def objects_in(
-    completion: Completion, samples: Sequence[str], query: Query
+    completion: Completion, samples: Sequence[str], context: CheckContext
 ) -> tuple[Passage | None, list[str]]:
     """Return the object in an answer, if it has one, and those in the caller's samples."""
-    value, words = object_with_words(completion, query)
+    value, words = object_with_words(completion, context)
     passage = None
     if value is not None:
-        passage = passage_of(value, beside=_claims_in(words, query.question))
-    return passage, [comparable_text(Completion(sample), query) for sample in samples]
+        passage = passage_of(value, beside=_claims_in(words, context.request.question))
+    return passage, [comparable_text(Completion(sample), context) for sample in samples]
 
 
 def _claims_in(words: str, question: str) -> str:
@@ -43,10 +43,15 @@ def _claims_in(words: str, question: str) -> str:
     return " ".join(" ".join(parts).split())
 
 
-def claims_beside_calls(text: str, policy: Policy, query: Query | None) -> tuple[Unscored, ...]:
-    """Return the spans of a text that claim something."""
+def claims_beside_calls(text: str, policy: Policy, question: str) -> tuple[Unscored, ...]:
+    """Return the spans of a text that claim something.
+
+    Args:
+        text: The text beside tool calls.
+        policy: What to check.
+        question: The question that the text answers.
+    """
     passage = Passage.of(text, splitter=policy.splitter)
-    question = query.question if query is not None else ""
     rules = Rules(question, splits=False, skips=policy.non_claims != "score")
     claiming: list[int] = []
     for index, sentence in enumerate(passage.sentences):

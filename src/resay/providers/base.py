@@ -1,4 +1,4 @@
-"""The interface to LLMs, and the routing of a check's calls to its providers."""
+"""The interface to LLMs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.query import Query
 from resay.core.references import Reference
 from resay.core.usage import Usage, last_reported
-from resay.core.verdict import Via
 
 __all__ = [
     "Chunk",
@@ -26,7 +25,6 @@ __all__ = [
     "Layer",
     "Prepares",
     "Provider",
-    "Sources",
     "Streams",
     "TokenLogprob",
     "ToolCall",
@@ -506,29 +504,3 @@ async def _one_chunk(provider: Provider, query: Query) -> AsyncGenerator[AsyncIt
 
 async def _only(chunk: Chunk) -> AsyncGenerator[Chunk]:
     yield chunk
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """The provider for each kind of call. Adapters use it to route calls separately.
-
-    Attributes:
-        main: Provides the response.
-        samples: Provides the samples.
-        judge: Answers for judges: those named in the policy, and the response's own model.
-        via: How samples are drawn, for the verdict.
-        finds_references: Whether answers come with the trusted texts they were written from.
-        model: The model that answers a query naming none, for its price; None if unknown.
-    """
-
-    main: Provider
-    samples: Provider
-    judge: Provider
-    via: Via = "native"
-    finds_references: bool = False
-    model: str | None = None
-
-    @classmethod
-    def all(cls, provider: Provider, via: Via = "native") -> Sources:
-        """Use one provider for everything."""
-        return cls(main=provider, samples=provider, judge=provider, via=via)

@@ -17,7 +17,7 @@ from resay.core.usage import Usage
 from resay.core.verdict import OnVerdict, Verdict
 from resay.core.verdict_record import ApiName, VerdictRecord
 from resay.engine.actions import Answer
-from resay.providers.base import Sources
+from resay.providers.sources import Sources
 from resay.reporting.outbox import Outbox
 
 T = TypeVar("T", Answer, Verdict)
@@ -126,7 +126,7 @@ class Reporter:
             api=api,
             request_id=request_id.get(),
             tenant=query.tenant if query else None,
-            question=query.question if query else None,
+            question=(query.question or None) if query else None,
             usage=usage or Usage(),
             latency_s=latency_s,
         )

@@ -14,8 +14,8 @@ import anyio.to_thread
 from resay._internal.entry_points import load_installed
 from resay._internal.importing import import_named, import_path_of, is_async, is_import_path
 from resay._internal.nesting import marked
+from resay.core.check_context import CheckContext
 from resay.core.documents import Document
-from resay.core.query import Query
 from resay.core.references import Reference, own_reference
 from resay.errors import ConfigurationError
 from resay.retrieval.base import PreparesRetrieval, id_of
@@ -253,17 +253,19 @@ class ReferenceFunction:
             pass  # Some functions written in C have no signature.
         self._function = cast("Callable[[Mapping[str, Any]], Any]", function)
 
-    async def find(self, query: Query) -> Sequence[Reference]:
+    async def find(self, context: CheckContext) -> Sequence[Reference]:
         """Call the function, in a thread unless it is asynchronous.
 
         Args:
-            query: The query. The function receives a copy of the client's request.
+            context: The context. The function receives a copy of the client's request.
 
         Raises:
             TypeError: The function returns anything but texts and mappings with a text.
             Exception: Any error of the function.
         """
-        results = await _call(self._function, partial(self._function, _deep_copy(query.request)))
+        results = await _call(
+            self._function, partial(self._function, _deep_copy(context.client_request))
+        )
         if isinstance(results, (str, bytes, Mapping)) or not isinstance(results, Iterable):
             raise TypeError("a list of texts or documents was expected")
         items = list(cast("Iterable[object]", results))[:_MAX_REFERENCES]

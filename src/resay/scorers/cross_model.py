@@ -271,7 +271,7 @@ class CrossModel:
         if second.is_model(evidence.writer):
             nothing = (None,) * len(chosen)
             opinions = _Opinions(nothing, problem="wrote the response itself")
-        elif self._compare is not None and _repeatable(evidence):
+        elif self._compare is not None and evidence.is_repeatable:
             opinions = await self._by_samples(self._compare, claims, evidence)
         else:
             opinions = await self._by_verification(claims, evidence)
@@ -302,7 +302,7 @@ class CrossModel:
     async def _by_samples(self, step: Step, passage: Passage, evidence: Evidence) -> _Opinions:
         second, pool, query = self.config.second_opinion, evidence.second, evidence.query
         provider, count = evidence.judge_provider, len(passage.sentences)
-        if query is None or provider is None:
+        if provider is None:
             return _Opinions((None,) * count, problem="could not be asked")
         # Without the model, so that its keys are dropped even if both models have one name.
         sampling = replace(query, model=None).for_sampling(model=second.model, params=second.params)
@@ -411,15 +411,9 @@ def is_in_share(share: float, passage: Passage, evidence: Evidence) -> bool:
         evidence: The evidence, with the query.
     """
     query = evidence.user_query or evidence.query
-    hashed: object = list(query.messages) if query and query.messages else passage.text
+    hashed: object = list(query.messages) if query.messages else passage.text
     text = json.dumps(hashed, sort_keys=True, default=str).encode("utf-8", "replace")
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") < share * 2**64
-
-
-def _repeatable(evidence: Evidence) -> bool:
-    """Return whether the same request can be sent to another model."""
-    query = evidence.query
-    return query is not None and not query.has_side_effects and query.unrepeatable is None
 
 
 def read_opinions(text: str, count: int) -> list[_Opinion | None]:

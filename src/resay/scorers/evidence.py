@@ -30,8 +30,12 @@ class Evidence:
         samples: The pool of samples.
         references: Trusted texts supplied by the user or a retriever, as a pool that methods can
             compare with like samples.
-        query: The query the response answers, if known.
+        query: The query the response answers; without messages if they are unknown.
         user_query: The user's own query if `query` is another, such as one with documents added.
+        entity: The main subject of the question, if the caller names one.
+        client_references: Trusted texts in the client's request, whether or not the policy compares
+            answers with them.
+        is_repeatable: Whether the query may be sent once more, to another model.
         judge_provider: The provider for judges, or None if there is none.
         prober: The model that gives short answers to questions about claims, set up as for samples;
             None if it cannot be asked. The messages of its query precede each question.
@@ -57,7 +61,7 @@ class Evidence:
 
     samples: Samples = field(default_factory=Samples)
     references: Samples = field(default_factory=Samples)
-    query: Query | None = None
+    query: Query = field(default_factory=lambda: Query(()))
     user_query: Query | None = None
     judge_provider: Provider | None = None
     prober: Judge | None = None
@@ -75,6 +79,9 @@ class Evidence:
     writer: str | None = None
     second: Samples = field(default_factory=Samples)
     entailments: Entailments = field(default_factory=Entailments)
+    entity: str | None = None
+    client_references: tuple[str, ...] = ()
+    is_repeatable: bool = True
 
     def conversation(self, chars: int) -> str:
         """Return the user's conversation as text, or its ends; see `Query.conversation`.
@@ -84,9 +91,9 @@ class Evidence:
         Args:
             chars: The maximum length.
         """
-        query = self.user_query or self.query
-        if query is None or chars <= 0:
+        if chars <= 0:
             return ""
+        query = self._own_query
         instructions = query.instructions[: min(_INSTRUCTION_CHARS, chars // 4)]
         if not instructions:
             return quotable(query.conversation(chars))
@@ -94,6 +101,15 @@ class Evidence:
         return quotable(f"system: {instructions}\n{conversation}".strip())
 
     @property
+    def question(self) -> str:
+        """The user's question, without documents as far as they were found in it."""
+        return self._own_query.question
+
+    @property
+    def _own_query(self) -> Query:
+        return self.query if self.user_query is None else self.user_query
+
+    @property
     def quoted_question(self) -> str:
         """The question, as it may be shown to a model; empty if it is unknown."""
-        return quotable(self.query.question) if self.query else ""
+        return quotable(self.query.question)

@@ -162,16 +162,16 @@ class When(Strict):
         if self.call is not None:
             resolve(self.call)
 
-    def before(self, query: Query | None) -> str | None:
+    def before(self, query: Query) -> str | None:
         """Return why not to check, as far as the query alone decides.
 
         Args:
-            query: The query, if there is one.
+            query: The query; without messages if they are unknown.
 
         Returns:
             A one-line reason without any content of the query; None to check.
         """
-        if self.roles is None or query is None or not query.messages:
+        if self.roles is None or not query.messages:
             return None
         role = query.messages[-1].get("role")
         if role in self.roles:
@@ -179,11 +179,11 @@ class When(Strict):
         shown = repr(role) if role in _ROLES else "something else"
         return f"the last message is from {shown}, not from `when.roles` ({', '.join(self.roles)})"
 
-    async def after(self, query: Query | None, passage: Passage) -> str | None:
+    async def after(self, query: Query, passage: Passage) -> str | None:
         """Return why not to check a response.
 
         Args:
-            query: The query, if there is one.
+            query: The query; without messages if they are unknown.
             passage: The response.
 
         Returns:
@@ -208,18 +208,18 @@ class When(Strict):
             or _too_many(sentences, "sentence", "max_sentences", self.max_sentences)
         )
 
-    def _by_gate(self, query: Query | None, passage: Passage) -> str | None:
-        asked = query.question if query else ""
-        kind = nothing_to_check(passage, asked=asked) if self.checkable else None
+    def _by_gate(self, query: Query, passage: Passage) -> str | None:
+        kind = nothing_to_check(passage, asked=query.question) if self.checkable else None
         return f"the response is {kind}, with nothing to check (`when.checkable`)" if kind else None
 
-    async def _by_call(self, query: Query | None, passage: Passage) -> str | None:
+    async def _by_call(self, query: Query, passage: Passage) -> str | None:
         if self.call is None:
             return None
         name = import_path_of(self.call)
         function = resolve(self.call)
         try:
-            is_wanted = await asks(function, query, passage.text)
+            known = None if query == Query(()) else query
+            is_wanted = await asks(function, known, passage.text)
         except Exception as error:
             # An error in the user's function must not skip the check.
             _log.warning(

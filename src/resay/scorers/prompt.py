@@ -491,7 +491,7 @@ class Prompt(SampleScorer):
         )
 
     def _language(self, passage: Passage, evidence: Evidence) -> str:
-        question = evidence.query.question if evidence.query else ""
+        question = evidence.query.question
         return language_for(self.config.language, passage, question)
 
     async def _ask(

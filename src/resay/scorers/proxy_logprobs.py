@@ -127,7 +127,7 @@ class ProxyLogprobs:
     def _prompt(self, evidence: Evidence) -> str:
         if self.config.context == "none":
             return ""
-        question = evidence.query.question if evidence.query else ""
+        question = evidence.query.question
         return self.config.template.replace("{question}", question)
 
 

@@ -187,8 +187,7 @@ class References:
     ) -> list[ParsedAnswer[DocumentVerdict]]:
         """Ask a judge about claims, in as few calls as it can answer."""
         config = self.config
-        query = evidence.user_query or evidence.query
-        relevant_to = [*claims, query.question if query else ""]
+        relevant_to = [*claims, evidence.question]
         cut = partial(excerpts, references, relevant_to, config.max_chars)
         cut_texts = await compute(cut, chars=2 * _total_chars(references))
         # Orders to a model are no evidence. Quotes are searched in the texts themselves.
@@ -289,8 +288,7 @@ class References:
         self, passage: Passage, references: Sequence[Reference], evidence: Evidence
     ) -> list[WordComparison | None]:
         """Compare each claim with the documents about its subject; None for a list of sources."""
-        query = evidence.user_query or evidence.query
-        question = query.question if query else ""
+        question = evidence.question
         chars = _total_chars(references)
         texts = [without_citations(claim) for claim in passage.sentences]
         claims = [normalized(text) for text in texts]

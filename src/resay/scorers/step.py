@@ -394,7 +394,7 @@ class Step:
             return evidence
         return replace(evidence, samples=samples, judge_provider=judge)
 
-    async def gated(self, query: Query | None, passage: Passage) -> str | None:
+    async def gated(self, query: Query, passage: Passage) -> str | None:
         """Return why the policy's `when` gates this step off, or None.
 
         Args:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, cast
 
 from resay._internal.event_loops import compute
+from resay.core.check_context import CheckContext
 from resay.core.passage import Passage, whole_part
 from resay.core.query import Query
 from resay.providers.base import Completion, Completions, Layer, Provider
@@ -20,37 +21,37 @@ PARSING = 5
 _PLAIN_KEY = re.compile(r"[^\W\d][\w$-]*\Z")
 
 
-def object_in(completion: Completion, query: Query) -> Any:
+def object_in(completion: Completion, context: CheckContext) -> Any:
     """Return the object that a structured answer contains.
 
     Args:
-        completion: The answer. If it calls one of `query.object_tools`, the arguments are the
+        completion: The answer. If it calls one of `context.object_tools`, the arguments are the
             object, as a list if there are several such calls; otherwise the object is looked for in
             its text, in a code fence or not, with words around it or not.
-        query: The query it answers, with the schema that the object has to answer, if any.
+        context: The context, with the schema that the object has to follow, if any.
 
     Returns:
         A mapping or a list, as returned by `json.loads`; None if there is none.
     """
-    return object_with_words(completion, query)[0]
+    return object_with_words(completion, context)[0]
 
 
-def object_with_words(completion: Completion, query: Query) -> tuple[Any, str]:
+def object_with_words(completion: Completion, context: CheckContext) -> tuple[Any, str]:
     """Return the object that a structured answer contains, and the words around it.
 
     Args:
         completion: The answer, as for `object_in`.
-        query: The query it answers.
+        context: The context of the request it answers.
 
     Returns:
         The object, None if there is none; and the text before and after it, without the code fence.
     """
-    calls = [call for call in completion.calls if call.name in query.object_tools]
+    calls = [call for call in completion.calls if call.name in context.object_tools]
     if calls:
         objects = [parse_object(call.arguments) for call in calls]
         return (objects[0] if len(objects) == 1 else objects), ""
     text = completion.text
-    best = best_object(text, schema_of(query))
+    best = best_object(text, schema_of(context.request))
     if best is None or not _is_shallow(best.value):
         return None, ""
     before = _OPENING_FENCE.sub("", text[: best.start])
@@ -178,19 +179,19 @@ class Comparable(Layer):
         return tuple(converted)
 
 
-def comparable_text(completion: Completion, query: Query) -> str:
+def comparable_text(completion: Completion, context: CheckContext) -> str:
     """Return the text of a sample to compare; empty if there is none.
 
-    If the query wants an object, it is the object, one line for each field; if the query wants
+    If the request wants an object, it is the object, one line for each field; if it wants
     prose, a sample that calls tools instead has none, and one that was cut off ends with its last
     whole sentence.
 
     Args:
         completion: The sample.
-        query: The query it answers.
+        context: The context of the request it answers.
     """
-    if not query.wants_object:
+    if not context.wants_object:
         text = "" if completion.calls else completion.text
         return whole_part(text) if completion.was_cut else text
-    value = object_in(completion, query)
+    value = object_in(completion, context)
     return "" if value is None else rendered(value)

@@ -24,7 +24,6 @@ from typing import Any, cast
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.passage import Passage
 from resay.core.quantities import Quantity, quantities
-from resay.core.query import Query
 from resay.core.scores import Scores
 from resay.core.tokens import tokenize
 from resay.providers.base import Completion, ToolCall
@@ -108,11 +107,11 @@ class Arguments(Fields):
 
 def _texts_given(evidence: Evidence) -> Iterator[str]:
     """Yield all texts given to the model: conversation, tool results, definitions, references."""
-    query = evidence.query or Query(())
+    query = evidence.query
     yield from _texts_in(query.messages)
     for name in ("tools", "functions", "documents"):
         yield from _texts_in(query.params.get(name))
-    yield from query.references
+    yield from evidence.client_references
     yield from (reference.text for reference in evidence.sources)
     yield from (sample.text for sample in evidence.references.arrived)
 

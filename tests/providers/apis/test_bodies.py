@@ -217,8 +217,8 @@ def test_requests_with_anything_in_them_are_read(spoken: Spoken, data: st.DataOb
     spoken.api.sample(request, query, 1)
     spoken.api.fresh(body, query)
     spoken.api.with_logprobs(body, 2)
-    assert request.query.has_side_effects in (True, False)
-    assert request.query.wants_object in (True, False)
+    assert request.context.has_side_effects in (True, False)
+    assert request.context.wants_object in (True, False)
 
 
 @every_api

@@ -28,19 +28,19 @@ def test_a_request_is_a_query():
 
     assert request.query == Query((QUESTION,), None, {"temperature": 0.2})
     assert (request.n, request.streams) == (3, True)
-    assert request.unrepeatable is None
+    assert request.context.unrepeatable is None
 
 
 @pytest.mark.parametrize("choice", ["required", LOOK_UP])
 def test_the_only_tool_that_has_to_be_called_gives_an_object(choice: Any):
     request = CHAT_COMPLETIONS.read(request_of(tools=[LOOK_UP], tool_choice=choice))
 
-    assert request.query.object_tools == ("look_up",)
+    assert request.context.object_tools == ("look_up",)
 
 
 @pytest.mark.parametrize("body", [{"tools": [{"type": "web"}]}, {"web_search_options": {"a": 1}}])
 def test_tools_that_the_provider_runs_cannot_be_asked_again(body: dict[str, Any]):
-    assert CHAT_COMPLETIONS.read(request_of(**body)).unrepeatable
+    assert CHAT_COMPLETIONS.read(request_of(**body)).context.unrepeatable
 
 
 def test_samples_are_asked_for_together():
@@ -176,7 +176,7 @@ def test_a_thought_is_and_leaves_no_word_in_the_frame():
 
 @pytest.mark.parametrize("name", ["conversation", "previous_response_id", "thread_id"])
 def test_what_a_gateway_keeps_is_not_asked_again(name: str):
-    assert CHAT_COMPLETIONS.read(request_of(**{name: "x"})).unrepeatable
+    assert CHAT_COMPLETIONS.read(request_of(**{name: "x"})).context.unrepeatable
 
 
 PARTS = [

@@ -73,7 +73,7 @@ def test_a_prompt_is_a_message_of_the_user():
     assert request.query.messages == ({"role": "user", "content": PROMPT},)
     assert request.query.params == {"temperature": 0.2, "suffix": "!"}
     assert (request.n, request.streams) == (3, True)
-    assert request.unrepeatable is request.query.unchecked is None
+    assert request.context.unrepeatable is request.context.unchecked is None
     assert COMPLETIONS.read(request_of(prompt=[PROMPT])).query == Query(request.query.messages)
 
 
@@ -97,9 +97,9 @@ def test_what_cannot_be_checked_says_why(body: dict[str, Any], n: int, reason: s
     request = COMPLETIONS.read(request_of(**body))
 
     assert request.n == n
-    assert request.query.uncheckable is not None
-    assert reason in request.query.uncheckable
-    assert request.unrepeatable == request.query.uncheckable
+    assert request.context.uncheckable is not None
+    assert reason in request.context.uncheckable
+    assert request.context.unrepeatable == request.context.uncheckable
     assert request.field == ("echo" if "echo" in body else "prompt")
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from resay.core.check_context import CheckContext
 from resay.core.query import Query
 from resay.providers.apis import MESSAGES, Event
 from resay.providers.base import Gathered
@@ -19,8 +20,12 @@ def request_of(**body: Any) -> dict[str, Any]:
     return {"model": "m", "max_tokens": 300, "messages": [QUESTION], **body}
 
 
+def context_of(**body: Any) -> CheckContext:
+    return MESSAGES.read(request_of(**body)).context
+
+
 def query_of(**body: Any) -> Query:
-    return MESSAGES.read(request_of(**body)).query
+    return context_of(**body).request
 
 
 def sampled(
@@ -107,7 +112,7 @@ def test_results_alone_are_no_message_of_the_user():
 
 
 def test_parameters_go_by_the_names_of_chat_completions():
-    query = query_of(
+    context = context_of(
         temperature=0.2,
         top_k=5,
         stop_sequences=["."],
@@ -120,7 +125,7 @@ def test_parameters_go_by_the_names_of_chat_completions():
         stream=True,
     )
 
-    assert query.params == {
+    assert context.request.params == {
         "max_tokens": 300,
         "temperature": 0.2,
         "stop": ["."],
@@ -133,12 +138,12 @@ def test_parameters_go_by_the_names_of_chat_completions():
         },
         "container": "c_1",
     }
-    assert query.wants_object
-    assert query.has_side_effects
+    assert context.wants_object
+    assert context.has_side_effects
 
 
 def test_the_older_way_to_ask_for_an_object_is_read():
-    assert query_of(output_format={"type": "json_schema", "schema": SCHEMA}).wants_object
+    assert context_of(output_format={"type": "json_schema", "schema": SCHEMA}).wants_object
 
 
 @pytest.mark.parametrize(
@@ -151,20 +156,20 @@ def test_the_older_way_to_ask_for_an_object_is_read():
     ],
 )
 def test_choices_of_tools_go_by_the_names_of_chat_completions(choice: Any, meaning: Any):
-    query = query_of(tools=[LOOK_UP, LOOK_UP], tool_choice=choice)
+    context = context_of(tools=[LOOK_UP, LOOK_UP], tool_choice=choice)
 
-    assert query.params["tool_choice"] == meaning
-    assert query.object_tools == ()
+    assert context.request.params["tool_choice"] == meaning
+    assert context.object_tools == ()
     # And back again, where a policy chooses.
     assert sampled({"tool_choice": meaning}, tools=[LOOK_UP])["tool_choice"] == choice
 
 
 @pytest.mark.parametrize("choice", [{"type": "any"}, {"type": "tool", "name": "look_up"}])
 def test_the_only_tool_that_has_to_be_called_gives_an_object(choice: Any):
-    query = query_of(tools=[LOOK_UP], tool_choice=choice)
+    context = context_of(tools=[LOOK_UP], tool_choice=choice)
 
-    assert query.object_tools == ("look_up",)
-    assert not query.has_side_effects
+    assert context.object_tools == ("look_up",)
+    assert not context.has_side_effects
 
 
 @pytest.mark.parametrize(
@@ -178,7 +183,7 @@ def test_the_only_tool_that_has_to_be_called_gives_an_object(choice: Any):
     ],
 )
 def test_what_cannot_be_asked_again(body: dict[str, Any], words: str):
-    assert words in (MESSAGES.read(request_of(**body)).unrepeatable or "")
+    assert words in (MESSAGES.read(request_of(**body)).context.unrepeatable or "")
 
 
 @pytest.mark.parametrize(
@@ -194,7 +199,7 @@ def test_what_cannot_be_asked_again(body: dict[str, Any], words: str):
     ],
 )
 def test_tools_that_the_application_runs_can_be_asked_again(kind: str | None):
-    assert MESSAGES.read(request_of(tools=[{**LOOK_UP, "type": kind}])).unrepeatable is None
+    assert MESSAGES.read(request_of(tools=[{**LOOK_UP, "type": kind}])).context.unrepeatable is None
 
 
 def test_a_sample_is_the_same_request_without_what_nobody_reads():

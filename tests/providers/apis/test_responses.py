@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from resay.core.check_context import CheckContext
 from resay.core.query import Query
 from resay.providers.apis import RESPONSES, Event
 from support.apis import BLOCKED, PASSED, REWRITTEN, after, hold, read, responses_stream
@@ -19,8 +20,12 @@ def request_of(**body: Any) -> dict[str, Any]:
     return {"model": "m", "input": "Who?", **body}
 
 
+def context_of(**body: Any) -> CheckContext:
+    return RESPONSES.read(request_of(**body)).context
+
+
 def query_of(**body: Any) -> Query:
-    return RESPONSES.read(request_of(**body)).query
+    return context_of(**body).request
 
 
 def sampled(changes: dict[str, Any] | None = None, **body: Any) -> dict[str, Any]:
@@ -97,7 +102,7 @@ def test_calls_of_custom_tools_are_messages():
 
 
 def test_parameters_go_by_the_names_of_chat_completions():
-    query = query_of(
+    context = context_of(
         max_output_tokens=50,
         temperature=0.2,
         text={"format": {"type": "json_schema", **SCHEMA}, "verbosity": "low"},
@@ -111,7 +116,7 @@ def test_parameters_go_by_the_names_of_chat_completions():
         stream=True,
     )
 
-    assert query.params == {
+    assert context.request.params == {
         "max_completion_tokens": 50,
         "temperature": 0.2,
         "response_format": {"type": "json_schema", "json_schema": SCHEMA},
@@ -123,13 +128,13 @@ def test_parameters_go_by_the_names_of_chat_completions():
         "top_logprobs": 2,
         "previous_response_id": "resp_0",
     }
-    assert query.wants_object
-    assert query.has_side_effects
-    assert query.model is None
+    assert context.wants_object
+    assert context.has_side_effects
+    assert context.request.model is None
 
 
 def test_plain_text_is_no_object():
-    assert not query_of(text={"format": {"type": "text"}}).wants_object
+    assert not context_of(text={"format": {"type": "text"}}).wants_object
 
 
 @pytest.mark.parametrize(
@@ -141,15 +146,15 @@ def test_plain_text_is_no_object():
     ],
 )
 def test_the_only_tool_that_has_to_be_called_gives_an_object(choice: Any):
-    query = query_of(tools=[LOOK_UP], tool_choice=choice)
+    context = context_of(tools=[LOOK_UP], tool_choice=choice)
 
-    assert query.object_tools == ("look_up",)
-    assert not query.has_side_effects
+    assert context.object_tools == ("look_up",)
+    assert not context.has_side_effects
 
 
 def test_tools_that_may_be_called_give_no_object():
-    assert query_of(tools=[LOOK_UP], tool_choice="auto").object_tools == ()
-    assert query_of(tools=[LOOK_UP, LOOK_UP], tool_choice="required").object_tools == ()
+    assert context_of(tools=[LOOK_UP], tool_choice="auto").object_tools == ()
+    assert context_of(tools=[LOOK_UP, LOOK_UP], tool_choice="required").object_tools == ()
 
 
 @pytest.mark.parametrize(
@@ -165,7 +170,7 @@ def test_tools_that_may_be_called_give_no_object():
     ],
 )
 def test_what_cannot_be_asked_again(body: dict[str, Any], words: str):
-    assert words in (RESPONSES.read(request_of(**body)).unrepeatable or "")
+    assert words in (RESPONSES.read(request_of(**body)).context.unrepeatable or "")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +183,7 @@ def test_what_cannot_be_asked_again(body: dict[str, Any], words: str):
     ],
 )
 def test_what_can_be_asked_again(body: dict[str, Any]):
-    assert RESPONSES.read(request_of(**body)).unrepeatable is None
+    assert RESPONSES.read(request_of(**body)).context.unrepeatable is None
 
 
 def test_a_sample_is_the_same_request_without_what_nobody_reads():

@@ -11,10 +11,11 @@ import pytest
 
 from resay import Guard, Policy, PolicyError, Query, Verdict
 from resay.adapters.policies import guard_of
+from resay.core.check_context import CheckContext
 from resay.errors import ConfigurationError
 from resay.providers import ReplayProvider
-from resay.providers.base import Sources
 from resay.providers.batching import BatchCallsConfig, BatchProvider
+from resay.providers.sources import Sources
 from simulation import SimulatedProvider
 from support.batch_apis import WAIT_S, BatchServer, Fate, once_idle
 
@@ -128,11 +129,11 @@ async def test_only_recorded_answers_can_be_checked(tmp_path: Path) -> None:
         await guard.aask("Who built it?")
     with pytest.raises(ConfigurationError, match=message):
         guard.astream("Who built it?")
-    query, sources = Query.of("Who built it?"), Sources.all(ReplayProvider({}))
+    context, sources = CheckContext(Query.of("Who built it?")), Sources.all(ReplayProvider({}))
     with pytest.raises(ConfigurationError, match=message):
-        await guard.aask_with(query, sources)
+        await guard.aask_with(context, sources)
     with pytest.raises(ConfigurationError, match=message):
-        await guard.acheck_with(TRUE, query, sources)
+        await guard.acheck_with(TRUE, context, sources)
     # An adapter, or the gateway.
     for given in (guard, guard.policy):
         with pytest.raises(ConfigurationError, match=message):

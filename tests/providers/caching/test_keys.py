@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from resay import Query
 from resay.providers import ScriptedProvider
+from resay.providers.batching.destinations import request_id
 from resay.providers.caching import source_of
 from resay.providers.caching.keys import keys_of
 
@@ -184,3 +185,23 @@ def test_a_source_that_cannot_be_held_is_never_the_same() -> None:
 
     provider = Slotted()
     assert source_of(provider) != source_of(provider)
+
+
+def test_answers_cached_by_earlier_versions_are_found_again() -> None:
+    # Computed by 0.9: whoever changes the fields of a request must not lose every cached answer.
+    query = Query(
+        ({"role": "user", "content": "Who designed it?"},),
+        "openai/gpt-4.1-mini",
+        {"temperature": 0.5, "stop": ["."]},
+        tenant="acme",
+        index=3,
+    )
+    assert keys_of(query, 2, version="sample/1", source="named:x") == (
+        "ef5cace18a63008009c42bcf35eda91429497637dff74e676ca8757b68af55ba",
+        "c123d5b3bb853fe68307fafee102d3c37850de1860e3a9d99e3ee1cae48a849c",
+    )
+    assert keys_of(query.for_sampling(temperature=0.7), 1, version="sample/1") == (
+        "2fc497240ef741a05c571bc2f0dac5bc127bf7a257b3e454b6288db800570547",
+    )
+    # And the requests of a batch that was submitted before a crash.
+    assert request_id(query) == "04cb8b185a799bdfd70665d8b07293badd2d6d3f4295b3a8d702e84e3c13a872"

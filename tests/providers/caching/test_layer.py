@@ -115,13 +115,6 @@ async def test_versions_and_sources_are_told_apart(cache: Cache) -> None:
     assert len(model.asked) == 3
 
 
-async def test_what_is_not_sent_does_not_matter(cache: Cache) -> None:
-    model = Model()
-    await caching(model, cache).complete(QUERY)
-    await caching(model, cache).complete(replace(QUERY, entity="the bridge"))
-    assert len(model.asked) == 1
-
-
 async def test_several_answers_are_found_one_by_one_and_the_other_way_round(cache: Cache) -> None:
     model = Model()
     layer = caching(model, cache)

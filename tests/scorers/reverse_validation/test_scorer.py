@@ -36,10 +36,10 @@ class Listening(ScriptedProvider):
         return await super().complete(query, n=n)
 
 
-async def score(judge: ScriptedProvider, *, query: Query | None = None, **settings: Any) -> Scores:
+async def score(judge: ScriptedProvider, *, subject: str | None = None, **settings: Any) -> Scores:
     config = ReverseValidation.Config(**{"entity": ENTITY, **settings})
     return await ReverseValidation(config).score(
-        PASSAGE, Evidence(query=query, judge_provider=judge)
+        PASSAGE, Evidence(entity=subject, judge_provider=judge)
     )
 
 
@@ -120,8 +120,7 @@ async def test_exact_matching_takes_nothing_out_and_compares_strings() -> None:
 
 
 async def test_the_querys_entity_comes_before_the_policys() -> None:
-    query = Query.of("Tell me about it", entity=ENTITY)
-    scores = await score(Listening(LIST, ENTITY), query=query, entity="Golden Gate Bridge")
+    scores = await score(Listening(LIST, ENTITY), subject=ENTITY, entity="Golden Gate Bridge")
     assert scores.passage == 0.0
 
 

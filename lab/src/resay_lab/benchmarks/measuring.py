@@ -159,6 +159,7 @@ class Item:
         samples: Other responses to the same query.
         references: Trusted texts.
         query: The query that the passage answers.
+        entity: The main subject of the passage, if the data name one.
     """
 
     index: int
@@ -166,6 +167,7 @@ class Item:
     samples: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     query: Query | None = None
+    entity: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +221,12 @@ async def measure(
     for item in items:
         meter = Metered(judge.provider_for(item.index)) if judge else None
         provider = judge.with_limits(meter, limiter) if judge and meter else None
-        evidence = Evidence(Samples(item.samples), Samples(item.references), item.query)
+        evidence = Evidence(
+            samples=Samples(item.samples),
+            references=Samples(item.references),
+            query=item.query or Query(()),
+            entity=item.entity,
+        )
         started = time.perf_counter()
         scores = await step.scorer.score(item.passage, step.view(evidence, provider))
         seconds = time.perf_counter() - started

@@ -100,8 +100,9 @@ def load(data: Path, rows: slice, ids: Ids | None = None) -> Corpus:
 
 def _item(index: int, row: _DataRow) -> Item:
     # The prompt of section 3.1.
-    query = Query.of(f"Please write a brief Wikipedia for {row.entity}", entity=row.entity)
-    return Item(index, Passage.of(row.passage), row.samples, query=query)
+    query = Query.of(f"Please write a brief Wikipedia for {row.entity}")
+    passage = Passage.of(row.passage)
+    return Item(index, passage, row.samples, query=query, entity=row.entity)
 
 
 JUDGE = f"{RECORDED}chatgpt"
@@ -230,8 +231,7 @@ class Recordings:
         count = 0
         for item, row in zip(self.items, self.rows, strict=True):
             text = row.rv_qg.question if variant == "question" else row.rv_em.requirements
-            entity = Entity((item.query.entity if item.query else None) or "")
-            count += without_entity(text, entity, variant) != text
+            count += without_entity(text, Entity(item.entity or ""), variant) != text
         return count
 
     def over(self, threshold: float) -> list[bool]:

@@ -194,9 +194,9 @@ class Runner:
         self, row: LabelledRow, policy: Policy, needs: frozenset[str], provider: Provider
     ) -> Evidence:
         model = row.model or self.model
-        query = Query((), model, self.params, row.entity)
+        query = Query((), model, self.params)
         if row.question is not None:
-            query = Query.of(row.question, model=model, entity=row.entity, params=self.params)
+            query = Query.of(row.question, model=model, params=self.params)
         texts = [without_reasoning(sample) for sample in row.samples or ()]
         if row.samples is None and "samples" in needs:
             if not query.messages or not (model or self.provider):
@@ -220,6 +220,7 @@ class Runner:
             samples=Samples(texts, splitter=policy.splitter),
             references=Samples(row.references, splitter=policy.splitter),
             query=query,
+            entity=row.entity,
             judge_provider=provider,
             prober=self._prober(query, policy, provider),
             logprobs=tokens_of(row.logprobs or ()),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -16,7 +15,14 @@ from pydantic import (
 )
 
 from resay import Document, Guard, HallucinationBlocked, TokenLogprob, Verdict
-from resay.adapters import Input, compute, format_for_judge, tokens_of, without_instructions
+from resay.adapters import (
+    CheckContext,
+    Input,
+    compute,
+    format_for_judge,
+    tokens_of,
+    without_instructions,
+)
 from resay.adapters.apis import CHAT_COMPLETIONS, Body, Request
 from resay.adapters.settings import Strict
 from resay.adapters.verdicts import averdict_data, failed_check
@@ -172,10 +178,10 @@ async def check(
     check_request, guard = read_as(CheckRequest, body), context.guard
     request = _request(check_request, context.call.tenant)
     _refuse_incomplete(guard, check_request, request)
-    tokens = _tokens(check_request)
+    request = replace(request, context=await _with_inputs(guard, check_request, request.context))
     question = request.query.question or None
     try:
-        verdict = await _verdict(context, check_request, request, routing, shared, tokens)
+        verdict = await _verdict(context, check_request.response, request, routing, shared)
         answer = guard.apply(check_request.response, verdict)
     except HallucinationBlocked as error:
         answer, refusal = await withheld_answer(error, context.detail)
@@ -200,22 +206,14 @@ async def check(
 
 async def _verdict(
     context: RequestContext,
-    check_request: CheckRequest,
+    response: str,
     request: Request,
     routing: Routing,
     shared: EndpointState,
-    tokens: Sequence[TokenLogprob],
 ) -> Verdict:
-    guard = context.guard
+    sources = sources_of(context, request, routing, shared.sample_tags)
     try:
-        return await guard.acheck_with(
-            check_request.response,
-            request.query,
-            sources_of(context, request, routing, shared.sample_tags),
-            references=await _references(guard, check_request),
-            samples=check_request.samples,
-            logprobs=tokens,
-        )
+        return await context.guard.acheck_with(response, request.context, sources)
     # As for guarded answers: the verdict reports the failure.
     except Exception as error:
         return failed_check(error)
@@ -227,9 +225,31 @@ def _request(check_request: CheckRequest, tenant: str | None) -> Request:
     if check_request.model is not None:
         body["model"] = check_request.model
     request = CHAT_COMPLETIONS.read(body)
-    return replace(
-        request, query=replace(request.query, entity=check_request.entity, tenant=tenant)
+    context = replace(
+        request.context,
+        request=replace(request.query, tenant=tenant),
+        # For what is required of the client; what is compared with follows.
+        references=tuple(reference.text for reference in check_request.references or ()),
+        samples=None if check_request.samples is None else tuple(check_request.samples),
+        entity=check_request.entity,
     )
+    return replace(request, context=context)
+
+
+async def _with_inputs(
+    guard: Guard, check_request: CheckRequest, context: CheckContext
+) -> CheckContext:
+    """Return the context with the client's documents and tokens as the policy's methods read them.
+
+    Raises:
+        RefusedError: The tokens are not valid.
+    """
+    context = replace(
+        context,
+        references=await _references(guard, check_request),
+        logprobs=_tokens(check_request),
+    )
+    return guard.with_skip_reason(context)
 
 
 def _refuse_incomplete(guard: Guard, check_request: CheckRequest, request: Request) -> None:
@@ -259,13 +279,13 @@ def _missing(guard: Guard, check_request: CheckRequest, request: Request) -> str
     if not check_request.logprobs:
         unavailable["logprobs"] = "; pass `logprobs`"
     can_draw = query.messages and (check_request.model or guard.policy.sampling.model)
-    decided = guard.decides_by_references(query, check_request.references or ())
+    decided = guard.decides_by_references(request.context)
     if check_request.samples is None and not can_draw and not decided:
         remedy = (
             "pass `samples`, or the question (`question` or `messages`) and the `model` to draw"
         )
         unavailable["samples"] = f"; {remedy} them from"
-        if query.wants_object:
+        if request.context.wants_object:
             return f"method 'fields' needs samples{unavailable['samples']}"
     if check_request.model is None:
         unavailable["model"] = (
@@ -274,14 +294,14 @@ def _missing(guard: Guard, check_request: CheckRequest, request: Request) -> str
     return guard.missing_inputs(unavailable)
 
 
-def _tokens(check_request: CheckRequest) -> Sequence[TokenLogprob]:
+def _tokens(check_request: CheckRequest) -> tuple[TokenLogprob, ...]:
     try:
         return tokens_of(check_request.logprobs or ())
     except ConfigurationError as error:
         raise RefusedError(400, "invalid_request", str(error)) from None
 
 
-async def _references(guard: Guard, check_request: CheckRequest) -> Sequence[str]:
+async def _references(guard: Guard, check_request: CheckRequest) -> tuple[str, ...]:
     """Return the documents, as one text for steps that compare with them in place of samples.
 
     A sentence is supported by the documents as a whole, not by each of them separately.
@@ -289,7 +309,7 @@ async def _references(guard: Guard, check_request: CheckRequest) -> Sequence[str
     if not check_request.references:
         return ()
     if not guard.required_by("references"):
-        return [reference.text for reference in check_request.references]
+        return tuple(reference.text for reference in check_request.references)
     documents: list[Document] = []
     for number, reference in enumerate(check_request.references, start=1):
         source = reference.source or f"document {number}"

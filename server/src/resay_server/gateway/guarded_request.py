@@ -212,7 +212,7 @@ class GuardedRequest:
             request = replace(request, body=without_own_field(self.body))
         query = request.query
         self._question = query.question
-        self._expected = 1 if context.guard.skip_reason(query) else request.n
+        self._expected = 1 if request.context.skip_reason else request.n
         if self._expected > self.max_answers:
             message = (
                 f"`n` is {request.n}, and this gateway checks at most {self.max_answers} answers of"

@@ -92,9 +92,7 @@ class DocumentRegenerator:
         """
         with span("resay.regenerate", {"resay.regenerate.mode": self._action.mode}) as active_span:
             draft = Candidate(await split_text(text, self._policy), verdict)
-            document_search = DocumentSearch(
-                self._action, self._retriever, check.query and check.query.tenant
-            )
+            document_search = DocumentSearch(self._action, self._retriever, check.query.tenant)
             work = _DocumentRepair(
                 self._policy, self._action, check, draft, shown, self._rechecker, document_search
             )
@@ -183,9 +181,8 @@ class _DocumentRepair(Repair):
             without_values(text, self._question, self._contradicted_words(i)) or self._question
             for i, text in zip(doubtful, texts, strict=True)
         ]
-        query = self._check.query
         searched = self._asked.search_text if self._asked else ""
-        topic = topic_of(searched, query.entity if query else None)
+        topic = topic_of(searched, self._check.context.entity)
         # Documents may use the words of a short question, with another answer.
         questions = questions_in(self._question) if len(self._question) <= _SHORT_QUESTION else []
         searches = [search_queries(topic, wanted) for wanted in (bare, questions, texts)]

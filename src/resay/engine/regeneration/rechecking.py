@@ -273,13 +273,15 @@ class Rechecker:
             return None
         samples = Samples(splitter=self._policy.splitter)
         async with task_group() as tasks:
-            check.prepare_resampling(samples, query, tasks)
+            context = replace(check.context, request=query)
+            check.prepare_resampling(samples, context, tasks)
             # Without the documents, probes would be answered from memory.
             evidence: Evidence = replace(
                 check.evidence,
                 samples=samples,
                 query=query,
                 user_query=check.query,
+                is_repeatable=context.is_repeatable,
                 prober=None,
                 logprobs=(),
                 second=Samples(splitter=self._policy.splitter),

@@ -64,26 +64,26 @@ class StandaloneQuestion:
         return cls(text=text, search_text=text)
 
 
-def user_turns(query: Query | None) -> list[str]:
+def user_turns(query: Query) -> list[str]:
     """Return the texts of the user's messages, oldest first."""
-    messages = query.messages if query else ()
+    messages = query.messages
     texts = [text_of(m.get("content")) for m in messages if m.get("role") == "user"]
     return [text for text in texts if text]
 
 
 async def standalone_question(
-    query: Query | None, model: str | None, evidence: Evidence
+    query: Query, model: str | None, evidence: Evidence
 ) -> StandaloneQuestion:
     """Return the last question of a conversation, written again so that it stands alone.
 
     Args:
-        query: The query of the main call; None if there is none.
+        query: The query of the main call.
         model: The model to ask, in litellm's notation; None for the one that wrote the answer.
         evidence: The evidence of the check, with the provider for judges.
     """
     turns = user_turns(query)
     question = turns[-1] if turns else ""
-    if query is None or len(turns) < 2 or len(question) > _MAX_QUESTION_CHARS:
+    if len(turns) < 2 or len(question) > _MAX_QUESTION_CHARS:
         return StandaloneQuestion.of(question)
     conversation = evidence.conversation(_CONVERSATION_CHARS)
 

@@ -56,7 +56,7 @@ class DocumentWriter:
             documents: The documents to answer from.
             index: The number of the answer, if several are wanted for the same query.
         """
-        query = self._check.query or Query(())
+        query = self._check.query
         model = self._model or query.model
         rewritten = rewrite_query(query, documents, self._edition)
         params: Mapping[str, Any] = rewritten.params if self._model is None else {}
@@ -130,8 +130,9 @@ class DocumentWriter:
         parts: Sequence[Part],
         documents: Sequence[Document],
     ) -> Replacement | None:
-        query, sentence = self._check.query or Query(()), text[start:end]
-        topic, bare = topic_of(question, query.entity), without_values(sentence, question)
+        sentence = text[start:end]
+        topic = topic_of(question, self._check.context.entity)
+        bare = without_values(sentence, question)
         subject = subject_of(bare)
         about = [subject] if subject else topic.names
         shown = nearest(f"{topic.full_text} {bare}", named_first(documents, about))

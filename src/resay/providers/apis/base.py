@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from resay.core.check_context import CheckContext
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.providers.apis.events import Event
@@ -20,24 +21,28 @@ class Request:
 
     Attributes:
         body: The JSON body.
-        query: The same as a query: messages and parameters in the format of OpenAI's chat
-            completions, with `model` None, because the provider knows it from the body.
+        context: Its messages and parameters in the format of OpenAI's chat completions, with
+            `model` None, because the provider knows it from the body, and why it must not be
+            repeated: a conversation stored by the provider, for example, would grow by every
+            sample.
         n: Number of answers it asks for at once.
         streams: Whether the answer is to be streamed.
-        unrepeatable: Why it must not be repeated, or None: a conversation stored by the provider,
-            for example, would grow by every sample.
-        field: The field of the body that makes it so, or that prevents a check.
+        field: The field of the body for which it must not be repeated, or that prevents a check.
         brings_references: Whether it can be checked all the same, because its answer includes what
             the provider retrieved for it.
     """
 
     body: Body
-    query: Query
+    context: CheckContext
     n: int = 1
     streams: bool = False
-    unrepeatable: str | None = None
     field: str | None = None
     brings_references: bool = False
+
+    @property
+    def query(self) -> Query:
+        """Its messages and parameters in the format of OpenAI's chat completions."""
+        return self.context.request
 
     @property
     def model(self) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from resay.core.check_context import CheckContext
 from resay.core.logprobs import read_logprobs
 from resay.core.query import Query
 from resay.providers.apis.base import Api, Request
@@ -91,15 +92,18 @@ class _ChatCompletions(ChoicesApi):
     def read(self, body: Body) -> Request:
         params = {k: v for k, v in body.items() if k not in _NOT_CHAT_PARAMS and v is not None}
         messages = tuple(message for message in mappings(body.get("messages")) if "role" in message)
-        query = Query(messages, None, params, object_tools=_object_tools(body))
         streams = is_yes(body.get("stream"))
         field, reason = _unrepeatable(body)
+        context = CheckContext(
+            Query(messages, None, params),
+            object_tools=_object_tools(body),
+            unrepeatable=reason,
+        )
         return Request(
             body=body,
-            query=query,
+            context=context,
             n=answer_count(body),
             streams=streams,
-            unrepeatable=reason,
             field=field,
         )
 

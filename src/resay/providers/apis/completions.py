@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from resay.core.check_context import CheckContext
 from resay.core.logprobs import read_logprobs
 from resay.core.query import Message, Query
 from resay.providers.apis.base import Api, Request
@@ -63,12 +64,14 @@ class _Completions(ChoicesApi):
         prompt = prompts[0] if len(prompts) == 1 else None
         messages = () if prompt is None else ({"role": "user", "content": prompt},)
         field, reason = _uncheckable(body, prompts)
+        context = CheckContext(
+            Query(messages, None, _params(body)), uncheckable=reason, unrepeatable=reason
+        )
         return Request(
             body=body,
-            query=Query(messages, None, _params(body), uncheckable=reason),
+            context=context,
             n=answer_count(body) * max(len(prompts), 1),
             streams=is_yes(body.get("stream")),
-            unrepeatable=reason,
             field=field,
         )
 

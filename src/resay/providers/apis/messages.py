@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from resay.core.check_context import CheckContext
 from resay.core.citations import Citation
 from resay.core.decoding import with_sampling
 from resay.core.query import Message, Query
@@ -344,13 +345,16 @@ class _Messages(MessagesStream):
     def read(self, body: Body) -> Request:
         """Parse a request."""
         messages = nested_messages(body)
-        query = Query(messages, None, _params(body), object_tools=_object_tools(body))
         field, reason = _unrepeatable(body)
+        context = CheckContext(
+            Query(messages, None, _params(body)),
+            object_tools=_object_tools(body),
+            unrepeatable=reason,
+        )
         return Request(
             body=body,
-            query=query,
+            context=context,
             streams=is_yes(body.get("stream")),
-            unrepeatable=reason,
             field=field,
         )
 

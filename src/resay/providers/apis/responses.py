@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from resay.core.check_context import CheckContext
 from resay.core.decoding import with_sampling
 from resay.core.query import Message, Query
 from resay.core.usage import Usage
@@ -360,13 +361,16 @@ class _Responses(ResponsesStream):
     def read(self, body: Body) -> Request:
         """Parse a request."""
         messages = nested_messages(body)
-        query = Query(messages, None, _params(body), object_tools=_object_tools(body))
         field, reason = _unrepeatable(body)
+        context = CheckContext(
+            Query(messages, None, _params(body)),
+            object_tools=_object_tools(body),
+            unrepeatable=reason,
+        )
         return Request(
             body=body,
-            query=query,
+            context=context,
             streams=is_yes(body.get("stream")),
-            unrepeatable=reason,
             field=field,
             brings_references=reason == HOSTED and _includes_results(body),
         )

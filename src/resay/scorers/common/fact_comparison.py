@@ -67,8 +67,7 @@ async def index_texts(evidence: Evidence) -> SampleIndex:
     Args:
         evidence: The texts, and the question, whose words are no facts of an answer.
     """
-    query = evidence.user_query or evidence.query
-    question, conversation = _question_of(query) if query else ("", "")
+    question, conversation = _question_of(evidence.user_query or evidence.query)
     indexing = Indexing(question, conversation)
     return await evidence.samples.derive(indexing, chars=_INDEXING_COST * evidence.samples.chars)
 

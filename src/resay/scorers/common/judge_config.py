@@ -86,7 +86,7 @@ def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
     if evidence.judge_provider is None:
         raise ScorerError("no judge available")
     chosen = JudgeConfig(model=config) if isinstance(config, str) else config or JudgeConfig()
-    query = evidence.query or Query(())
+    query = evidence.query
     if chosen.model is None:
         model, params = query.model, {**query.connection, **chosen.params}
     else:

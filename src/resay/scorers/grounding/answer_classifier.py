@@ -126,8 +126,7 @@ class AnswerClassifier:
 
     async def _prompts(self, evidence: Evidence, room: int) -> list[str]:
         """Return the prompts, each with as many references as fit before the answer."""
-        query = evidence.user_query or evidence.query
-        question = query.question.strip() if query else ""
+        question = evidence.question.strip()
         frame = (await self._model.lengths([_prompt(question, [""])]))[0]
         if frame > room // 2:
             question = ""

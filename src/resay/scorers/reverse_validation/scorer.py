@@ -200,8 +200,7 @@ class _EntitySearch:
 
     async def entity(self, response: str, evidence: Evidence) -> Entity:
         """Return the entity the response is about, asking the judge if it is not given."""
-        query = evidence.query
-        name = (query.entity if query else None) or self.config.entity
+        name = evidence.entity or self.config.entity
         if name is None:
             name = await self._ask(
                 render_which_entity(response, evidence.quoted_question),

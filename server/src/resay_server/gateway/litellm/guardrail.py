@@ -231,9 +231,8 @@ class _AnswerCheck:
         )
         if self._model is not None:
             body["model"] = self._model
-        request = Relay(context.guard, CHAT_COMPLETIONS).read(body, answered=True)
-        query = replace(request.query, tenant=context.call.tenant)
-        self._request: Request = replace(request, query=query)
+        relay = Relay(context.guard, CHAT_COMPLETIONS)
+        self._request: Request = relay.read(body, tenant=context.call.tenant, answered=True)
 
     async def reply(self) -> Reply:
         """Check each text separately: they may be parts of one answer, so are not samples."""
@@ -267,12 +266,12 @@ class _AnswerCheck:
             return _TextOutcome(withheld, blocked_reason=str(error))
 
     async def _answer(self, text: str) -> Answer:
-        guard, query = self._context.guard, self._request.query
+        guard = self._context.guard
         reason = self._obstacle()
         if reason is not None:
             return guard.apply(text, Verdict("inconclusive", None, reason))
         try:
-            answer = await guard.aask_with(query, self._sources(text))
+            answer = await guard.aask_with(self._request.context, self._sources(text))
         except HallucinationBlocked:
             raise
         # As for guarded answers: the verdict reports the failure.
