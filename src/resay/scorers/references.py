@@ -325,8 +325,8 @@ class References:
                 stretch_texts = [
                     (claims[i][stretch.start : stretch.end], stretch) for stretch in stretches[i]
                 ]
-                are_of_one = partial(subjects.are_of_one, claims[i])
-                result = indexed.compare(comparison, about[i], stretch_texts, are_of_one)
+                is_same_subject = partial(subjects.have_same_subject, claims[i])
+                result = indexed.compare(comparison, about[i], stretch_texts, is_same_subject)
                 others = [document for document in about[i] if document not in result.supports]
                 # A supported claim may be out of date.
                 if not result.supports or are_newer(others, result.decides, references):

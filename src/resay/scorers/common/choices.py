@@ -82,7 +82,8 @@ _MENU_SEPARATOR = re.compile(
     re.IGNORECASE,
 )
 _MENU_END = re.compile(r"[\s*_`\"'”’>)\]}.?!。？:：]*(?:$|\n)")
-_MOST_CHARS_OF_CHOICE = 200
+_BECAUSE = re.compile(r"\s*(?:because|since|as|the\s+reason)\b", re.IGNORECASE)
+_MAX_CHOICE_CHARS = 200
 _AFTER_WORD = r"(?![\w\u0300-\u036f])(?![-‐‑/’'][^\W\d_])"
 _BETWEEN_WORDS = r"[\s_‐‑-]{0,3}"
 
@@ -164,10 +165,10 @@ class Choices(Generic[T]):
         return None if stated is None else stated.value
 
     def find(self, text: str) -> Stated[T] | None:
-        """Return the choice that an answer states, with its place; None if it states none.
+        """Return the choice that an answer states, with its position; None if it states none.
 
         Args:
-            text: The judge's answer. Places are those in its compatible form (NFKC).
+            text: The judge's answer. Positions are those in its compatible form (NFKC).
         """
         text = unicodedata.normalize("NFKC", text)
         tag = _TAG.match(text.strip())
@@ -180,18 +181,23 @@ class Choices(Generic[T]):
     def _stated_in(self, text: str) -> Stated[T] | None:
         start = self._at_start(text)
         if start is not None:
-            labelled = self._labelled(text) if _LABEL.match(text[_undecorated(text) :]) else ()
-            unanimous = all(other.value == start.value for other in labelled)
-            return start if unanimous and not self._is_menu(text, start) else None
+            if self._is_menu(text, start):
+                return None
+            if _LABEL.match(text[_undecorated(text) :]):
+                for labelled in self._labelled(text):
+                    if labelled.value != start.value:
+                        return None
+            return start
         return self._after_reason(text)
 
     def _after_reason(self, text: str) -> Stated[T] | None:
         """Return the choice that an answer states after or within its reason."""
         for rule in (self._enclosed, self._labelled, self._concluded):
-            stated = list(rule(text))
-            if stated:
+            choices = list(rule(text))
+            if choices:
                 # Whoever states two choices has stated none.
-                return stated[-1] if len({repr(s.value) for s in stated}) == 1 else None
+                values = {repr(choice.value) for choice in choices}
+                return choices[-1] if len(values) == 1 else None
         return None
 
     def _enclosed(self, text: str) -> Iterator[Stated[T]]:
@@ -242,7 +248,7 @@ class Choices(Generic[T]):
 
     def _whole(self, text: str) -> Stated[T] | None:
         """Return the choice that a text consists of, apart from decoration."""
-        if len(text) > _MOST_CHARS_OF_CHOICE:
+        if len(text) > _MAX_CHOICE_CHARS:
             return None
         bare = _LABEL.sub("", text.strip(_DECORATION)).strip(_DECORATION + ".!。！,;")
         if not bare:
@@ -256,11 +262,11 @@ class Choices(Generic[T]):
         if len(letter) == 1 and letter.upper() in self.letters:
             return Stated(self.letters[letter.upper()], start, end)
         match = self._pattern.fullmatch(bare)
-        value = self._known.get(_key(match[0])) if match else None
+        value = self._meanings.get(_key(match[0])) if match else None
         return None if value is None else Stated(value, start, end)
 
     def _at(self, text: str, start: int) -> Stated[T] | None:
-        """Return the choice that stands at a place, after decoration."""
+        """Return the choice at a position, after decoration."""
         return self._option_at(text, start) or self._phrase_at(text, start)
 
     def _phrase_at(self, text: str, start: int) -> Stated[T] | None:
@@ -268,17 +274,17 @@ class Choices(Generic[T]):
         match = self._pattern.match(text, start)
         if match is None or _WEAKENED.match(text, match.end()):
             return None
-        value = self._known.get(_key(match[0]))
+        value = self._meanings.get(_key(match[0]))
         return None if value is None else Stated(value, match.start(), match.end())
 
     def _predicate_at(self, text: str, start: int) -> Stated[T] | None:
-        """Return the choice that stands at a place as the predicate of a sentence."""
+        """Return the choice at a position that is the predicate of a sentence."""
         stated = self._phrase_at(text, start)
         # "It is true that the context mentions it, but ..." states nothing yet.
         return stated if stated and _PREDICATE_END.match(text, stated.end) else None
 
     def _option_at(self, text: str, start: int) -> Stated[T] | None:
-        """Return the option whose letter stands at a place, written as an option."""
+        """Return the option whose letter is at a position, written as an option."""
         if not self.letters:
             return None
         match = self._option.match(text, start)
@@ -289,15 +295,20 @@ class Choices(Generic[T]):
         value = self.letters.get(letter.upper())
         if value is None:
             return None
-        named = self._phrase_at(text, match.end())
-        if named is not None and named.value != value:
+        phrase = self._phrase_at(text, match.end())
+        if phrase is not None and phrase.value != value:
             return None
         after = text[match.end() :]
         # "A." may be an initial and "A:" mean an answer.
-        if enclosed or named is not None or not after.strip(_DECORATION) or after.startswith("\n"):
-            return Stated(value, match.start("letter"), match.start("letter") + 1)
-        because = re.match(r"\s*(?:because|since|as|the\s+reason)\b", after, re.IGNORECASE)
-        return Stated(value, match.start("letter"), match.start("letter") + 1) if because else None
+        is_option = (
+            enclosed
+            or phrase is not None
+            or not after.strip(_DECORATION)
+            or after.startswith("\n")
+            or _BECAUSE.match(after)
+        )
+        start = match.start("letter")
+        return Stated(value, start, start + 1) if is_option else None
 
     def _is_menu(self, text: str, stated: Stated[T]) -> bool:
         """Return whether what is stated is the first of several choices to choose from."""
@@ -311,7 +322,7 @@ class Choices(Generic[T]):
             match = self._pattern.match(text, separator.end())
             option = self._option.match(text, separator.end()) if self.letters else None
             if match is not None:
-                values.add(repr(self._known.get(_key(match[0]))))
+                values.add(repr(self._meanings.get(_key(match[0]))))
                 position = match.end()
             elif option is not None and (separator["strong"] or separator["joint"]):
                 # "(A) and (B)" names both, whatever it says of them.
@@ -328,10 +339,11 @@ class Choices(Generic[T]):
         return strong or (ends and (joint or len(values) > 2))
 
     @cached_property
-    def _known(self) -> Mapping[str, T | None]:
-        known: dict[str, T | None] = {_key(phrase): None for phrase in self.unclear}
-        known.update((_key(phrase), value) for phrase, value in self.words.items())
-        return known
+    def _meanings(self) -> Mapping[str, T | None]:
+        meanings: dict[str, T | None] = {_key(phrase): None for phrase in self.unclear}
+        for phrase, value in self.words.items():
+            meanings[_key(phrase)] = value
+        return meanings
 
     @cached_property
     def _alone(self) -> Mapping[str, T]:
@@ -376,8 +388,8 @@ def _phrase_pattern(phrase: str) -> str:
 
 def meanings(table: Iterable[tuple[T, Iterable[str]]]) -> dict[str, T]:
     """Return the meaning of each phrase of a table of meanings with their phrases."""
-    found: dict[str, T] = {}
-    for value, words in table:
-        for word in words:
-            found.setdefault(word, value)
-    return found
+    by_phrase: dict[str, T] = {}
+    for value, phrases in table:
+        for phrase in phrases:
+            by_phrase.setdefault(phrase, value)
+    return by_phrase

@@ -187,24 +187,22 @@ class Wording:
         self.negated = bool(negations(text[self._matches[1].start() :] if answers else text))
         self.sides: dict[int, set[int]] = {}
         self._groups: dict[int, str] = {}
-        taken = set[int]()
+        opposites = set[int]()
         self._lexicon = _Lexicon.of(language)
-        for place, group, side in self._lexicon.sides(self._words):
+        for position, group, side in self._lexicon.sides(self._words):
             self.sides.setdefault(group, set()).add(side)
-            self._groups[place] = f"#{group}"
+            self._groups[position] = f"#{group}"
             if group in self._lexicon.contrasting:
-                taken.add(place)
+                opposites.add(position)
         self.adjectives = {word for word in self._words if word.endswith(_ADJECTIVAL)}
-        self.unprefixed_adjectives = {
-            word.removeprefix(prefix)
-            for word in self.adjectives
-            for prefix in _PREFIXES
-            if word.startswith(prefix)
-        }
-        self.stems = frozenset(stem for stems in self._stems for stem in stems)
-        self.neutral_stems = frozenset(
-            stem for i, stems in enumerate(self._stems) if i not in taken for stem in stems
-        )
+        self.unprefixed_adjectives: set[str] = set()
+        for word in self.adjectives:
+            for prefix in _PREFIXES:
+                if word.startswith(prefix):
+                    self.unprefixed_adjectives.add(word.removeprefix(prefix))
+        neutral = [stems for i, stems in enumerate(self._stems) if i not in opposites]
+        self.stems = frozenset(chain.from_iterable(self._stems))
+        self.neutral_stems = frozenset(chain.from_iterable(neutral))
 
     @cached_property
     def parts(self) -> list[Wording]:
@@ -264,9 +262,9 @@ class Wording:
             return alike and not opposed
         if opposed is None or (question and self._repeats(question)):
             return False if alike else None
-        known = other.stems | question.stems if question else other.stems
-        near = share(self.neutral_stems, known) >= _SAME_SUBJECT
-        if near and (question or self.neutral_stems & other.stems):
+        context = other.stems | question.stems if question else other.stems
+        has_same_subject = share(self.neutral_stems, context) >= _SAME_SUBJECT
+        if has_same_subject and (question or self.neutral_stems & other.stems):
             return opposed
         return False if alike else None
 
@@ -298,31 +296,34 @@ class Wording:
                 return True
             same = False
         # "Legal" and "illegal", each without the other.
-        for a, b in ((self, other), (other, self)):
-            if a.adjectives & b.unprefixed_adjectives - a.unprefixed_adjectives - b.adjectives:
-                return True
-        return same
+        return True if self._is_prefixed_in(other) or other._is_prefixed_in(self) else same
+
+    def _is_prefixed_in(self, other: Wording) -> bool:
+        """Whether another has a negating prefix before one of its adjectives, and neither both."""
+        prefixed = other.unprefixed_adjectives - other.adjectives
+        return bool(self.adjectives & prefixed - self.unprefixed_adjectives)
 
     def _swaps_names(self, other: Wording) -> bool:
         """Whether two names have swapped places."""
-        return any(
-            a.stems & d.stems and b.stems & c.stems
-            for a, b in pairwise(self._names)
-            for c, d in pairwise(other._names)
-        )
+        for first, second in pairwise(self._names):
+            for other_first, other_second in pairwise(other._names):
+                if first.stems & other_second.stems and second.stems & other_first.stems:
+                    return True
+        return False
 
     def _reverses(self, other: Wording, question: Wording | None) -> bool | None:
         """Whether two names are related in reverse; None if they are not related."""
-        for mine in self._relations:
-            for theirs in other._relations:
-                if mine.by.isdisjoint(theirs.by):
+        for relation in self._relations:
+            for compared in other._relations:
+                if relation.by.isdisjoint(compared.by):
                     continue
-                straight = mine.first & theirs.first or mine.second & theirs.second
-                crossed = mine.first & theirs.second or mine.second & theirs.first
-                if bool(straight) != bool(crossed):
+                same = relation.first & compared.first or relation.second & compared.second
+                crossed = relation.first & compared.second or relation.second & compared.first
+                if bool(same) != bool(crossed):
                     return bool(crossed)
-                one_each = not (straight or mine.second or theirs.second)
-                if one_each and question and mine.first | theirs.first <= question.stems:
+                have_one_name = not (same or relation.second or compared.second)
+                both = relation.first | compared.first
+                if have_one_name and question and both <= question.stems:
                     # The question names both.
                     return True
         return None
@@ -416,10 +417,15 @@ class Wording:
             by = self._content(range(b.end + 1, behind))
         return by
 
-    def _content(self, places: range) -> frozenset[str]:
-        stems = {stem for i in places for stem in self._stems[i] if not self._words[i][0].isdigit()}
-        # Synonyms and opposites of a verb relate names alike.
-        return frozenset(stems | {self._groups[i] for i in places if i in self._groups})
+    def _content(self, positions: range) -> frozenset[str]:
+        content: set[str] = set()
+        for i in positions:
+            if not self._words[i][0].isdigit():
+                content.update(self._stems[i])
+            # Synonyms and opposites of a verb relate names alike.
+            if i in self._groups:
+                content.add(self._groups[i])
+        return frozenset(content)
 
 
 def parts_of(text: str, lists: Sequence[Span] = ()) -> list[Span]:
@@ -445,10 +451,10 @@ def swapped(parts: Sequence[frozenset[str]], other_parts: Sequence[frozenset[str
         parts: The words of each part.
         other_parts: The words of each part of the compared text.
     """
-    for one, other in combinations(parts, 2):
-        first, second = one - other, other - one
-        for a, b in combinations(other_parts, 2):
-            left, right = a - b, b - a
+    for part, next_part in combinations(parts, 2):
+        first, second = part - next_part, next_part - part
+        for other, next_other in combinations(other_parts, 2):
+            left, right = other - next_other, next_other - other
             if first & left and first & right and second & left and second & right:
                 return True
     return False

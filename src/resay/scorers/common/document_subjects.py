@@ -96,10 +96,14 @@ class DocumentSubjects:
 
     def __init__(self, references: Sequence[Reference], question: str) -> None:
         self._texts = [normalized(reference.text) for reference in references]
-        self._words = [frozenset(map(str.casefold, _WORD.findall(text))) for text in self._texts]
-        self._small = [{w for w in _WORD.findall(text) if w.islower()} for text in self._texts]
+        self._words: list[frozenset[str]] = []
+        self._lowercase_words: list[set[str]] = []
+        for text in self._texts:
+            words = _WORD.findall(text)
+            self._words.append(frozenset(map(str.casefold, words)))
+            self._lowercase_words.append({word for word in words if word.islower()})
         self._mentions = list(map(MentionIndex, self._texts))
-        self._asked = _names_in(normalized(question))
+        self._question_names = _names_in(normalized(question))
         self._similar: dict[tuple[str, int], bool] = {}
 
     def of(self, claim: str) -> list[int]:
@@ -108,38 +112,47 @@ class DocumentSubjects:
         Names with different numbers are different: if all documents are about an X110, none is
         about the X100.
         """
-        claimed = _names_in(claim)
-        asked = self._asked_in(claim)
-        for names in (asked, claimed):
+        claim_names = _names_in(claim)
+        question_names = self._question_names_in(claim)
+        for names in (question_names, claim_names):
             about = self._mentioning(names)
             if about:
                 return about
-        about = [
-            k
-            for k in range(len(self._texts))
-            if not any(self._has_similar(name, k) for name in asked)
-        ]
-        for names in (asked, claimed):
-            words = {word.casefold() for name in names for word in _WORD.findall(name)}
-            # A word that all of them have does not discriminate; one that none has is invented.
-            telling = {w for w in words if 0 < sum(w in self._words[k] for k in about) < len(about)}
-            if places := [k for k in about if telling & self._words[k]]:
-                return places
+        about: list[int] = []
+        for index in range(len(self._texts)):
+            if not any(self._has_similar(name, index) for name in question_names):
+                about.append(index)
+        for names in (question_names, claim_names):
+            documents = self._with_discriminating_word(names, about)
+            if documents:
+                return documents
         return about
 
-    def _asked_in(self, claim: str) -> list[str]:
+    def _with_discriminating_word(self, names: Sequence[str], documents: list[int]) -> list[int]:
+        """Return the documents that have a word of several names that some, not all, have.
+
+        A word that all of them have does not discriminate; one that none has is invented.
+        """
+        discriminating: set[str] = set()
+        for name in names:
+            for word in map(str.casefold, _WORD.findall(name)):
+                count = sum(word in self._words[document] for document in documents)
+                if 0 < count < len(documents):
+                    discriminating.add(word)
+        return [document for document in documents if discriminating & self._words[document]]
+
+    def _question_names_in(self, claim: str) -> list[str]:
         """Return the names of the question that a claim mentions; all of them if it does none."""
         mentions = MentionIndex(claim)
-        return [name for name in self._asked if mentions.score(name)] or self._asked
+        return [name for name in self._question_names if mentions.score(name)] or (
+            self._question_names
+        )
 
     def _mentioning(self, names: Sequence[str]) -> list[int]:
         """Return the indexes of the documents that most surely mention one of several names."""
-        sure = [
-            max((mentions.score(name) for name in names), default=0.0)
-            for mentions in self._mentions
-        ]
-        surest = max(sure, default=0.0)
-        return [k for k, score in enumerate(sure) if score and score == surest]
+        scores = [_best_score(mentions, names) for mentions in self._mentions]
+        best = max(scores, default=0.0)
+        return [k for k, score in enumerate(scores) if score and score == best]
 
     def _has_similar(self, name: str, index: int) -> bool:
         """Whether a document names something similar to a name of the question."""
@@ -148,16 +161,18 @@ class DocumentSubjects:
             self._similar[key] = mentions_similar(name, self._texts[index])
         return self._similar[key]
 
-    def are_of_one(self, claim: str, documents: Sequence[int]) -> bool:
+    def have_same_subject(self, claim: str, documents: Sequence[int]) -> bool:
         """Whether documents are about the same where they and a claim have a name in common.
 
         They are not if they tell it from others of the name: Springfield, Ohio, and Springfield,
         Illinois, or Mercury (planet) and Mercury (element).
         """
-        names = {*self._asked, *(claim[start:end] for start, end in self._name_spans(claim))}
+        names = set(self._question_names)
+        for start, end in self._name_spans(claim):
+            names.add(claim[start:end])
         for name in names:
-            qualified = [self._qualifiers(name, k) for k in documents]
-            for first, second in combinations(filter(None, qualified), 2):
+            qualifiers = [self._qualifiers(name, document) for document in documents]
+            for first, second in combinations(filter(None, qualifiers), 2):
                 if first.isdisjoint(second):
                     return False
         return True
@@ -165,20 +180,24 @@ class DocumentSubjects:
     def _qualifiers(self, name: str, index: int) -> set[str]:
         """Return the words by which a document tells a name from others of the same name."""
         text = self._texts[index]
-        ends = (match.end() for match in re.finditer(re.escape(name), text))
-        return {word.casefold() for end in ends if (word := _qualifier_at(text, end))}
+        qualifiers: set[str] = set()
+        for match in re.finditer(re.escape(name), text):
+            qualifier = _qualifier_at(text, match.end())
+            if qualifier:
+                qualifiers.add(qualifier.casefold())
+        return qualifiers
 
     def stretches(self, claim: str) -> list[Stretch]:
         """Return the stretches of a claim in order, each with the documents about its subjects."""
-        asked = self._asked_in(claim)
-        has_subject = bool(asked) and bool(self._mentioning(asked))
+        question_names = self._question_names_in(claim)
+        has_subject = bool(question_names) and bool(self._mentioning(question_names))
         about = frozenset(self.of(claim))
         has_capitals = claim.lower() != claim.upper()
         names = self._discriminating_names(claim, with_words=not has_subject)[:_MOST_NAMES]
         cuts = [start for start, _ in parts_of(claim)]
         stretches: list[Stretch] = []
         opened = False
-        current = Stretch(0, len(claim), (about,), self._related(asked))
+        current = Stretch(0, len(claim), (about,), self._related(question_names))
         for i, name in enumerate(names):
             before = names[i - 1] if i else None
             begins = cuts[bisect_right(cuts, name.start) - 1]
@@ -191,7 +210,7 @@ class DocumentSubjects:
             is_behind = has_subject and (not opens or bool(_content_words(claim[:begins])))
             if i == 0 and not is_behind and not is_answer and (name.is_name or opens):
                 first = name.documents & about if is_own else name.documents
-                related = name.documents | self._related([name.text, *asked])
+                related = name.documents | self._related([name.text, *question_names])
                 current = Stretch(0, len(claim), (first,), related - first)
                 opened = opens
             elif not name.documents.isdisjoint(current.documents | current.related):
@@ -276,9 +295,9 @@ class DocumentSubjects:
             with_words: Whether its other words stand for names if there are none.
         """
         has_capitals = claim.lower() != claim.upper()
-        found = self._name_spans(claim) if has_capitals else self._shared_text(claim)
+        spans = self._name_spans(claim) if has_capitals else self._shared_text(claim)
         names: list[_Name] = []
-        for start, end in found:
+        for start, end in spans:
             documents = self._about(claim, start, end)
             names.append(_Name(claim[start:end], start, end, documents, is_name=has_capitals))
         # A first word has a capital in any case.
@@ -289,18 +308,18 @@ class DocumentSubjects:
             and not _without_article(claim[: names[0].start]).strip()
         )
         surely_names = names[is_first_word:]
-        beside = frozenset[int]().union(*(name.documents for name in surely_names))
-        if is_first_word and not beside.isdisjoint(names[0].documents):
+        documents = frozenset[int]().union(*(name.documents for name in surely_names))
+        if is_first_word and not documents.isdisjoint(names[0].documents):
             names = surely_names
-        if beside or not with_words:
+        if documents or not with_words:
             return [name for name in names if 0 < len(name.documents) < len(self._texts)]
-        telling: list[_Name] = []
+        words: list[_Name] = []
         for match in _WORD.finditer(claim):
             word = match[0].casefold()
-            holders = frozenset(k for k, words in enumerate(self._words) if word in words)
-            if 0 < len(holders) < len(self._texts) and word not in ignored_words():
-                telling.append(_Name(match[0], match.start(), match.end(), holders, is_name=False))
-        return telling
+            documents = frozenset(k for k, of_text in enumerate(self._words) if word in of_text)
+            if 0 < len(documents) < len(self._texts) and word not in ignored_words():
+                words.append(_Name(match[0], match.start(), match.end(), documents, is_name=False))
+        return words
 
     def _name_spans(self, claim: str) -> Iterator[tuple[int, int]]:
         """Yield the spans of the names in a claim, without dates and the values behind them."""
@@ -325,10 +344,12 @@ class DocumentSubjects:
 
     def _without_noun(self, name: str) -> str:
         """Return a name at the beginning without a noun before it, which has a capital there."""
-        noun, _, rest = name.partition(" ")
+        noun, _, without = name.partition(" ")
         beginning = noun.lower()[:_STEM]
-        is_noun = any(beginning == word[:_STEM] for words in self._small for word in words)
-        return rest if rest and is_noun else name
+        for words in self._lowercase_words:
+            if without and any(word[:_STEM] == beginning for word in words):
+                return without
+        return name
 
     def _about(self, claim: str, start: int, end: int) -> frozenset[int]:
         """Return the indexes of the documents about what a name in a claim stands for."""
@@ -378,6 +399,11 @@ class DocumentSubjects:
         """Return how many documents have a text; none if all have it."""
         count = sum(text in document for document in self._texts)
         return count % len(self._texts)
+
+
+def _best_score(mentions: MentionIndex, names: Sequence[str]) -> float:
+    """Return how surely a document mentions one of several names."""
+    return max((mentions.score(name) for name in names), default=0.0)
 
 
 def _names_in(text: str) -> list[str]:

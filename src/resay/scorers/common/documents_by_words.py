@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from resay.core.normalization import normalized
 from resay.core.passage import Sentence
@@ -31,7 +32,7 @@ from resay.scorers.common.words import ignored_words, stems_of
 
 _SUPPORTED = 0.5
 # Longer documents are not searched for words in each other's place.
-_MOST_SENTENCES = 24
+_MAX_SENTENCES = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class DocumentComparison:
         comparison: FactComparison,
         about: Collection[int],
         stretches: Sequence[tuple[str, Stretch]],
-        is_one: Callable[[Sequence[int]], bool],
+        is_same_subject: Callable[[Sequence[int]], bool],
     ) -> WordComparison:
         """Compare a claim with the documents about its subjects.
 
@@ -85,7 +86,7 @@ class DocumentComparison:
             comparison: The claim, compared with all indexed documents.
             about: The documents about its subject, one of which may say all of it.
             stretches: Its stretches with their texts, and the documents about each.
-            is_one: Whether documents are about the same.
+            is_same_subject: Whether documents are about the same.
         """
         facts = comparison.facts()
         scores = scores_by_text(facts, self._index.count, comparison.statement.undoubted)
@@ -99,17 +100,25 @@ class DocumentComparison:
             and _is_about_all(document, stretches)
         ]
         if alone:
-            score = by_document[alone[0]]
-            return WordComparison(score, by_document, tuple(sorted(alone)), (alone[0],))
+            return WordComparison(
+                score=by_document[alone[0]],
+                by_document=by_document,
+                supports=tuple(sorted(alone)),
+                decides=(alone[0],),
+            )
         together = self._together(stretches, comparison.statement.undoubted)
-        if together is not None and is_one(together[2]):
+        if together is not None and is_same_subject(together[2]):
             score, supports, decides = together
-            return WordComparison(score, by_document, supports, decides)
+            return WordComparison(
+                score=score, by_document=by_document, supports=supports, decides=decides
+            )
         # A document that says all but of one subject alone does not say it of the others.
         by_document = {k: score for k, score in by_document.items() if score > _SUPPORTED}
-        score = min(by_document.values(), default=1.0)
-        unsupported = self._unsupported(comparison, stretches)
-        return WordComparison(score, by_document, unsupported=unsupported)
+        return WordComparison(
+            score=min(by_document.values(), default=1.0),
+            by_document=by_document,
+            unsupported=self._unsupported(comparison, stretches),
+        )
 
     def denials(self, comparison: FactComparison, about: Collection[int]) -> dict[int, str]:
         """Return, by index of a document about a claim's subject, its sentence to the contrary."""
@@ -128,12 +137,12 @@ class DocumentComparison:
         if len(stretches) > 1:
             return ()
         stretch = stretches[0][1]
-        own = [self._positions[document] for document in stretch.documents | stretch.related]
+        positions = [self._positions[document] for document in stretch.documents | stretch.related]
 
-        def said_of_it(support: Sequence[float]) -> float:
-            return max((support[position] for position in own), default=0.0)
+        def support_of_subject(support: Sequence[float]) -> float:
+            return max((support[position] for position in positions), default=0.0)
 
-        parts = fact_parts(comparison, said_of_it)
+        parts = fact_parts(comparison, support_of_subject)
         return tuple((part.start, part.end) for part in parts if part.flagged)
 
     def _says_values(self, document: int, facts: Sequence[Fact]) -> bool:
@@ -155,7 +164,7 @@ class DocumentComparison:
         """Return the score of a claim that documents support together, and which; None if not."""
         facts: list[Fact] = []
         doubts: list[float] = []
-        sayers: list[frozenset[int]] = []
+        supporting: list[frozenset[int]] = []
         for text, stretch in stretches:
             compared = self._compare_stretch(text, stretch)
             if compared is None:
@@ -164,12 +173,12 @@ class DocumentComparison:
                 facts.append(fact)
                 doubts.append(doubt)
                 if documents:
-                    sayers.append(documents)
+                    supporting.append(documents)
         score = pooled_score(facts, doubts, undoubted)
-        if score > _SUPPORTED or not sayers or not self._relates(stretches):
+        if score > _SUPPORTED or not supporting or not self._relates(stretches):
             return None
-        supports = frozenset[int]().union(*sayers)
-        return score, tuple(sorted(supports)), _covering(sayers)
+        supports = frozenset[int]().union(*supporting)
+        return score, tuple(sorted(supports)), _covering(supporting)
 
     def _compare_stretch(
         self, text: str, stretch: Stretch
@@ -199,16 +208,18 @@ class DocumentComparison:
         for i, fact in enumerate(facts):
             values = [self._support(fact, subject) for subject in subjects_of[i]]
             value = min(values, default=0.0)
-            said_by = self._saying(fact, frozenset[int]().union(*subjects_of[i]))
+            supporting = self._supporting(fact, frozenset[int]().union(*subjects_of[i]))
             if value < ELSEWHERE and fact.kind != "relation":
-                related = self._saying(fact, stretch.related)
+                related = self._supporting(fact, stretch.related)
                 if fact.quantity is not None:
                     related = self._in_context(fact.quantity, text, stretch, related)
                 if related:
-                    value, said_by = self._support(fact, related), related
+                    value, supporting = self._support(fact, related), related
             if value < ELSEWHERE and fact.kind in ("quantity", "code", "quotation"):
                 return None
-            compared.append((fact, 1 - value, said_by if fact.kind != "word" else frozenset()))
+            if fact.kind == "word":
+                supporting = frozenset[int]()
+            compared.append((fact, 1 - value, supporting))
         if _is_name_missing(compared):
             return None
         return compared
@@ -216,7 +227,7 @@ class DocumentComparison:
     def _support(self, fact: Fact, documents: Collection[int]) -> float:
         return max((fact.support[self._positions[document]] for document in documents), default=0.0)
 
-    def _saying(self, fact: Fact, documents: Collection[int]) -> frozenset[int]:
+    def _supporting(self, fact: Fact, documents: Collection[int]) -> frozenset[int]:
         return frozenset(
             document
             for document in documents
@@ -248,20 +259,18 @@ class DocumentComparison:
 
     def _sentences(self, documents: Collection[int]) -> Iterator[IndexedSentence]:
         for document in documents:
-            for place in self._index.positions[self._positions[document]]:
-                yield self._index.sentences[place]
+            for sentence in self._index.positions[self._positions[document]]:
+                yield self._index.sentences[sentence]
 
     def _relates(self, stretches: Sequence[tuple[str, Stretch]]) -> bool:
         """Whether documents relate several subjects of a claim as it does."""
-        documents = frozenset[int]().union(
-            *(stretch.documents | stretch.related for _, stretch in stretches)
-        )
-        sentences = list(self._sentences(sorted(documents)))[:_MOST_SENTENCES]
-        parts = [
-            frozenset(stems_of(text[start:end])) - ignored_words()
-            for text, _ in stretches
-            for start, end in parts_of(text)
-        ]
+        documents: set[int] = set()
+        parts: list[frozenset[str]] = []
+        for text, stretch in stretches:
+            documents |= stretch.documents | stretch.related
+            for start, end in parts_of(text):
+                parts.append(frozenset(stems_of(text[start:end])) - ignored_words())
+        sentences = list(self._sentences(sorted(documents)))[:_MAX_SENTENCES]
         if swapped(parts, [sentence.stems for sentence in sentences]):
             return False
         if sum(len(stretch.subjects) for _, stretch in stretches) < 2:
@@ -276,10 +285,13 @@ class DocumentComparison:
 
 def _is_about_all(document: int, stretches: Sequence[tuple[str, Stretch]]) -> bool:
     """Whether a document is about all subjects, if there are several."""
-    subjects = [(stretch, subject) for _, stretch in stretches for subject in stretch.subjects]
-    if len(subjects) == 1:
+    if sum(len(stretch.subjects) for _, stretch in stretches) == 1:
         return True
-    return all(document in subject | stretch.related for stretch, subject in subjects)
+    for _, stretch in stretches:
+        for subject in stretch.subjects:
+            if document not in subject | stretch.related:
+                return False
+    return True
 
 
 def _subjects_by_fact(facts: Sequence[Fact], stretch: Stretch) -> list[Sequence[frozenset[int]]]:
@@ -288,8 +300,8 @@ def _subjects_by_fact(facts: Sequence[Fact], stretch: Stretch) -> list[Sequence[
     As many values as subjects are said of one each: "A and B opened in 1932 and 1950".
     """
     subjects = stretch.subjects
-    values = [(fact.quantity.start, i) for i, fact in enumerate(facts) if fact.quantity is not None]
-    quantities = [i for _, i in sorted(values)]
+    starts = [(fact.quantity.start, i) for i, fact in enumerate(facts) if fact.quantity is not None]
+    quantities = [i for _, i in sorted(starts)]
     by_fact: list[Sequence[frozenset[int]]] = [subjects for _ in facts]
     if len(subjects) > 1 and len(quantities) == len(subjects):
         for i, subject in zip(quantities, subjects, strict=True):
@@ -313,17 +325,20 @@ def _words_around(quantity: Quantity, text: str) -> frozenset[str]:
     for start, end in parts_of(comparable):
         if start <= quantity.start < end:
             clause = comparable[start:end]
-    names = {stem for word in clause.split() if word[:1].isupper() for stem in stems_of(word)}
-    return plain_stems(clause) - names - ignored_words()
+    name_stems: set[str] = set()
+    for word in clause.split():
+        if word[:1].isupper():
+            name_stems.update(stems_of(word))
+    return plain_stems(clause) - name_stems - ignored_words()
 
 
-def _covering(sayers: Sequence[frozenset[int]]) -> tuple[int, ...]:
-    """Return few documents that say all facts, each of which has those that say it."""
+def _covering(supporting: Sequence[frozenset[int]]) -> tuple[int, ...]:
+    """Return few documents that support all facts, each of which has those that support it."""
     chosen: list[int] = []
-    unsaid: list[frozenset[int]] = list(sayers)
-    while unsaid:
-        counts = Counter(document for documents in unsaid for document in documents)
+    uncovered: list[frozenset[int]] = list(supporting)
+    while uncovered:
+        counts = Counter(chain.from_iterable(uncovered))
         best = min(counts, key=lambda document: (-counts[document], document))
         chosen.append(best)
-        unsaid = [documents for documents in unsaid if best not in documents]
+        uncovered = [documents for documents in uncovered if best not in documents]
     return tuple(sorted(chosen))

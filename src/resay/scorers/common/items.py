@@ -1,4 +1,4 @@
-"""Match the items of two lists of objects by what they share, not by their places.
+"""Match the items of two lists of objects by what they share, not by their positions.
 
 Two answers list the same things in different orders, or one lists a thing more. Items match if all
 their values are equal; then those that share the rarest values, the first field of an item before
@@ -46,13 +46,9 @@ def matches(items: Sequence[Item], others: Sequence[Item]) -> dict[int, int]:
         if index not in matched and other not in taken:
             matched[index] = other
             taken.add(other)
-    left = (other for other in range(len(others)) if other not in taken)
-    for index in range(len(items)):
-        if index not in matched:
-            other = next(left, None)
-            if other is None:
-                break
-            matched[index] = other
+    unmatched = [index for index in range(len(items)) if index not in matched]
+    free = [other for other in range(len(others)) if other not in taken]
+    matched.update(zip(unmatched, free, strict=False))
     return matched
 
 

@@ -33,13 +33,13 @@ _STATES_ORDER: Final = re.compile(
     re.IGNORECASE,
 )
 # Longer lists, and longer items, are not compared.
-_MOST_SEGMENTS: Final = 24
-_LONGEST_ITEM: Final = 6
+_MAX_SEGMENTS: Final = 24
+_MAX_ITEM_WORDS: Final = 6
 # How many words more than an item the others of its list may have.
-_LONGER_ITEM: Final = 2
+_MAX_EXTRA_WORDS: Final = 2
 # At how many positions an item is looked for, and how many ends of a list are tried.
-_MOST_MATCHES: Final = 6
-_MOST_ENDS: Final = 3
+_MAX_MATCHES: Final = 6
+_MAX_ENDS: Final = 3
 
 _Words = tuple[str, ...]
 
@@ -64,7 +64,7 @@ class Segments:
     def of(cls, text: str) -> Segments:
         """Split a sentence; one that says that its order counts has no segments."""
         separators = list(_SEPARATOR.finditer(text))
-        if len(separators) >= _MOST_SEGMENTS or _STATES_ORDER.search(text):
+        if len(separators) >= _MAX_SEGMENTS or _STATES_ORDER.search(text):
             return cls()
         starts = [0, *(match.end() for match in separators)]
         ends = [*(match.start() for match in separators), len(text)]
@@ -86,7 +86,7 @@ class Segments:
         return cls(spans=spans, words=tuple(words), opening=opening, closing=closing)
 
 
-def shared_lists(mine: Segments, theirs: Segments) -> tuple[list[Span], list[Span]]:
+def shared_lists(segments: Segments, others: Segments) -> tuple[list[Span], list[Span]]:
     """Find the lists that two sentences share in another order, and lists of numbers in any.
 
     A list may have more items than the other. A sentence may also have a single item of the
@@ -94,41 +94,41 @@ def shared_lists(mine: Segments, theirs: Segments) -> tuple[list[Span], list[Spa
     same length in a sentence are related item by item, so their order counts.
 
     Args:
-        mine: The segments of a sentence.
-        theirs: The segments of another.
+        segments: The segments of a sentence.
+        others: The segments of another.
 
     Returns:
         The spans of the lists in each.
     """
-    if len(mine.words) == 1 < len(theirs.words):
-        return [], _list_with(mine.words[0], theirs)
-    if len(theirs.words) == 1 < len(mine.words):
-        return _list_with(theirs.words[0], mine), []
-    my_spans, their_spans = _reordered(mine, theirs)
-    if not my_spans:
+    if len(segments.words) == 1 < len(others.words):
+        return [], _list_with(segments.words[0], others)
+    if len(others.words) == 1 < len(segments.words):
+        return _list_with(others.words[0], segments), []
+    spans, other_spans = _reordered(segments, others)
+    if not spans:
         # The other may have fewer items.
-        their_spans, my_spans = _reordered(theirs, mine)
-    return my_spans, their_spans
+        other_spans, spans = _reordered(others, segments)
+    return spans, other_spans
 
 
-def _reordered(mine: Segments, theirs: Segments) -> tuple[list[Span], list[Span]]:
+def _reordered(segments: Segments, others: Segments) -> tuple[list[Span], list[Span]]:
     """Find the lists whose items another sentence has in another order, maybe among others."""
-    my_runs: list[Span] = []
-    their_runs: list[Span] = []
+    spans: list[Span] = []
+    other_spans: list[Span] = []
     lengths: list[int] = []
-    between = [_best_match(words, theirs) for words in mine.words]
+    between = [_best_match(words, others) for words in segments.words]
     first = 0
-    while first + 1 < len(mine.words):
+    while first + 1 < len(segments.words):
         last = first + 1
-        while last + 1 < len(mine.words) and between[last] is not None:
+        while last + 1 < len(segments.words) and between[last] is not None:
             last += 1
         run = None
-        begins = _matches(_endings(mine.words[first]), theirs)
-        least = max(first, last - _MOST_ENDS)
-        while begins and last > least:
+        begins = _matches(_endings(segments.words[first]), others)
+        earliest_end = max(first, last - _MAX_ENDS)
+        while begins and last > earliest_end:
             items = [match for match in between[first + 1 : last] if match is not None]
-            ends = _matches(_beginnings(mine.words[last]), theirs)
-            run = _find_run(begins, items, ends, theirs)
+            ends = _matches(_beginnings(segments.words[last]), others)
+            run = _find_run(begins, items, ends, others)
             if run is not None:
                 break
             last -= 1
@@ -137,19 +137,17 @@ def _reordered(mine: Segments, theirs: Segments) -> tuple[list[Span], list[Span]
             continue
         lengths.append(last - first)
         if run.stays_whole:
-            my_runs.append((first, last))
-            their_runs.append((run.first, run.last))
+            spans.append(_span(segments, (first, last)))
+            other_spans.append(_span(others, (run.first, run.last)))
         first = last
     if len(set(lengths)) < len(lengths):
         # Each item belongs to one of the other list.
         return [], []
-    my_spans = [_span(mine, run) for run in my_runs]
-    their_spans = [_span(theirs, run) for run in their_runs]
-    return my_spans, their_spans
+    return spans, other_spans
 
 
 def _find_run(
-    begins: Sequence[_Match], between: Sequence[_Match], ends: Sequence[_Match], theirs: Segments
+    begins: Sequence[_Match], between: Sequence[_Match], ends: Sequence[_Match], others: Segments
 ) -> _Run | None:
     """Find the list with some items in another sentence.
 
@@ -157,7 +155,7 @@ def _find_run(
         begins: Where its first item may be.
         between: Where its other items are.
         ends: Where its last item may be.
-        theirs: The segments of the other sentence.
+        others: The segments of the other sentence.
     """
     if len({item.position for item in between}) < len(between):
         return None
@@ -168,7 +166,7 @@ def _find_run(
             if len(set(positions)) < len(positions):
                 continue
             low, high = min(positions), max(positions)
-            if all(_stands(item, low, high) for item in items) and _are_short(theirs, low, high):
+            if all(_stands(item, low, high) for item in items) and _are_short(others, low, high):
                 # "Nos. 3 and 4" has no other parts, unlike "It rose in 1932 and fell in 1941".
                 numbers = [begin.words[-1], end.words[0]]
                 for item in between:
@@ -216,60 +214,60 @@ def _stands(item: _Match, low: int, high: int) -> bool:
 
 def _endings(words: _Words) -> Iterator[_Words]:
     """Yield the words that may be the first item of a list, of a segment that ends with it."""
-    for size in range(min(len(words), _LONGEST_ITEM), 0, -1):
+    for size in range(min(len(words), _MAX_ITEM_WORDS), 0, -1):
         yield words[-size:]
 
 
 def _beginnings(words: _Words) -> Iterator[_Words]:
     """Yield the words that may be the last item of a list, of a segment that begins with it."""
-    for size in range(min(len(words), _LONGEST_ITEM), 0, -1):
+    for size in range(min(len(words), _MAX_ITEM_WORDS), 0, -1):
         yield words[:size]
 
 
-def _matches(items: Iterable[_Words], theirs: Segments) -> list[_Match]:
+def _matches(items: Iterable[_Words], others: Segments) -> list[_Match]:
     """Return where another sentence may have an item, at the first few positions."""
     matches: list[_Match] = []
     for item in items:
-        opening, closing = theirs.opening.get(item, ()), theirs.closing.get(item, ())
+        opening, closing = others.opening.get(item, ()), others.closing.get(item, ())
         for position in sorted({*opening, *closing}):
             opens, closes = position in opening, position in closing
             match = _Match(position, opens=opens, closes=closes, words=item)
             matches.append(match)
-    return matches[:_MOST_MATCHES]
+    return matches[:_MAX_MATCHES]
 
 
-def _best_match(words: _Words, theirs: Segments) -> _Match | None:
+def _best_match(words: _Words, others: Segments) -> _Match | None:
     """Return where another sentence has an item, best as a whole segment."""
-    if not 0 < len(words) <= _LONGEST_ITEM:
+    if not 0 < len(words) <= _MAX_ITEM_WORDS:
         return None
-    matches = _matches([words], theirs)
+    matches = _matches([words], others)
     return max(matches, key=lambda match: match.opens and match.closes, default=None)
 
 
 def _are_short(segments: Segments, low: int, high: int) -> bool:
     """Whether the segments within a list are short enough to be items."""
-    return all(len(words) <= _LONGEST_ITEM for words in segments.words[low + 1 : high])
+    return all(len(words) <= _MAX_ITEM_WORDS for words in segments.words[low + 1 : high])
 
 
-def _list_with(words: _Words, theirs: Segments) -> list[Span]:
+def _list_with(words: _Words, others: Segments) -> list[Span]:
     """Find the list that has an item with which a sentence begins or ends."""
     items = {*_endings(words), *_beginnings(words)}
-    for position, segment in enumerate(theirs.words):
+    for position, segment in enumerate(others.words):
         # The first item follows the beginning of the sentence: "open on Friday".
         is_first = position == 0 and segment[-len(words) :] == words
         if not is_first and (position == 0 or segment not in items):
             continue
-        longest = (len(words) if is_first else len(segment)) + _LONGER_ITEM
+        longest = (len(words) if is_first else len(segment)) + _MAX_EXTRA_WORDS
         low, high = max(position - 1, 0), position
-        while low and len(theirs.words[low]) <= longest:
+        while low and len(others.words[low]) <= longest:
             low -= 1
-        while high + 1 < len(theirs.words) and len(theirs.words[high + 1]) <= longest:
+        while high + 1 < len(others.words) and len(others.words[high + 1]) <= longest:
             high += 1
         if words[: len(segment)] == segment != words:
             # A list that begins a sentence ends with an item and what all of them do.
-            high = min(high + 1, len(theirs.words) - 1)
+            high = min(high + 1, len(others.words) - 1)
         if low < high:
-            return [_span(theirs, (low, high))]
+            return [_span(others, (low, high))]
     return []
 
 

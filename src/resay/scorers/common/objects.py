@@ -90,26 +90,28 @@ def _fit(value: Any, schema: Mapping[str, Any]) -> tuple[bool, int]:
     if not isinstance(value, dict):
         return False, 0
     required: Any = schema.get("required")
-    names = cast("Iterable[object]", required) if isinstance(required, list) else ()
-    known = cast("Iterable[object]", properties) if isinstance(properties, Mapping) else ()
-    return all(name in value for name in names), sum(name in value for name in known)
+    required_names = cast("Iterable[object]", required) if isinstance(required, list) else ()
+    names = cast("Iterable[object]", properties) if isinstance(properties, Mapping) else ()
+    has_required = all(name in value for name in required_names)
+    return has_required, sum(name in value for name in names)
 
 
 def schema_of(query: Query) -> Mapping[str, Any] | None:
     """Return the JSON Schema that a query's answer has to follow; None if it names none."""
-    wanted: Any = query.params.get("response_format")
-    if isinstance(wanted, Mapping):
-        kind: Any = cast("Mapping[str, Any]", wanted).get("type")
-        if kind == "json_object":
+    response_format: Any = query.params.get("response_format")
+    if isinstance(response_format, Mapping):
+        fields = cast("Mapping[str, Any]", response_format)
+        if fields.get("type") == "json_object":
             return {"type": "object"}
-        named: Any = cast("Mapping[str, Any]", wanted).get("json_schema")
+        named: Any = fields.get("json_schema")
         schema: Any = cast("Mapping[str, Any]", named).get("schema") if named else None
         return cast("Mapping[str, Any]", schema) if isinstance(schema, Mapping) else None
-    make: Any = getattr(wanted, "model_json_schema", None)
-    if make is None:
+    # A model of pydantic's.
+    model_json_schema: Any = getattr(response_format, "model_json_schema", None)
+    if model_json_schema is None:
         return None
     try:
-        return cast("Mapping[str, Any]", make())
+        return cast("Mapping[str, Any]", model_json_schema())
     # A class of the application's may have no JSON Schema.
     except Exception:
         return None

@@ -40,15 +40,14 @@ def render(
     # The line breaks of a claim would end its line.
     listed = "\n".join(f"{i}. {' '.join(claim.splitlines())}" for i, claim in enumerate(claims, 1))
     fences = Fences.around(conversation, context, listed)
-    parts = [
-        wording.task,
-        *([fences.enclose("conversation", conversation)] if conversation else []),
-        fences.enclose("context", context.strip()),
-        fences.enclose("claims", listed),
-        (wording.about if conversation else "") + wording.rules,
-    ]
-    text = "\n\n".join(parts)
-    return f"{text} {wording.brief}" if brief else text
+    parts = [wording.task]
+    if conversation:
+        parts.append(fences.enclose("conversation", conversation))
+    parts.append(fences.enclose("context", context.strip()))
+    parts.append(fences.enclose("claims", listed))
+    instructions = (wording.about if conversation else "") + wording.rules
+    parts.append(f"{instructions} {wording.brief}" if brief else instructions)
+    return "\n\n".join(parts)
 
 
 async def ask_about(

@@ -17,9 +17,9 @@ _QUOTED = re.compile(
 _CODE = re.compile(r"`[^`\n]{1,200}`")
 _CHARACTERS_AS_WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]")
 # Fewer words are a term, or are in quotes because they are not meant as they stand.
-_FEWEST_WORDS = 3
-_FEWEST_TELLING = 2
-_FEWEST_CHARACTERS = 6
+_MIN_WORDS = 3
+_MIN_CONTENT_WORDS = 2
+_MIN_CHARACTERS = 6
 
 
 def quotations_in(text: str) -> Iterator[Span]:
@@ -40,7 +40,7 @@ def quotations_in(text: str) -> Iterator[Span]:
 
 def _is_long_enough(quotation: str) -> bool:
     if _CHARACTERS_AS_WORDS.search(quotation):
-        return len(quotation) >= _FEWEST_CHARACTERS
+        return len(quotation) >= _MIN_CHARACTERS
     words = words_of(quotation).findall(quotation.lower())
-    telling = [word for word in words if word not in ignored_words()]
-    return len(words) >= _FEWEST_WORDS and len(telling) >= _FEWEST_TELLING
+    content_words = [word for word in words if word not in ignored_words()]
+    return len(words) >= _MIN_WORDS and len(content_words) >= _MIN_CONTENT_WORDS

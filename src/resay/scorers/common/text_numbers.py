@@ -47,6 +47,7 @@ _LISTED_ONLY = re.compile(rf"\W*{_LISTED}\W*", re.IGNORECASE)
 _SPACED = re.compile(r"\s*\d{1,6}(?:\s+\d{1,6})+\s*")
 _ALL_ONLY = re.compile(rf"\W*(?:{_WHOLE_SET})\W*", re.IGNORECASE)
 _EMPTY_ONLY = re.compile(rf"\W*(?:{_EMPTY})?\W*", re.IGNORECASE)
+_KEY_OF_NUMBER = re.compile(rf"(?:{_NOUN})(?:[\s_](?:id|number|no))?", re.IGNORECASE)
 # "2 of 3", "2/3", "2 samples" and "50 %" count texts, and name none.
 _NO_COUNT = (
     rf"(?!\w)(?!\s*[/%])(?!\.\d)(?!\s+\d)(?!{_AND}{_ONE})(?!{_TO}{_ONE})"
@@ -75,7 +76,7 @@ _NAMING = (
 
 @dataclass(frozen=True, slots=True)
 class NamedTexts:
-    """The texts that a sentence names with a verb.
+    """The texts that a sentence names as those that do what a verb says.
 
     Attributes:
         numbers: Their numbers.
@@ -84,10 +85,6 @@ class NamedTexts:
 
     numbers: Numbers
     is_stated: bool
-
-    def __bool__(self) -> bool:
-        """Return whether there is any text."""
-        return bool(self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,29 +123,37 @@ class TextNumbers:
         if values and all(isinstance(value, bool) for value in values):
             if len(values) != len(self.shown):
                 return None
-            return tuple(n for n, holds in zip(self.shown, values, strict=True) if holds)
+            return tuple(
+                number for number, is_named in zip(self.shown, values, strict=True) if is_named
+            )
         numbers: list[int] = []
         for value in values:
-            begins = _WITH_WORDS.match(value) if isinstance(value, str) else None
-            inner = (int(begins[1]),) if begins else self.of(value)
-            if inner is None:
+            match = _WITH_WORDS.match(value) if isinstance(value, str) else None
+            entry_numbers = (int(match[1]),) if match else self.of(value)
+            if entry_numbers is None:
                 return None
-            numbers += inner
+            numbers += entry_numbers
         return tuple(numbers)
 
     def _of_mapping(self, fields: Mapping[Any, Any]) -> Numbers | None:
-        flags = {as_number(str(key).strip()): value for key, value in fields.items()}
-        if flags and all(isinstance(value, bool) for value in flags.values()):
-            numbers = [number for number, holds in flags.items() if holds]
-            return None if None in flags else tuple(n for n in numbers if n is not None)
-        named = [
-            as_number(value)
-            for key, value in fields.items()
-            if re.fullmatch(rf"(?:{_NOUN})(?:[\s_](?:id|number|no))?", str(key), re.IGNORECASE)
-        ]
-        if len(fields) == 1 and named == [None]:
-            return self.of(next(iter(fields.values())))
-        number = next((n for n in named if n is not None), number_of({**fields, "claim": None}))
+        if fields and all(isinstance(value, bool) for value in fields.values()):
+            # {"1": true, "2": false}
+            numbers: list[int] = []
+            for key, is_named in fields.items():
+                number = as_number(str(key).strip())
+                if number is None:
+                    return None
+                if is_named:
+                    numbers.append(number)
+            return tuple(dict.fromkeys(numbers))
+        values = [value for key, value in fields.items() if _KEY_OF_NUMBER.fullmatch(str(key))]
+        for value in values:
+            number = as_number(value)
+            if number is not None:
+                return (number,)
+        if values and len(fields) == 1:
+            return self.of(values[0])
+        number = number_of({**fields, "claim": None})
         return None if number is None else (number,)
 
     def whole(self, text: str) -> Numbers | None:
@@ -175,7 +180,6 @@ class TextNumbers:
         Args:
             text: The sentence.
             verb: A pattern of the verb's forms.
-
         """
         behind = re.compile(rf"(?<![\w-])(?:{verb})\b{_LINK}(?:{_NAMING})(?!\w)", re.IGNORECASE)
         before = re.compile(
@@ -183,20 +187,21 @@ class TextNumbers:
         )
         numbers: list[int] = []
         is_stated = False
-        rest = text
         for pattern in (behind, before):
-            for match in pattern.finditer(rest):
-                if _NEGATED.search(rest[: match.start()]) and not match["none"]:
+            for match in pattern.finditer(text):
+                if _NEGATED.search(text[: match.start()]) and not match["none"]:
                     continue
                 is_stated = True
                 numbers += self._matched(match)
-            rest = pattern.sub(" ", rest)
-        left = list(re.finditer(rf"(?<![\w-])(?:{verb})\b", rest, re.IGNORECASE))
-        unexplained = [m for m in left if not _NEGATED.search(rest[: m.start()])]
-        if unexplained and not is_stated:
-            named = self.named_in(rest)
-            return NamedTexts(named, is_stated=bool(named))
-        return NamedTexts(tuple(dict.fromkeys(numbers)), is_stated)
+            text = pattern.sub(" ", text)
+        if is_stated:
+            return NamedTexts(tuple(dict.fromkeys(numbers)), is_stated=True)
+        # The verb is somewhere else in the sentence: "By samples 1 and 2 it is supported".
+        for match in re.finditer(rf"(?<![\w-])(?:{verb})\b", text, re.IGNORECASE):
+            if not _NEGATED.search(text[: match.start()]):
+                named = self.named_in(text)
+                return NamedTexts(named, is_stated=bool(named))
+        return NamedTexts(NONE, is_stated=False)
 
     def named_in(self, text: str) -> Numbers:
         """Return the numbers of texts that a sentence names."""

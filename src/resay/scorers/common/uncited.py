@@ -20,17 +20,19 @@ def uncited_sentences(passage: Passage) -> list[str | None]:
         passage: The answer; marks may go on from one sentence to the next, like a list of sources.
     """
     offset, nearby = nearby_text(passage)
-    marks = citation_marks(nearby)
+    nearby_marks = citation_marks(nearby)
     texts: list[str | None] = []
     for sentence in passage.sentences:
         start, end = sentence.start - offset, sentence.end - offset
-        own = marks_within(marks, start, end)
-        is_source = any(mark.kind == "source" for mark in own)
-        if nearby[start:end] != sentence.text and not is_source:
+        marks = marks_within(nearby_marks, start, end)
+        if any(mark.kind == "source" for mark in marks):
+            texts.append(None)
+            continue
+        if nearby[start:end] != sentence.text:
             # Written out from its context.
-            own = citation_marks(sentence.text)
-        text = "" if is_source else without_marks(sentence.text, own)
-        texts.append(text if not own or _ALPHANUMERIC.search(text) else None)
+            marks = citation_marks(sentence.text)
+        text = without_marks(sentence.text, marks)
+        texts.append(text if not marks or _ALPHANUMERIC.search(text) else None)
     return texts
 
 

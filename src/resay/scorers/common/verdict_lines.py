@@ -65,7 +65,7 @@ def _stances_in(line: str, texts: TextNumbers) -> TextStances | None:
         return labelled
     supports = texts.named_with(line, SUPPORT)
     contradicts = texts.named_with(line, CONTRADICTION)
-    if supports or contradicts:
+    if supports.numbers or contradicts.numbers:
         return TextStances.of(supports.numbers, contradicts.numbers)
     names_none = any(map(str.isalnum, line)) and texts.whole(line) == NONE
     verdict = VERDICTS.read(line)
