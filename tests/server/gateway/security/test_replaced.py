@@ -22,7 +22,7 @@ REPAIR = """
 chain: [{method: facts}]
 sampling: {max: 3, start: after}
 cache: {store: none}
-stream: %s
+stream_mode: %s
 action: {do: regenerate, from: samples, mode: consistent, otherwise: block}
 """
 PATHS = {
