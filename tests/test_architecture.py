@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from website.architecture import DISTRIBUTIONS, Distribution, svg_of
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
     *("errors", "_internal", "lang", "core", "providers", "models", "testing", "scorers"),
@@ -91,3 +93,19 @@ def test_no_modules_import_each_other() -> None:
 def test_every_package_has_its_place_in_the_order() -> None:
     entries = {path.name.removesuffix(".py") for path in (ROOT / "src" / "resay").iterdir()}
     assert entries - {"__pycache__"} == {*PACKAGES, "__init__", "py.typed"}
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda one: one.name)
+def test_the_pictures_show_the_packages_that_there_are(distribution: Distribution) -> None:
+    """`PYTHONPATH=tests python -m website.architecture` draws them."""
+    picture = (ROOT / "docs" / "pictures" / f"{distribution.name}.svg").read_text(encoding="utf-8")
+    assert picture == svg_of(distribution)
+    if distribution.name == "resay":
+        packages = {
+            *PACKAGES,
+            *(name for name in OUTSIDE if (ROOT / "integrations" / name).is_dir()),
+        }
+    else:
+        root = distribution.name.replace("-", "_")
+        packages = {name.split(".")[1] for name in MODULES if name.startswith(f"{root}.")}
+    assert distribution.packages == packages - {"__main__", "_public"}

@@ -155,7 +155,8 @@ def svg_of(distribution: Distribution) -> str:
             middle = left + width / 2
             kind = ' class="theirs"' if box.theirs else ""
             lines += [
-                f'<rect{kind} x="{left:.0f}" y="{top}" width="{width:.0f}" height="{_BOX}"/>',
+                f'<rect{kind} x="{left:.0f}" y="{top}" width="{width:.0f}" height="{_BOX}" '
+                'rx="6"/>',
                 f'<text class="name" x="{middle:.0f}" y="{top + 24}" text-anchor="middle">'
                 f"{escape(box.name)}</text>",
                 f'<text class="about" x="{middle:.0f}" y="{top + 43}" text-anchor="middle">'
