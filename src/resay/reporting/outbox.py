@@ -21,14 +21,16 @@ class Outbox:
 
     Args:
         sink: The sink.
+        content: Whether the sink gets the words of records.
         max_waiting: The number of records that the sink may be busy with; further ones are dropped.
 
     Attributes:
         sink: The sink.
     """
 
-    def __init__(self, sink: Sink, *, max_waiting: int | None = None) -> None:
+    def __init__(self, sink: Sink, *, content: bool = True, max_waiting: int | None = None) -> None:
         self.sink = sink
+        self._content = content
         self._max_waiting = max_waiting or _MAX_WAITING
         # Threads may add and discard at the same time; each is atomic.
         self._pending: set[Future[None]] = set()
@@ -89,7 +91,7 @@ class Outbox:
 
     async def _deliver(self, record: VerdictRecord) -> None:
         try:
-            await self.sink.on_verdict(record)
+            await self.sink.on_verdict(record if self._content else record.without_content())
         # The error may quote the answer, so only its type is logged.
         except Exception as error:
             self._lose(f"it failed with {type(error).__name__}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable
 from dataclasses import dataclass, replace
@@ -79,10 +80,12 @@ class Reporter:
         """Wait until all sinks are done with the records so far.
 
         Raises:
-            Exception: Any error of a sink's `aflush`.
+            Exception: The first error of a sink's `aflush`, once all of them are done.
         """
-        for outbox in self.outboxes:
-            await outbox.aflush()
+        flushes = [outbox.aflush() for outbox in self.outboxes]
+        for error in await asyncio.gather(*flushes, return_exceptions=True):
+            if error is not None:
+                raise error
 
     async def _report_result(
         self,

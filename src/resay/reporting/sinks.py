@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from resay._internal.entry_points import installed_names, load_installed
 from resay._internal.importing import import_named
-from resay.core.verdict_record import Sink, VerdictRecord
+from resay.core.verdict_record import Sink
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.policy import Policy
 from resay.policy.journal import JournalConfig
@@ -40,7 +40,7 @@ def outboxes_of(policy: Policy) -> tuple[Outbox, ...]:
         return tuple(_shared[config] for config in configs)
 
 
-def check_sink(sink: object, where: str) -> Any:
+def check_sink(sink: object, where: str) -> Sink:
     """Return a sink.
 
     Args:
@@ -55,7 +55,7 @@ def check_sink(sink: object, where: str) -> Any:
             f"{where} is a {type(sink).__name__!r}, which has no method `on_verdict`; derive it"
             " from `resay.plugins.Sink`"
         )
-    return sink
+    return cast("Sink", sink)
 
 
 def _open(config: JournalConfig | ObserverConfig) -> Outbox:
@@ -72,9 +72,7 @@ def _open_observer(config: ObserverConfig) -> Outbox:
     observer: Any = named() if callable(named) else named
     if not hasattr(observer, "send"):
         sink = check_sink(observer, f"{config.to!r} in `observers`")
-        return Outbox(
-            sink if config.content else _ContentFree(sink), max_waiting=config.max_waiting
-        )
+        return Outbox(sink, content=config.content, max_waiting=config.max_waiting)
     for method in ("place", "flush"):
         if not hasattr(observer, method):
             raise ConfigurationError(
@@ -82,21 +80,6 @@ def _open_observer(config: ObserverConfig) -> Outbox:
                 " `resay.adapters.observers.Observer`"
             )
     return Outbox(Delivery(config, observer))
-
-
-class _ContentFree:
-    """A sink that passes records on without their words."""
-
-    def __init__(self, sink: Sink) -> None:
-        self.sink = sink
-
-    async def on_verdict(self, record: VerdictRecord) -> None:
-        await self.sink.on_verdict(record.without_content())
-
-    async def aflush(self) -> None:
-        flush = getattr(self.sink, "aflush", None)
-        if flush is not None:
-            await flush()
 
 
 def _renew() -> None:
