@@ -109,3 +109,14 @@ def test_the_pictures_show_the_packages_that_there_are(distribution: Distributio
         root = distribution.name.replace("-", "_")
         packages = {name.split(".")[1] for name in MODULES if name.startswith(f"{root}.")}
     assert distribution.packages == packages - {"__main__", "_public"}
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS[1:], ids=lambda one: one.name)
+def test_a_package_imports_only_those_below_it_in_the_picture(distribution: Distribution) -> None:
+    root = distribution.name.replace("-", "_")
+    layers = {box.name: i for i, layer in enumerate(distribution.layers) for box in layer}
+    for name in [name for name in MODULES if name.startswith(f"{root}.")]:
+        package = name.split(".")[1]
+        for module in IMPORTS[name]:
+            if module.startswith(f"{root}.") and module.split(".")[1] != package:
+                assert layers[module.split(".")[1]] > layers[package], f"{name}: {module}"

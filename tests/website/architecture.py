@@ -56,7 +56,7 @@ PUBLISHED = (
     Box("resay", "Guard, Policy, Verdict, Answer", theirs=True),
     Box("resay.plugins", "to extend it", theirs=True),
     Box("resay.adapters", "to embed it", theirs=True),
-    Box("resay.commands · resay.errors", "what commands share", theirs=True),
+    Box("resay.commands", "what commands share", theirs=True),
 )
 DISTRIBUTIONS = (
     Distribution(
