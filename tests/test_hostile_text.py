@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from resay.adapters.upstream import check_chat_completions
 from resay.core.passage import Passage
 from resay.core.quantities import negations, quantities
 from resay.core.query import Query
@@ -171,7 +170,6 @@ def _facts(text: str) -> None:
         (_names, (*SPACES, *MARKS, *WORDS, *CODE)),
         (_entity, (" ", ".", "the ", "not ")),
         (phrases_of, (*SPACES, *WORDS, "橋", "ไทย", "a橋")),
-        (lambda text: check_chat_completions(text, tools=True), ("o1", "gpt-5", "a")),
     ],
 )
 def test_no_text_takes_for_ever_to_read(

@@ -40,7 +40,6 @@ from resay_langchain._inside import (
     Wrapper,
     for_sampling,
     is_certainly_text,
-    judges_of,
     sampling_kwargs,
     without_streaming,
     writer_of,
@@ -138,7 +137,8 @@ class Rerun(Wrapper):
             config=partial(runs.config, SAMPLE),
         )
         judge = own_judge(
-            judges_of(writer.model, policy.sampling) if writer else None,
+            writer.model if writer else None,
+            policy.sampling,
             style,
             partial(runs.config, JUDGE),
             Traced(litellm_provider(), runs.manager, JUDGE),

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.output_parsers import StrOutputParser
@@ -29,6 +29,7 @@ from pydantic import ConfigDict
 
 from resay import Guard, Query
 from resay.adapters import Sampling
+from resay.adapters.litellm_models import litellm_request
 from resay.adapters.models import (
     FRESH_ANSWER,
     ONE_PLAIN_ANSWER,
@@ -36,10 +37,10 @@ from resay.adapters.models import (
     with_fields,
     with_sampling_on,
 )
-from resay.adapters.policies import refuse_without_writer
+from resay.adapters.policies import check_via, refuse_without_writer
 from resay.adapters.upstream import UnmappedError
 from resay.errors import ConfigurationError
-from resay_langchain._litellm.requests import connection_of
+from resay_langchain._litellm import LITELLM_MODELS
 
 if TYPE_CHECKING:
     from langchain_core.utils.pydantic import TypeBaseModel
@@ -108,6 +109,7 @@ class Wrapper(RunnableSerializable[Any, Any]):
 
 AnyRunnable = Runnable[Any, Any]
 Model = BaseLanguageModel[Any]
+M = TypeVar("M", bound=BaseLanguageModel[Any])
 # The runnables that LangChain composes others with. Functions cannot be inspected; retrievers,
 # tools and parsers have models of their own, which do not write the response.
 _CONTAINERS: tuple[type[RunnableSerializable[Any, Any]], ...] = (
@@ -238,7 +240,7 @@ def for_sampling(runnable: AnyRunnable, sampling: Sampling) -> AnyRunnable:
                 " guard the chat model in it, or pass HallucinationMiddleware to an agent"
             )
         if isinstance(inside, BaseLanguageModel):
-            model = _fresh(inside)
+            model = fresh(inside)
             return model.bind(**extra) if extra else model
         if isinstance(inside, RunnableBindingBase) and inside.kwargs:
             kwargs = sampling_kwargs(inside, inside.kwargs, sampling)
@@ -312,16 +314,17 @@ def _rebuilt(
     return runnable.model_copy(update={name: visit(getattr(runnable, name)) for name in parts})
 
 
-def _not_streaming(model: Model) -> Model:
+def _not_streaming(model: M) -> M:
     # In some models, `streaming` overrides `disable_streaming`, since it is part of the request.
     return with_fields(model, {"disable_streaming": True, "streaming": False})
 
 
-def _fresh(model: Model) -> Model:
+def fresh(model: M) -> M:
+    """Return a copy of a model that gives a different answer each time."""
     model = with_sampling_on(with_defaults(_not_streaming(model), FRESH_ANSWER))
     changes: dict[str, Any] = {"cache": False}
     if isinstance(inner := getattr(model, "llm", None), BaseLanguageModel):
-        changes["llm"] = _fresh(cast("Model", inner))
+        changes["llm"] = fresh(cast("Model", inner))
     if kwargs := getattr(model, "model_kwargs", None):
         changes["model_kwargs"] = dict(Query((), None, kwargs).for_sampling().params)
     return with_fields(model, changes)
@@ -353,23 +356,15 @@ def check_runnable(runnable: Runnable[Any, Any], guard: Guard) -> None:
 
 
 def _check_via(model: object, sampling: Sampling) -> None:
-    if sampling.via == "native" and sampling.model is not None:
-        raise ConfigurationError(
-            f"`sampling.model` is {sampling.model!r}, which is called through litellm;"
-            " omit it or `sampling.via: native`"
-        )
-    if sampling.via != "litellm" or sampling.model is not None:
-        return
+    reason = None
     if not isinstance(model, BaseChatModel):
-        raise ConfigurationError(
-            "`sampling.via` is 'litellm', but no chat model can be found inside; leave it out"
-        )
-    try:
-        connection_of(model)
-    except UnmappedError as error:
-        raise ConfigurationError(
-            f"`sampling.via` is 'litellm', but {error}; use `auto` or `native`"
-        ) from None
+        reason = "no chat model can be found inside"
+    elif sampling.via == "litellm":
+        try:
+            litellm_request(LITELLM_MODELS, model)
+        except UnmappedError as error:
+            reason = str(error)
+    check_via(sampling, reason)
 
 
 def check_rerun(runnable: Runnable[Any, Any], guard: Guard) -> None:

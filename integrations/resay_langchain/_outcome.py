@@ -137,6 +137,11 @@ def usage_of(messages: Iterable[object]) -> Usage:
     return sum(_reports(messages), Usage(calls=1, cost_usd=None))
 
 
+def shared_usage_of(messages: Iterable[object]) -> Usage:
+    """Return the token usage of one call with several answers, each of which reports all of it."""
+    return Usage(calls=1, cost_usd=None).updated(last_reported(_reports(messages)) or Usage())
+
+
 def stream_usage_of(pieces: Iterable[object]) -> Usage:
     """Return the token usage of one message's pieces; its cost in dollars is unknown.
 

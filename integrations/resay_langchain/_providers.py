@@ -6,9 +6,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, 
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
@@ -17,12 +18,19 @@ from langsmith.run_helpers import (
 )
 
 from resay import Query, Usage
-from resay.adapters import source_of
+from resay.adapters import Sampling
 from resay.adapters.threads import ASYNC, CallStyle, cancel_once, in_thread, read_in_threads
-from resay.adapters.upstream import OneAnswer, OwnJudge
+from resay.adapters.upstream import OneAnswer, OwnJudge, refusal_of
 from resay.plugins import Chunk, Completions, Provider
-from resay_langchain._inside import AnyRunnable
-from resay_langchain._outcome import chunk_of, completion_of, stream_usage_of, usage_of
+from resay_langchain._inside import AnyRunnable, Model, judges_of
+from resay_langchain._litellm import is_openai, source_of_model
+from resay_langchain._outcome import (
+    chunk_of,
+    completion_of,
+    shared_usage_of,
+    stream_usage_of,
+    usage_of,
+)
 
 MakeConfig = Callable[[BaseCallbackHandler], RunnableConfig]
 """Creates the configuration of one child run, with a handler added to its callbacks."""
@@ -61,8 +69,6 @@ class RunnableProvider(OneAnswer):
         kwargs: Further keyword arguments of its call.
         style: Whether the caller blocks or runs an event loop.
         config: Creates the configuration of each run.
-        cache_source: Distinguishes its answers from those of other sources in a cache; None to
-            disable caching.
     """
 
     runnable: Runnable[Any, Any]
@@ -70,7 +76,6 @@ class RunnableProvider(OneAnswer):
     kwargs: Mapping[str, Any]
     style: CallStyle
     config: MakeConfig
-    cache_source: str | None = None
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Run the runnable.
@@ -83,6 +88,61 @@ class RunnableProvider(OneAnswer):
             self.style, self.runnable, self.value, self.config(tokens), **self.kwargs
         )
         return Completions((completion_of(output),), tokens.usage)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SampleProvider(RunnableProvider):
+    """Draws samples with a copy of the chat model, several in one request if it can.
+
+    Attributes:
+        model: The copy.
+        source: Distinguishes the model from others.
+        cache_source: The same, if answers may be cached; None otherwise.
+    """
+
+    model: BaseChatModel
+    source: str
+    cache_source: str | None
+
+    @property
+    def endpoint(self) -> str:
+        """Identifies the model, whatever the request."""
+        return self.source
+
+    async def takes_n(self, query: Query) -> bool:
+        """Return whether the model's class has a number of answers among its settings."""
+        return "n" in type(self.model).model_fields
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Draw samples in one request.
+
+        Raises:
+            ProviderRefusedError: The provider refuses several answers at once.
+            Exception: Anything else that the model raises, unchanged.
+        """
+        if n == 1:
+            return await super().complete(query)
+        config = self.config(_NO_HANDLER)
+        kwargs: dict[str, Any] = {
+            **self.kwargs,
+            "callbacks": config.get("callbacks"),
+            "tags": config.get("tags"),
+            "metadata": config.get("metadata"),
+            "run_name": config.get("run_name"),
+        }
+        model = self.model.model_copy(update={"n": n})
+        try:
+            # `invoke` returns the first answer only.
+            if self.style.blocking:
+                result = await in_thread(partial(model.generate, [self.value], **kwargs))
+            else:
+                result = await cancel_once(model.agenerate([self.value], **kwargs))
+        except Exception as error:
+            if (refusal := refusal_of(error)) is not None:
+                raise refusal from error
+            raise
+        messages = [cast("ChatGeneration", item).message for item in result.generations[0]]
+        return Completions(tuple(map(completion_of, messages)), shared_usage_of(messages))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -140,7 +200,8 @@ class ModelProvider(RunnableProvider):
 
 
 def own_judge(
-    judges: tuple[AnyRunnable, AnyRunnable] | None,
+    model: Model | None,
+    sampling: Sampling,
     style: CallStyle,
     config: MakeConfig,
     named_judges: Provider,
@@ -148,15 +209,16 @@ def own_judge(
     """Return the judge that uses the response's own model.
 
     Args:
-        judges: The copies of the model; None if the policy never calls it.
+        model: The model; None if it cannot be determined.
+        sampling: How the policy samples.
         style: Whether the caller blocks or runs an event loop.
         config: Creates the configuration of each run.
         named_judges: Answers for the judges that a policy names.
     """
-    if judges is None:
+    if model is None:
         # Without a source, it shares no cached answers.
         return OwnJudge(None, named=named_judges)
-    plain, varied = judges
+    plain, varied = judges_of(model, sampling)
 
     async def ask(query: Query) -> Completions:
         judge = RunnableProvider(
@@ -168,7 +230,12 @@ def own_judge(
         )
         return await judge.complete(query)
 
-    return OwnJudge(ask, f"langchain {source_of(plain)}", named_judges)
+    return OwnJudge(
+        own=ask,
+        cache_source=source_of_model(model),
+        named=named_judges,
+        takes_openai_params=is_openai(model),
+    )
 
 
 class TokenCounter(BaseCallbackHandler):

@@ -23,19 +23,20 @@ from langchain_core.prompt_values import PromptValue
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from resay import Answer, AnswerChunk, Guard, HallucinationBlocked, Query, Sources
-from resay.adapters import Block, CheckContext, Message, source_of
-from resay.adapters.models import tool_name
+from resay.adapters import Block, CheckContext, Message
+from resay.adapters.litellm_models import litellm_request
+from resay.adapters.models import model_name, tool_name
 from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import CallStyle
 from resay.adapters.upstream import UnmappedError, litellm_provider
 from resay.adapters.verdicts import VERDICT_KEY, verdict_data
 from resay.errors import ConfigurationError
 from resay.plugins import Provider
-from resay_langchain._inside import for_sampling, judges_of, sampling_kwargs
-from resay_langchain._litellm.requests import request_of
+from resay_langchain._inside import fresh
+from resay_langchain._litellm import LITELLM_MODELS, source_of_model
 from resay_langchain._outcome import in_place_of, outcome_of, without_text
 from resay_langchain._policies import withholding
-from resay_langchain._providers import ModelProvider, RunnableProvider, own_judge
+from resay_langchain._providers import ModelProvider, SampleProvider, own_judge
 from resay_langchain._runs import JUDGE, SAMPLE, Runs, Traced, Watch, documents_in
 
 OutputFormat = Literal["text", "json", "tools"]
@@ -120,7 +121,7 @@ class Request:
 
     @cached_property
     def context(self) -> CheckContext:
-        """The request, translated for litellm if the model can be reached that way."""
+        """The request, as litellm's if the policy says so and the request can be."""
         # The guard gives one answer; LangChain provides several answers or streams itself.
         params = {k: v for k, v in self.kwargs.items() if k not in ("n", "stream")}
         messages = self._openai_messages or self._plain_messages
@@ -135,10 +136,10 @@ class Request:
 
     @cached_property
     def _mapped(self) -> Query | None:
-        if self.guard.policy.sampling.via == "native":
+        if self.guard.policy.sampling.via != "litellm" or not self._openai_messages:
             return None
         try:
-            return request_of(self.model, self.messages, self.kwargs)
+            return litellm_request(LITELLM_MODELS, self.model, self._openai_messages, self.kwargs)
         except UnmappedError:
             return None
 
@@ -166,6 +167,7 @@ class Request:
             judge=self._judge,
             via="litellm" if self._through_litellm else "native",
             finds_references=True,
+            model=self.kwargs.get("model") or model_name(self.model),
         )
 
     @property
@@ -200,16 +202,20 @@ class Request:
         if self._through_litellm:
             return Traced(litellm_provider(), self.runs.manager, SAMPLE, self.messages)
         sampling = self.guard.policy.sampling
-        # If the query holds the whole conversation, the same model's answers may be cached for
-        # others.
-        source = f"langchain {source_of(self.model)}" if self._openai_messages else None
-        return RunnableProvider(
-            runnable=for_sampling(self.model, sampling),
+        own = Query((), None, self.kwargs)
+        kwargs = own.for_sampling(temperature=sampling.temperature, params=sampling.params).params
+        source = source_of_model(self.model)
+        model = fresh(self.model)
+        return SampleProvider(
+            runnable=model,
+            model=model,
             value=list(self.messages),
-            kwargs=sampling_kwargs(self.model, self.kwargs, sampling),
+            kwargs=kwargs,
             style=self.style,
             config=partial(self.runs.config, SAMPLE),
-            cache_source=source,
+            source=source,
+            # If the query holds the whole conversation, answers may be cached for others.
+            cache_source=source if self._openai_messages else None,
         )
 
     @property
@@ -217,9 +223,9 @@ class Request:
         named_judges = Traced(litellm_provider(), self.runs.manager, JUDGE)
         if self._mapped is not None:
             return named_judges
+        sampling = self.guard.policy.sampling
         config = partial(self.runs.config, JUDGE)
-        own = judges_of(self.model, self.guard.policy.sampling)
-        return own_judge(own, self.style, config, named_judges)
+        return own_judge(self.model, sampling, self.style, config, named_judges)
 
 
 def _tool_names(tools: object) -> tuple[str, ...]:

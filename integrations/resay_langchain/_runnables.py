@@ -29,6 +29,7 @@ from resay.adapters import (
     relay_stream,
     relay_verdicts,
 )
+from resay.adapters.models import model_name
 from resay.adapters.policies import PolicyLike
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, iterate_in_place, run_in_place
 from resay.errors import ConfigurationError
@@ -147,8 +148,7 @@ class GuardedChatModel(BaseChatModel):
     @property
     def model_name(self) -> str | None:
         """The name of the model inside, from whichever field its class uses."""
-        names = (getattr(self.model, key, None) for key in ("model_name", "model", "model_id"))
-        return next((name for name in names if isinstance(name, str)), None)
+        return model_name(self.model)
 
     @property
     def _llm_type(self) -> str:

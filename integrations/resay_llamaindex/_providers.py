@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from llama_index.core.base.llms.types import ChatResponse, CompletionResponse
 from llama_index.core.llms import LLM
+from pydantic import BaseModel
 
 from resay import Query, Usage
-from resay.adapters import last_reported
-from resay.adapters.upstream import OneAnswer, is_about_parameters
+from resay.adapters import field_of, last_reported
+from resay.adapters.apis import CHAT_COMPLETIONS
+from resay.adapters.upstream import OneAnswer, is_about_parameters, refusal_of
 from resay.errors import ProviderRefusedError
 from resay.plugins import Chunk, Completions
 from resay_llamaindex._callers import Caller, Role, tagged
@@ -33,8 +35,7 @@ _LOGPROBS = ("logprobs", "top_logprobs")
 class LLMProvider(OneAnswer):
     """Answers queries by sending its own request to an LLM, once per answer.
 
-    A query only adds log-probabilities to the request. There is no `cache_source`: an LLM's fields
-    may not include everything that shapes its answers, so they are never cached for other requests.
+    A query only adds log-probabilities to the request.
 
     Attributes:
         request: The request.
@@ -75,6 +76,53 @@ class LLMProvider(OneAnswer):
         if not added or not self.gives_logprobs:
             return self.request, False
         return with_kwargs(self.request, {**kwargs, **added}), True
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SampleProvider(LLMProvider):
+    """Draws samples with a copy of the LLM, several in one request if it can.
+
+    Attributes:
+        source: Distinguishes the LLM from others.
+        cache_source: The same, if answers may be cached; None otherwise.
+        gives_choices: Whether the LLM takes OpenAI's `n`, and its responses hold all the choices.
+    """
+
+    source: str
+    cache_source: str | None
+    gives_choices: bool
+
+    @property
+    def endpoint(self) -> str:
+        """Identifies the LLM, whatever the request."""
+        return self.source
+
+    async def takes_n(self, query: Query) -> bool:
+        """Return whether the LLM can give several answers to this request."""
+        return self.gives_choices
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Draw samples in one request.
+
+        Raises:
+            ProviderRefusedError: The provider refuses several answers at once.
+            Exception: Anything else that the LLM raises, unchanged.
+        """
+        if n == 1:
+            return await super().complete(query)
+        request = with_kwargs(self.request, {**self.request.kwargs, "n": n})
+        try:
+            answers = await replace(self, request=request).complete(query)
+        except Exception as error:
+            if (refusal := refusal_of(error)) is not None:
+                raise refusal from error
+            raise
+        # The LLM itself reads the first choice only.
+        raw: object = field_of(answers.first.raw, "raw")
+        if not isinstance(raw, BaseModel):
+            return answers
+        choices = CHAT_COMPLETIONS.completions(raw.model_dump())
+        return replace(answers, items=choices or answers.items)
 
 
 class StreamingProvider(LLMProvider):

@@ -9,20 +9,27 @@ from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
 
 from resay import Guard, Query, Sources
-from resay.adapters import CheckContext, Regenerate
+from resay.adapters import CheckContext, source_of
 from resay.adapters.models import tool_name
+from resay.adapters.policies import check_via
 from resay.adapters.upstream import UnmappedError, litellm_provider
-from resay.errors import ConfigurationError, MissingDependencyError
+from resay.errors import MissingDependencyError
 from resay.plugins import Provider
 from resay_llamaindex._callers import Caller
-from resay_llamaindex._litellm import connection_of, is_openai, mapped_query
-from resay_llamaindex._providers import LLMProvider, RefusingProvider, StreamingProvider
+from resay_llamaindex._litellm import is_openai, mapped_query, source_of_llm
+from resay_llamaindex._providers import (
+    LLMProvider,
+    RefusingProvider,
+    SampleProvider,
+    StreamingProvider,
+)
 from resay_llamaindex._requests import (
     Chat,
     Completing,
     Predicting,
     Request,
     asked_message,
+    openai_message,
     readable_message,
     with_kwargs,
 )
@@ -50,27 +57,19 @@ class QueryFactory:
         # Created once, so that their clients keep their connections.
         self._sampler = for_sampling(llm, guard.policy.sampling)
         self._judges = judges_of(llm, guard.policy.sampling)
-        self._reason = self._native_reason()
+        self._source = source_of_llm(llm)
+        self._takes_openai_params = is_openai(llm)
+        check_via(guard.policy.sampling, self._unmapped_reason())
         _check_chain(guard, llm)
 
-    def _native_reason(self) -> str | None:
+    def _unmapped_reason(self) -> str | None:
         """Return the reason why samples cannot go through litellm, or None if they can."""
-        if self._policy.sampling.via == "native":
-            if self._policy.sampling.model is not None:
-                raise ConfigurationError(
-                    f"`sampling.model` is {self._policy.sampling.model!r}, which is called through"
-                    " litellm; omit `via: native`"
-                )
-            return "the policy says `via: native`"
+        if self._policy.sampling.via != "litellm":
+            return None
         try:
-            connection_of(self.llm, {})
+            mapped_query(self.llm)
             litellm_provider()
         except (UnmappedError, MissingDependencyError) as error:
-            if self._policy.sampling.via == "litellm" and self._policy.sampling.model is None:
-                raise ConfigurationError(
-                    f"`sampling.via` is 'litellm', but {error}; leave it out, or name a"
-                    " `sampling.model`"
-                ) from error
             return str(error)
         return None
 
@@ -78,7 +77,8 @@ class QueryFactory:
         """Return a request as the guard sees it."""
         query = self._mapped(request)
         if query is None:
-            query = Query(self._messages(request), None, self._params(request))
+            messages = _openai_messages(request) or _readable_messages(request)
+            query = Query(messages, None, self._params(request))
         context = CheckContext(
             query,
             structured=isinstance(request, Predicting) or isinstance(self.llm, StructuredLLM),
@@ -87,34 +87,18 @@ class QueryFactory:
         return self.guard.with_skip_reason(context)
 
     def _mapped(self, request: Request) -> Query | None:
-        if self._reason is not None:
+        if self._policy.sampling.via != "litellm":
             return None
         try:
-            return mapped_query(request, self.llm)
+            return mapped_query(self.llm, request)
         except UnmappedError:
             return None
 
     def _params(self, request: Request) -> dict[str, Any]:
-        """Return the parameters of a request that affect how it is checked."""
+        """Return a request's parameters, and those of the LLM that affect how it is checked."""
         own: Mapping[str, Any] = getattr(self.llm, "additional_kwargs", None) or {}
-        kwargs: dict[str, Any] = {**own, **request.kwargs}
-        decisive = {k: kwargs[k] for k in ("response_format", "tools") if kwargs.get(k)}
-        # Regeneration sends the same parameters.
-        return {**request.kwargs, **decisive} if self._regenerates else decisive
-
-    @property
-    def _regenerates(self) -> bool:
-        return isinstance(self._policy.action, Regenerate)
-
-    def _messages(self, request: Request) -> tuple[Mapping[str, Any], ...]:
-        if isinstance(request, Completing):
-            return ({"role": "user", "content": request.prompt},)
-        if isinstance(request, Predicting):
-            messages = request.template.format_messages(**request.values)
-            return tuple(map(readable_message, messages))
-        # Rules and judges need only the text; regeneration needs the complete messages.
-        read = asked_message if self._regenerates else readable_message
-        return tuple(map(read, request.messages))
+        decisive = {name: own[name] for name in ("response_format", "tools") if own.get(name)}
+        return {**decisive, **request.kwargs}
 
     def sources(self, request: Request, query: Query, caller: Caller) -> Sources:
         """Return the providers of answers, samples and judgements for a request.
@@ -124,16 +108,21 @@ class QueryFactory:
             query: The request as the guard sees it.
             caller: How to call the LLM.
         """
-        judge = own_judge(self._judges, caller)
+        judge = own_judge(
+            self._judges,
+            caller,
+            source=self._source,
+            takes_openai_params=self._takes_openai_params,
+        )
         main = LLMProvider(request, self.llm, caller, "main")
         if not isinstance(request, Predicting):
-            gives = is_openai(self.llm)
+            gives = self._takes_openai_params
             main = StreamingProvider(request, self.llm, caller, "main", gives_logprobs=gives)
-        if query.model is not None or (
-            self._policy.sampling.model is not None and not isinstance(request, Predicting)
-        ):
+        names_model = self._policy.sampling.model is not None
+        if query.model is not None or (names_model and not isinstance(request, Predicting)):
             return Sources(main, self._via_litellm(request, query), judge, "litellm")
-        return Sources(main, self._native(request, caller), judge)
+        samples = self._native(request, caller)
+        return Sources(main, samples, judge, model=self.llm.metadata.model_name)
 
     def _via_litellm(self, request: Request, query: Query) -> Provider:
         messages = request.messages if isinstance(request, Chat) and query.model is None else ()
@@ -150,7 +139,43 @@ class QueryFactory:
             return RefusingProvider(
                 "structured output mode is left to the LLM, and `sampling.model` is another"
             )
-        return LLMProvider(with_kwargs(request, kwargs), self._sampler, caller, "sample")
+        is_chat = not isinstance(request, Predicting) and self.llm.metadata.is_chat_model
+        # If the query holds the whole request, answers may be cached for others.
+        is_whole = bool(_openai_messages(request)) and not isinstance(self.llm, StructuredLLM)
+        cache_source = self._source
+        if isinstance(request, Completing):
+            # The prompt may still be formatted, by any function.
+            formatter = source_of(self.llm.completion_to_prompt)
+            cache_source = f"{self._source} {formatter} {request.formatted}"
+        return SampleProvider(
+            request=with_kwargs(request, kwargs),
+            llm=self._sampler,
+            caller=caller,
+            role="sample",
+            source=self._source,
+            cache_source=cache_source if is_whole else None,
+            gives_choices=self._takes_openai_params and is_chat,
+        )
+
+
+def _openai_messages(request: Request) -> tuple[Mapping[str, Any], ...]:
+    """Return the whole conversation in OpenAI's format, or nothing if it cannot be converted."""
+    if isinstance(request, Completing):
+        return ({"role": "user", "content": request.prompt},)
+    if isinstance(request, Predicting):
+        return ()
+    try:
+        return tuple(map(openai_message, request.messages))
+    except UnmappedError:
+        return ()
+
+
+def _readable_messages(request: Request) -> tuple[Mapping[str, Any], ...]:
+    if isinstance(request, Predicting):
+        messages = request.template.format_messages(**request.values)
+        return tuple(map(readable_message, messages))
+    messages = request.messages if isinstance(request, Chat) else ()
+    return tuple(map(asked_message, messages))
 
 
 def _object_tools(request: Request) -> tuple[str, ...]:

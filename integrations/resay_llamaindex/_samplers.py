@@ -56,12 +56,20 @@ def judges_of(llm: LLM, sampling: Sampling) -> tuple[LLM, LLM]:
     return plain, for_sampling(llm, sampling)
 
 
-def own_judge(judges: tuple[LLM, LLM] | None, caller: Caller) -> OwnJudge:
+def own_judge(
+    judges: tuple[LLM, LLM] | None,
+    caller: Caller,
+    *,
+    source: str | None = None,
+    takes_openai_params: bool = False,
+) -> OwnJudge:
     """Return the judge that uses the response's own LLM.
 
     Args:
         judges: The copies of the LLM, or None if it cannot be reached.
         caller: How to call it.
+        source: Distinguishes its answers from those of others.
+        takes_openai_params: Whether it takes OpenAI's parameters in a call.
     """
     if judges is None:
         return OwnJudge(None)
@@ -74,7 +82,7 @@ def own_judge(judges: tuple[LLM, LLM] | None, caller: Caller) -> OwnJudge:
         request = Chat([chat_message(m) for m in query.messages], kwargs)
         return await LLMProvider(request, llm, caller, "judge").complete(Query(()))
 
-    return OwnJudge(ask)
+    return OwnJudge(own=ask, cache_source=source, takes_openai_params=takes_openai_params)
 
 
 def for_sampling(llm: LLM, sampling: Sampling) -> LLM:

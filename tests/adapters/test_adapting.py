@@ -16,9 +16,7 @@ from resay.adapters.upstream import (
     LEFT_OUT,
     OPENAI_PARAMS,
     JudgeProvider,
-    UnmappedError,
     Upstream,
-    check_chat_completions,
     litellm_provider,
 )
 from resay.adapters.verdicts import verdict_data
@@ -87,23 +85,6 @@ def test_a_mark_is_taken_back_when_something_fails() -> None:
     with pytest.raises(KeyError), marked():
         raise KeyError
     assert not inside_guard()
-
-
-@pytest.mark.parametrize(
-    ("model", "tools"),
-    [("gpt-5.1", True), ("o3-pro", False), ("gpt-5-codex", False), ("responses/gpt-4.1", False)],
-)
-def test_requests_that_litellm_sends_elsewhere_do_not_fit(model: str, tools: bool) -> None:
-    with pytest.raises(UnmappedError, match="Responses API"):
-        check_chat_completions(model, tools=tools)
-
-
-@pytest.mark.parametrize(
-    ("model", "tools"),
-    [("gpt-4.1-mini", True), ("gpt-5", False), ("gpt-5.1", False), ("o3", True), ("mine", True)],
-)
-def test_others_fit(model: str, tools: bool) -> None:
-    check_chat_completions(model, tools=tools)
 
 
 def test_what_is_sent_and_what_is_left_out_do_not_overlap() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from resay.adapters.upstream import UnmappedError
 from resay.core.decoding import is_greedy, with_sampling
 from resay.core.logprobs import field_of
 from resay.providers.apis.values import mapping
@@ -58,29 +56,24 @@ def default_of(model: BaseModel, name: str) -> Any:
     return field.get_default(call_default_factory=True, validated_data={})
 
 
-def check_defaults(model: BaseModel, mapped: Container[str]) -> None:
-    """Check that no field that shapes the request is lost.
-
-    Args:
-        model: The model.
-        mapped: The fields that are translated, and those that are irrelevant. Any other may shape
-            the answer, and would be lost in translation.
-
-    Raises:
-        UnmappedError: Another field differs from its default.
-    """
-    for name, field in type(model).model_fields.items():
-        if name not in mapped and not _is_default(getattr(model, name), field):
-            raise UnmappedError(f"{type(model).__name__} sets {name!r}")
-
-
-def _is_default(value: Any, field: FieldInfo) -> bool:
+def is_default(model: BaseModel, name: str) -> bool:
+    """Return whether a field has a value that shapes no request."""
+    field, value = type(model).model_fields[name], getattr(model, name)
     if value is None:
         return field.default in (None, PydanticUndefined)
     if field.default_factory is None:
         return bool(value == field.default)
     # A default may come from the environment, and shapes the request all the same.
     return value in ("", {}, [], ())
+
+
+def model_name(model: BaseModel) -> str | None:
+    """Return the name of the provider's model, from whichever field its class uses."""
+    for field in ("model_name", "model", "model_id"):
+        name = getattr(model, field, None)
+        if isinstance(name, str):
+            return name
+    return None
 
 
 def tool_name(tool: object) -> str | None:

@@ -11,7 +11,7 @@ from resay.core.verdict import OnVerdict
 from resay.engine.regeneration.rechecking import reference_steps
 from resay.errors import ConfigurationError
 from resay.guard import Guard
-from resay.policy import Policy, Regenerate
+from resay.policy import Policy, Regenerate, Sampling
 from resay.providers.batching import BatchCallsConfig
 from resay.retrieval import Retriever, as_retriever
 
@@ -106,20 +106,32 @@ def check_client_policy(guard: Guard, client: str, *, gives_references: bool = F
     if not gives_references:
         remedy = f", and {client} has none; leave `evidence: references` out, or call"
         guard.require_inputs({"references": f"{remedy} `Guard.check` with `references`"})
-    if sampling.via == "litellm" and sampling.model is None:
-        raise ConfigurationError(
-            f"`sampling.via` is 'litellm', but {client} draws its samples itself; omit it, or set"
-            " `sampling.model`"
-        )
-    if sampling.via == "native" and sampling.model is not None:
-        raise ConfigurationError(
-            f"`sampling.model` is {sampling.model!r}, which is called through litellm; omit `via:"
-            " native`"
-        )
+    check_via(sampling, f"{client} draws its samples itself")
     for setting, model in guard.policy.named_models:
         require_optional(
             "litellm",
             package="litellm",
             extra="litellm",
             purpose=f"the model {model!r} that the policy names ({setting})",
+        )
+
+
+def check_via(sampling: Sampling, reason: str | None) -> None:
+    """Check that samples can be drawn in the way that a policy says.
+
+    Args:
+        sampling: How the policy samples.
+        reason: Why samples of the response's own model cannot go through litellm; None if they can.
+
+    Raises:
+        ConfigurationError: They cannot.
+    """
+    if sampling.via == "litellm" and sampling.model is None and reason is not None:
+        raise ConfigurationError(
+            f"`sampling.via` is 'litellm', but {reason}; omit it, or set `sampling.model`"
+        )
+    if sampling.via == "native" and sampling.model is not None:
+        raise ConfigurationError(
+            f"`sampling.model` is {sampling.model!r}, which is called through litellm; omit `via:"
+            " native`"
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -69,33 +68,15 @@ OPENAI_PARAMS = frozenset(
 """Parameters of OpenAI's chat completions that litellm forwards unchanged."""
 LEFT_OUT = MAIN_CALL_ONLY | {"messages", "model", "timeout"}
 """Fields of a request that are removed for a sample, which is one fresh, unstreamed answer."""
-# litellm sends these models, or these models with tools, to the Responses API.
-_RESPONSES = re.compile(r"^responses/|codex|deep-research|daybreak")
-_HAS_PRO = re.compile(r"gpt-[5-9]|o\d")
-_RESPONSES_WITH_TOOLS = re.compile(r"gpt-(5\.|[6-9]|\d\d)")
+OPENAI_JUDGE_PARAMS = frozenset({"temperature", "json_object"})
+"""What a judge may be asked for by OpenAI's parameters; who refuses is asked again without."""
 
 
 class UnmappedError(ResayError):
-    """litellm would not send exactly what the framework's own model sends.
+    """litellm would not send the conversation and the settings of the framework's own model.
 
     The message is a short reason. It contains no content and no key.
     """
-
-
-def check_chat_completions(model: str, *, tools: bool) -> None:
-    """Check that litellm sends requests to an OpenAI model to chat completions.
-
-    Args:
-        model: The model's name, or that of its deployment.
-        tools: Whether tools are offered.
-
-    Raises:
-        UnmappedError: It does not.
-    """
-    pro = _HAS_PRO.search(model)
-    is_pro = pro is not None and "-pro" in model[pro.end() :]
-    if _RESPONSES.search(model) or is_pro or (tools and _RESPONSES_WITH_TOOLS.search(model)):
-        raise UnmappedError("litellm sends this model's requests to the Responses API")
 
 
 @cache
@@ -187,15 +168,23 @@ class OwnJudge(OneAnswer):
         own: Queries the response's own model; None if it cannot be reached.
         cache_source: Distinguishes its answers from those of others.
         named: The provider of judges that a policy names.
+        takes_openai_params: Whether the model's own class takes OpenAI's parameters in a call.
     """
 
     own: Callable[[Query], Awaitable[Completions]] | None
     cache_source: str | None = None
     named: Provider = field(default_factory=litellm_provider)
+    takes_openai_params: bool = False
 
     async def prepare(self) -> None:
         """Let the provider of named judges load what it needs."""
         await prepare(self.named)
+
+    async def supported_params(self, query: Query) -> frozenset[str]:
+        """Return which optional parameters the own model takes, or the provider of a named one."""
+        if query.model is not None or self.own is None:
+            return await supported_params(self.named, query)
+        return OPENAI_JUDGE_PARAMS if self.takes_openai_params else frozenset()
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Query the judge.
@@ -209,6 +198,8 @@ class OwnJudge(OneAnswer):
             return await self.own(query)
         # Each provider's package has its own exceptions, which may repeat any content.
         except Exception as error:
+            if (refusal := refusal_of(error)) is not None:
+                raise refusal from error
             # Not retryable: the model has retries of its own.
             raise ProviderError(f"the judge failed with {type(error).__name__}") from error
 
@@ -383,7 +374,7 @@ class JudgeProvider(OneAnswer):
         """Return which optional parameters the API knows, or the provider of a named judge."""
         if query.model is not None:
             return await supported_params(self.upstream.named_provider(), query)
-        return _SUPPORTED if self.api.path in _PATHS_WITH_FORMATS else frozenset()
+        return OPENAI_JUDGE_PARAMS if self.api.path in _PATHS_WITH_FORMATS else frozenset()
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Query the judge.
@@ -398,9 +389,8 @@ class JudgeProvider(OneAnswer):
         return await _ask_upstream(self.api, self.upstream, self.api.fresh(self.body, judge_query))
 
 
-# Of OpenAI's two APIs for conversations, which most servers speak; who refuses is asked again.
+# Of OpenAI's two APIs for conversations, which most servers speak.
 _PATHS_WITH_FORMATS = frozenset({"/chat/completions", "/responses"})
-_SUPPORTED = frozenset({"temperature", "json_object"})
 
 
 def sample_of(item: Completion, context: CheckContext) -> str:
@@ -441,6 +431,15 @@ def _usage(api: Api, response: Body, cost_usd: Callable[[Body], float | None] | 
 def is_about_parameters(error: Exception) -> bool:
     """Return whether a provider may have refused a parameter."""
     return _status(error) in _ABOUT_PARAMETERS
+
+
+def refusal_of(error: Exception) -> ProviderRefusedError | None:
+    """Return a client's error as the refusal of a request, or None if it is about anything else."""
+    if isinstance(error, TypeError):
+        # Clients refuse parameters that they do not know before they send anything.
+        return ProviderRefusedError(f"the client refuses a parameter; {SEE_CAUSE}", status=400)
+    translated = provider_error(error)
+    return translated if isinstance(translated, ProviderRefusedError) else None
 
 
 def provider_error(error: Exception) -> ProviderError:

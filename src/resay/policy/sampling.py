@@ -76,9 +76,9 @@ class Sampling(Strict):
     )
     via: Literal["auto", "litellm", "native"] = Field(
         default="auto",
-        description="How an adapter draws samples: through litellm, with the same provider and"
-        " key, or with the application's own client (native); auto = through litellm if it can"
-        " reproduce the client's settings exactly.",
+        description="How an adapter draws samples: with the application's own client or model"
+        " (native; auto does the same), or through litellm, with the same provider, key and"
+        " settings.",
     )
     model: str | None = Field(
         default=None,

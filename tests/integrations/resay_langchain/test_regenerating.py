@@ -98,7 +98,7 @@ def repaired(text: str) -> bool:
 async def test_the_message_is_the_repaired_one(make_model_at, provider, mode, via):
     shelf, recorder = Shelf(), Recorder()
     inside = make_model_at(provider, plain=via == "litellm")
-    model = GuardedChatModel(inside, policy(mode), retriever=shelf)
+    model = GuardedChatModel(inside, policy(mode, via), retriever=shelf)
     message = await model.ainvoke(MADE_UP, {"callbacks": [recorder]})
     verdict = verdict_of(message)
     draft = verdict["regeneration"]["draft"]
@@ -292,7 +292,7 @@ async def test_the_writer_is_asked_with_the_whole_conversation(ask):
 async def test_what_goes_through_litellm_has_the_whole_conversation_too(make_model_at):
     with SimulatedProvider(seed=5) as provider:
         model = make_model_at(provider, plain=True)
-        guarded = GuardedChatModel(model, policy("rewrite"), retriever=Shelf())
+        guarded = GuardedChatModel(model, policy("rewrite", "litellm"), retriever=Shelf())
         image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
         asked = HumanMessage([{"type": "text", "text": "Tell me about the Zorblatt."}, image])
         message = await guarded.ainvoke([SystemMessage("Be brief."), asked], max_tokens=150)

@@ -144,12 +144,14 @@ class Loud(ChatOpenAI):
 
     def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
         result = super()._generate(*args, **kwargs)
-        self._note(result.generations[0].text)
+        for generation in result.generations:
+            self._note(generation.text)
         return result
 
     async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
         result = await super()._agenerate(*args, **kwargs)
-        self._note(result.generations[0].text)
+        for generation in result.generations:
+            self._note(generation.text)
         return result
 
     def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:

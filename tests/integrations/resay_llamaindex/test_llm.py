@@ -59,7 +59,7 @@ async def test_gives_the_response_with_its_verdict(call, llm, provider):
     assert response.additional_kwargs[VERDICT_KEY]["action"] == "annotate"
     assert verdict_of(response.message) == verdict
     assert response.raw.choices[0].message.content == response.message.content
-    assert provider.calls == 1 + N + N
+    assert provider.calls == 1 + 1 + N
 
 
 async def test_an_answer_that_repeats_is_consistent(call, llm):
@@ -86,7 +86,7 @@ async def test_predictions_are_guarded_too(call, llm, seen):
 async def test_counts_the_tokens_of_the_check(call, llm, provider):
     response = await call(GuardedLLM(llm, JUDGED), "chat", ask(MADE_UP))
     usage, main = verdict_of(response).usage, response.additional_kwargs
-    assert (usage.calls, usage.cost_usd) == (N + N, None)
+    assert (usage.calls, usage.cost_usd) == (1 + N, None)
     assert usage.prompt_tokens == provider.prompt_tokens - main["prompt_tokens"]
     assert usage.completion_tokens == provider.completion_tokens - main["completion_tokens"]
 
@@ -126,7 +126,7 @@ async def test_events_tell_who_asks(call, llm, seen):
     await call(GuardedLLM(llm, JUDGED), "chat", ask(MADE_UP))
     starts = [e for e in seen if e.class_name() == "LLMChatStartEvent"]
     roles = [e.tags.get("resay") for e in starts]
-    assert sorted(map(str, roles)) == sorted(["None", "main"] + ["sample"] * N + ["judge"] * N)
+    assert sorted(map(str, roles)) == sorted(["None", "main"] + ["sample"] + ["judge"] * N)
     (event,) = (e for e in seen if e.class_name() == EVENT)
     (outer,) = (e for e in starts if not e.tags)
     assert event.verdict["flagged"]
@@ -168,7 +168,7 @@ async def test_an_answer_in_words_is_checked_where_tools_are_offered(call, llm, 
     guarded = GuardedLLM(llm, JUDGED)
     response = await call(guarded, "chat_with_tools", [TOOL], user_msg=MADE_UP)
     assert verdict_of(response).flagged
-    assert [len(body["tools"]) for body in bodies(provider)] == [1] * (1 + N)
+    assert [len(body["tools"]) for body in bodies(provider)] == [1, 1]
 
 
 @pytest.mark.all_turns
@@ -229,7 +229,7 @@ async def test_samples_are_free_where_the_main_call_is_not(call, make_llm, provi
     # By its synchronous side the calls go out in any order.
     main, *samples = sorted(bodies(provider), key=lambda body: body["temperature"])
     assert (main["temperature"], main["seed"], main["top_p"]) == (0, 1, 0.9)
-    assert [(s["temperature"], s["top_p"]) for s in samples] == [(1.0, 0.9)] * N
+    assert [(s["temperature"], s["top_p"]) for s in samples] == [(1.0, 0.9)]
     assert not [s for s in samples if "seed" in s or "store" in s]
 
 
@@ -238,7 +238,7 @@ async def test_samples_are_not_decoded_greedily(call, make_llm, provider):
     await call(GuardedLLM(llm, UNJUDGED), "chat", ask(MADE_UP))
     greedy = [body for body in bodies(provider) if "top_k" in body or "top_p" in body]
     assert len(greedy) == 1
-    assert [body["user_id"] for body in bodies(provider)] == ["u"] * (1 + N)
+    assert [body["user_id"] for body in bodies(provider)] == ["u", "u"]
 
 
 async def test_the_policy_says_how_to_sample(call, make_llm, provider):
@@ -247,12 +247,12 @@ async def test_the_policy_says_how_to_sample(call, make_llm, provider):
     await call(GuardedLLM(llm, UNJUDGED | {"sampling": sampling}), "chat", ask(MADE_UP))
     main, *samples = sorted(bodies(provider), key=lambda body: body["temperature"])
     assert (main["temperature"], main.get("max_tokens")) == (0.3, None)
-    assert [(s["temperature"], s["max_tokens"]) for s in samples] == [(0.7, 50)] * N
+    assert [(s["temperature"], s["max_tokens"]) for s in samples] == [(0.7, 50)]
 
 
 async def test_a_temperature_of_ones_own_is_kept(call, make_llm, provider):
     await call(GuardedLLM(make_llm(temperature=0.5), UNJUDGED), "chat", ask(MADE_UP))
-    assert [body["temperature"] for body in bodies(provider)] == [0.5] * (1 + N)
+    assert [body["temperature"] for body in bodies(provider)] == [0.5, 0.5]
 
 
 async def test_nested_guards_act_once(call, llm, provider):
@@ -291,7 +291,7 @@ async def test_images_in_a_question_are_sent_with_samples_too(call, llm, provide
     response = await call(GuardedLLM(llm, JUDGED), "chat", [message])
     assert verdict_of(response).flagged
     parts = [[p["type"] for p in b["messages"][0]["content"]] for b in bodies(provider)]
-    assert parts == [["text", "image_url"]] * (1 + N)
+    assert parts == [["text", "image_url"]] * 2
 
 
 async def test_an_empty_message_is_not_checked(call, llm, provider):
@@ -347,7 +347,7 @@ async def test_many_at_once_are_not_mixed_up(llm, provider):
         assert verdict_of(response).samples == N
         for sentence in verdict_of(response).sentences:
             assert content[sentence.start : sentence.end] == sentence.text
-    assert len(bodies(provider)) == 20 * (1 + N)
+    assert len(bodies(provider)) == 20 + 2
 
 
 async def test_it_is_an_llm_like_the_one_inside(make_llm, monkeypatch):

@@ -126,6 +126,8 @@ async def chat(
     llm = make_llm(**clients)
 
     async def chat(given: Any, retriever: Any, messages: list[ChatMessage], **kwargs: Any) -> Any:
+        if through_litellm:
+            given = given | {"sampling": given["sampling"] | {"via": "litellm"}}
         guarded = GuardedLLM(llm, given, retriever=retriever)
         if request.param == "sync":
             response = guarded.chat(messages, **kwargs)

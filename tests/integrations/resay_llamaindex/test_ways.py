@@ -1,4 +1,4 @@
-"""Samples through litellm, and which LLMs it can stand in for."""
+"""Which way samples are drawn: with the LLM itself, or through litellm."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 pytest.importorskip("llama_index.core")
 
 import httpx
-import openai
 from llama_index.core.base.llms.types import AudioBlock, TextBlock
 from llama_index.core.llms import LLM, ChatMessage, MockLLM
 from llama_index.core.tools import FunctionTool
@@ -20,14 +19,15 @@ from pydantic import Field
 
 from resay import ConfigurationError
 from resay_llamaindex import GuardedLLM, verdict_of
-from simulation import SimulatedProvider
+from resay_llamaindex._litellm import mapped_query
+from simulation import IgnoreN, Refused, SimulatedProvider
 
 pytestmark = pytest.mark.anyio
 
 N = 3
 AUTO = {"chain": [{"method": "ngram"}], "sampling": {"max": N}}
 LITELLM = {"chain": [{"method": "ngram"}], "sampling": {"max": N, "via": "litellm"}}
-JUDGED = {"chain": [{"method": "prompt", "mode": "per_sample"}], "sampling": {"max": N}}
+JUDGED = {"chain": [{"method": "prompt", "mode": "per_sample"}]}
 QUESTION = "What is the Zorblatt?"
 
 
@@ -50,35 +50,52 @@ async def plain(make_llm: Any) -> AsyncIterator[Callable[..., Any]]:
             await llm._aclient.close()
 
 
+async def close(guarded: GuardedLLM) -> None:
+    """Close the clients that copies of the LLM have made."""
+    queries = guarded._responder.queries
+    for llm in (queries._sampler, *queries._judges):
+        if llm._aclient is not None:
+            await llm._aclient.close()
+
+
 def sent(provider: SimulatedProvider) -> list[dict[str, Any]]:
     return [dict(request.body or {}) for request in provider.requests]
 
 
 @pytest.mark.usefixtures("litellm")
-async def test_samples_and_judges_go_as_the_llm_does(plain, provider):
+@pytest.mark.parametrize(
+    ("way", "via", "temperature"), [("auto", "native", 1.0), ("litellm", "litellm", None)]
+)
+async def test_samples_and_judges_go_as_the_llm_does(plain, provider, way, via, temperature):
     llm = plain(default_headers={"x-team": "blue"}, additional_kwargs={"top_p": 0.9})
-    response = await GuardedLLM(llm, JUDGED).achat(ask())
-    verdict = verdict_of(response)
-    assert (verdict.decision, verdict.via, verdict.samples) == ("flagged", "litellm", N)
+    guarded = GuardedLLM(llm, JUDGED | {"sampling": {"max": N, "via": way, "start": "after"}})
+    verdict = verdict_of(await guarded.achat(ask()))
+    await close(guarded)
+    assert (verdict.decision, verdict.via, verdict.samples) == ("flagged", via, N)
     assert {r.headers["x-team"] for r in provider.requests} == {"blue"}
     answers = [b for b in sent(provider) if b["messages"][-1]["content"] == QUESTION]
     assert {b["top_p"] for b in answers} == {0.9}
     # LlamaIndex's own default would leave samples no choice.
-    assert sorted(str(b.get("temperature")) for b in answers) == ["0.1", *["None"] * (N - 1)][:2]
-    assert sum(b.get("n") or 1 for b in answers) == 1 + N
+    assert [b.get("temperature") for b in answers] == [0.1, temperature]
+    assert [b.get("n") for b in answers] == [None, N]
+    judged = [b for b in sent(provider) if b["messages"][-1]["content"] != QUESTION]
+    assert [b["temperature"] for b in judged] == [0] * N
 
 
 @pytest.mark.usefixtures("litellm")
-async def test_tools_go_along(plain, provider):
+@pytest.mark.parametrize("policy", [AUTO, LITELLM], ids=["native", "litellm"])
+async def test_tools_go_along(plain, provider, policy):
     def weather(city: str) -> str:
         """Say what the weather is like."""
         return city
 
     tool = FunctionTool.from_defaults(weather)
-    guarded = GuardedLLM(plain(), LITELLM)
+    guarded = GuardedLLM(plain(), policy)
     response = await guarded.achat_with_tools([tool], user_msg=QUESTION)
-    assert verdict_of(response).via == "litellm"
+    await close(guarded)
+    assert verdict_of(response).samples == N
     main, *samples = sent(provider)
+    assert samples
     for sample in samples:
         assert (sample["tools"], sample["tool_choice"]) == (main["tools"], main["tool_choice"])
         assert sample.get("parallel_tool_calls") == main.get("parallel_tool_calls")
@@ -89,6 +106,33 @@ async def test_a_stream_is_sampled_through_litellm_too(plain, provider):
     pieces = [p async for p in await GuardedLLM(plain(), LITELLM).astream_chat(ask())]
     assert verdict_of(pieces[-1]).via == "litellm"
     assert [bool(b.get("stream")) for b in sent(provider)].count(True) == 1
+
+
+async def test_a_provider_that_ignores_n_is_asked_for_each_sample(call, llm, provider):
+    provider.set_faults(IgnoreN())
+    guarded = GuardedLLM(llm, AUTO | {"sampling": {"max": N, "start": "after"}})
+    assert verdict_of(await call(guarded, "chat", ask())).samples == N
+    assert [body.get("n") for body in sent(provider)] == [None, N, None, None]
+
+
+async def test_a_provider_that_refuses_n_is_asked_for_each_sample(call, llm, provider):
+    # The second request is the one for several; that it was refused is remembered.
+    provider.set_faults(Refused(status=400, after=1, first=1))
+    policy = AUTO | {"sampling": {"max": N, "start": "after"}, "cache": {"store": "none"}}
+    guarded = GuardedLLM(llm, policy)
+    for _ in range(2):
+        assert verdict_of(await call(guarded, "chat", ask())).samples == N
+    assert [body.get("n") for body in sent(provider)] == [None, N] + [None] * 7
+
+
+async def test_samples_are_cached_and_priced_by_the_settings_of_the_llm(plain, provider):
+    price = {"prices": {"simulated": {"input": 1000, "output": 1000}}}
+    for llm, cost in ((plain(), True), (plain(), False), (plain(max_tokens=90), True)):
+        guarded = GuardedLLM(llm, AUTO | price)
+        usage = verdict_of(await guarded.achat(ask())).usage
+        await close(guarded)
+        assert bool(usage.cost_usd) is cost
+        assert usage.calls == int(cost)
 
 
 @pytest.mark.usefixtures("litellm")
@@ -111,12 +155,12 @@ async def test_a_judge_named_in_the_policy_is_asked_through_litellm(llm, provide
 
 async def test_a_message_that_cannot_be_carried_over_is_sampled_natively(plain, provider):
     blocks = [TextBlock(text=QUESTION), AudioBlock(audio=b"UklGRg==", format="wav")]
-    guarded = GuardedLLM(plain(), AUTO)
+    guarded = GuardedLLM(plain(), LITELLM)
     response = await guarded.achat([ChatMessage(role="user", blocks=blocks)])
-    await guarded._responder.queries._sampler._aclient.close()
+    await close(guarded)
     assert (verdict_of(response).via, verdict_of(response).samples) == ("native", N)
     kinds = [[part["type"] for part in b["messages"][0]["content"]] for b in sent(provider)]
-    assert kinds == [["text", "input_audio"]] * (1 + N)
+    assert kinds == [["text", "input_audio"]] * 2
 
 
 def azure(**kwargs: Any) -> Any:
@@ -163,12 +207,6 @@ def like(**kwargs: Any) -> Any:
     return OpenAILike(model="m", api_base="http://h/v1", api_key="k", is_chat_model=True, **kwargs)
 
 
-def used(client: httpx.Client | None = None) -> Any:
-    llm = OpenAI(model="gpt-4o", api_key="k")
-    llm._client = openai.OpenAI(api_key="k", base_url=llm.api_base, http_client=client)
-    return llm
-
-
 @pytest.mark.parametrize(
     ("make", "model", "params"),
     [
@@ -197,17 +235,15 @@ def used(client: httpx.Client | None = None) -> Any:
             "mistral/mistral-small",
             {"api_key": "k", "top_p": 0.5},
         ),
-        (used, "openai/gpt-4o", {"api_key": "k", "api_base": "https://api.openai.com/v1"}),
     ],
-    ids=["openai", "like", "azure", "litellm", "used before"],
+    ids=["openai", "like", "azure", "litellm"],
 )
 def test_llms_are_mapped_with_all_that_is_sent(monkeypatch, make, model, params):
     for name in ("OPENAI_API_BASE", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    guarded = GuardedLLM(make(), LITELLM)
-    from resay_llamaindex._requests import Chat
-
-    query = guarded._responder.queries.query(Chat(ask(), {}))
+    llm = make()
+    GuardedLLM(llm, LITELLM)
+    query = mapped_query(llm)
     assert query.model == model
     assert {k: v for k, v in query.params.items() if k != "allowed_openai_params"} == params
 
@@ -219,7 +255,6 @@ def test_llms_are_mapped_with_all_that_is_sent(monkeypatch, make, model, params)
         (lambda: Derived(model="gpt-4o", api_key="k"), "Derived is not known to litellm"),
         (lambda: like(reuse_client=False), "sets 'reuse_client'"),
         (lambda: like(http_client=httpx.Client(verify=False)), "uses a custom client"),
-        (lambda: used(httpx.Client(verify=False)), "uses a custom client"),
         pytest.param(
             lambda: like(rate_limiter=object()),
             "sets 'rate_limiter'",
@@ -230,9 +265,8 @@ def test_llms_are_mapped_with_all_that_is_sent(monkeypatch, make, model, params)
         (lambda: like(modalities=["text", "audio"]), "sets 'modalities'"),
         (lambda: like(additional_kwargs={"best_of": 2}), "sends 'best_of'"),
         (lambda: OpenAILike(model="m", api_key="k", api_base="http://h"), "is not a chat model"),
-        (lambda: azure(use_azure_ad=True), "tokens of its own"),
-        (lambda: azure(azure_endpoint=None), "no endpoint"),
-        (lambda: OpenAI(model="gpt-5-pro", api_key="k"), "Responses API"),
+        (lambda: azure(use_azure_ad=True), "sets 'use_azure_ad'"),
+        (lambda: azure(azure_endpoint=None), "has no 'azure_endpoint'"),
     ],
 )
 def test_what_cannot_be_carried_over_is_refused_with_the_reason(make, why):

@@ -1,1 +1,0 @@
-"""Faithful translation of LangChain's chat models and requests for litellm."""
