@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from resay.cli.demo import DOCUMENTS, run_demo
-from simulation import Subject, World
-from simulation.documents import Shown
+from resay.testing import Subject, World
+from resay.testing.tasks import sentences_of
 from support.alone import needs
 from support.cli import resay_here
 
@@ -61,7 +61,7 @@ def test_another_question_can_be_asked() -> None:
 def test_the_documents_say_what_is_known_of_each_subject(subject: Subject) -> None:
     name = subject.name.lower().replace(" ", "-")
     text = (DOCUMENTS / f"{name}.md").read_text(encoding="utf-8")
-    told = Shown(1, text).sentences
+    told = [*sentences_of(text)]
 
     assert text.startswith(f"# {subject.name}\n")
     for wordings in subject.wordings:

@@ -20,7 +20,7 @@ from simulation import (
     ServerError,
     SimulatedProvider,
 )
-from simulation.server import Exchange, LoopbackServer
+from simulation.server import Exchange, HandlerServer
 
 pytestmark = pytest.mark.anyio
 
@@ -51,7 +51,7 @@ def serving(answer: Callable[[dict[str, Any]], Any]) -> Iterator[str]:
         await exchange.start(200, "application/json", [("content-length", str(len(data)))])
         await exchange.send(data, last=True)
 
-    server = LoopbackServer(handle)
+    server = HandlerServer(handle)
     server.start()
     try:
         yield f"http://127.0.0.1:{server.port}"

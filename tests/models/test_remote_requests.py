@@ -23,7 +23,7 @@ from simulation import (
     SimulatedInference,
     Slow,
 )
-from simulation.server import Exchange, LoopbackServer
+from simulation.server import Exchange, HandlerServer
 from support.remote_models import ELSE, LABELS, OTHER, PREMISE, SAME, classifier, expected, tei
 
 pytestmark = pytest.mark.anyio
@@ -297,7 +297,7 @@ async def test_any_form_of_a_wait_is_understood_or_passed_over(after: str) -> No
         await exchange.start(status, "application/json", headers)
         await exchange.send(data, last=True)
 
-    server = LoopbackServer(handle)
+    server = HandlerServer(handle)
     server.start()
     try:
         url = f"http://127.0.0.1:{server.port}"

@@ -31,11 +31,14 @@ from resay.core.query import Message, Query
 from resay.core.usage import Usage
 from resay.errors import ProviderError
 from resay.providers.base import Completion, Completions
-from resay.testing.tasks import STANDALONE_TASKS
+from resay.testing.tasks import (
+    STANDALONE_TASKS,
+    documents_in,
+    find_task,
+    items_in,
+    writing_task,
+)
 from simulation import World
-from simulation.documents import Correction, Shown, Writing, shown_in, writing_in
-from simulation.judges import Question as Judged
-from simulation.judges import numbered, question_in
 
 __all__ = [
     "HandbookModel",
@@ -54,11 +57,6 @@ Reads = Callable[[Sequence[Message]], "str | None"]
 _RELATIONS = {key: re.compile(a.relation, re.IGNORECASE) for key, a in ATTRIBUTES.items()}
 _VALUES = {key: re.compile(a.value) for key, a in ATTRIBUTES.items()}
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-_TEXT = re.compile(
-    r"<(?P<kind>document|sample)-(?P<code>\w+) number=\"(?P<number>\d+)\">\n(?P<text>.*?)\n"
-    r"</(?P=kind)-(?P=code)>",
-    re.DOTALL,
-)
 _EDITION = re.compile(
     r"\bedition\W{1,3}((?:19|20)\d\d)\b|\b((?:19|20)\d\d)-\d\d-\d\d\b", re.IGNORECASE
 )
@@ -124,7 +122,7 @@ def statements(text: str, question: str = "") -> list[Statement]:
 def by_words(messages: Sequence[Message]) -> str | None:
     """Answer as the simulated provider does, which compares words."""
     said = _said(messages)
-    task = writing_in(said) or question_in(said)
+    task = find_task(said)
     # The generator decides what a pretended model says; nothing is secret about it.
     return task.answer(World(()), random.Random(said[-1])) if task else None
 
@@ -134,14 +132,16 @@ def by_statements(messages: Sequence[Message]) -> str | None:
     said = _said(messages)
     if said and said[-1].startswith(STANDALONE_TASKS):
         return _standalone(said[-1])
-    task = writing_in(said) or question_in(said)
-    if isinstance(task, Correction):
-        return _corrected(task)
-    if isinstance(task, Writing):
-        return _written(task, " ".join(said[:-1]))
-    if isinstance(task, Judged):
+    task = find_task(said)
+    if task is None:
+        return None
+    if "documents" not in task.parts:
         return _judged(task.parts, said[-1])
-    return None
+    documents = documents_in(task.parts["documents"])
+    question = task.parts["question"].strip()
+    if "sentence" in task.parts:
+        return _corrected(task.parts["sentence"], question, documents)
+    return _written(" ".join(said[:-1]), question, documents)
 
 
 def _said(messages: Sequence[Message]) -> list[str]:
@@ -163,18 +163,18 @@ def _standalone(prompt: str) -> str | None:
 def _judged(parts: Mapping[str, str], prompt: str) -> str | None:
     talk = _CONVERSATION.search(prompt)
     before = talk["text"] if talk else ""
-    claims = numbered(parts["claims"]) if "claims" in parts else [parts.get("sentence", "")]
+    claims = items_in(parts["claims"]) if "claims" in parts else [parts.get("sentence", "")]
     if "texts" in parts:
         # Another answer is about what was asked, too; a document has its own title.
         about = before if parts["kind"] == "samples" else ""
-        texts = [(int(m["number"]), m["text"].strip()) for m in _TEXT.finditer(parts["texts"])]
-        held = (_held(claim, texts, before, about) for claim in claims)
+        held = (_held(claim, documents_in(parts["texts"]), before, about) for claim in claims)
         return json.dumps([{"claim": i, **found} for i, found in enumerate(held, 1)])
     if "context" not in parts:
         return None
-    shown = [document.text for document in shown_in(parts["context"])]
     # Another answer is about what was asked, too; a document has its own title.
-    texts = [(text, "") for text in shown] or [(parts["context"], before)]
+    texts = [(text, "") for _, text in documents_in(parts["context"])] or [
+        (parts["context"], before)
+    ]
     found = [_against(claim, texts, before) for claim in claims]
     if "sentence" in parts:
         return "Yes" if found == ["supported"] else "No"
@@ -216,12 +216,12 @@ def _compared(claim: str, before: str, text: str, about: str = "") -> tuple[bool
     return (False, against[0].sentence) if against else None
 
 
-def _newest(documents: Iterable[Shown], like: Statement) -> tuple[str, list[int]] | None:
+def _newest(documents: Iterable[tuple[int, str]], like: Statement) -> tuple[str, list[int]] | None:
     """Return the value that documents give, and the numbers of those that do."""
     found = [
-        (_edition(document.text), document.number, other.value)
-        for document in documents
-        for other in statements(document.text)
+        (_edition(text), number, other.value)
+        for number, text in documents
+        for other in statements(text)
         if like.about(other)
     ]
     if not found:
@@ -238,11 +238,11 @@ def _edition(text: str) -> int:
 _REMOVE = "REMOVE"
 
 
-def _corrected(task: Correction) -> str:
-    claimed = statements(task.sentence, task.question)
-    text, marks = task.sentence, set[int]()
+def _corrected(sentence: str, question: str, documents: Sequence[tuple[int, str]]) -> str:
+    claimed = statements(sentence, question)
+    text, marks = sentence, set[int]()
     for own in claimed:
-        newest = _newest(task.documents, own)
+        newest = _newest(documents, own)
         if newest is None:
             return _REMOVE
         text = text.replace(own.value, newest[0])
@@ -250,13 +250,13 @@ def _corrected(task: Correction) -> str:
     return f"{text} {_marks(marks)}" if claimed else _REMOVE
 
 
-def _written(task: Writing, before: str) -> str:
-    product = next(reversed(PRODUCT.findall(f"{before} {task.question}")), None)
+def _written(before: str, question: str, documents: Sequence[tuple[int, str]]) -> str:
+    product = next(reversed(PRODUCT.findall(f"{before} {question}")), None)
     told: list[str] = []
     for key, attribute in ATTRIBUTES.items():
-        if not _RELATIONS[key].search(task.question):
+        if not _RELATIONS[key].search(question):
             continue
-        newest = _newest(task.documents, Statement(product, key, "", ""))
+        newest = _newest(documents, Statement(product, key, "", ""))
         if newest is None:
             told.append(f"The documents do not say what was asked about its {key}. [?]")
             continue
@@ -292,7 +292,8 @@ def by_reader(folder: Path, world: Handbook) -> Reads:
     facts.find.cache_clear()
 
     def read(messages: Sequence[Message]) -> str | None:
-        if writing_in(_said(messages)):
+        *before, prompt = _said(messages)
+        if writing_task(prompt, before):
             return by_statements(messages)
         return prompts.read([dict(message) for message in messages], {})
 

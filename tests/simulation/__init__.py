@@ -1,9 +1,9 @@
-"""The full simulator of our tests: the APIs of OpenAI, Anthropic and inference servers.
+"""The simulator of `resay.testing`, with what only this project's own tests need.
 
-`SimulatedProvider` has chat completions, completions, responses and messages, with tools, objects
-in a wanted form, log-probabilities, and judges for every method's questions; with `gullible` it
-does what somebody hid in documents. It reads the APIs for itself, apart from Resay's own code. Its
-world and most of its faults are those of `resay.testing`, which is what users get.
+`SimulatedProvider` also has completions, responses and messages, tools, objects of a schema and
+log-probabilities, and answers the questions of every judged method; `SimulatedInference` is a
+server of classifiers and embedders. The server, the faults and the world are those of
+`resay.testing`.
 """
 
 from resay.testing.faults import (

@@ -9,6 +9,8 @@ from email.parser import BytesParser
 from email.policy import HTTP
 from typing import Any
 
+from resay.testing.server import Exchange
+
 __all__ = ["Batches", "lines_in_form"]
 
 _PATH = re.compile(r"/v1/(files|batches)(?:/([\w-]+))?(/content)?")
@@ -38,26 +40,29 @@ class Batches:
         self._answer = answer
         self._files: dict[str, list[dict[str, Any]]] = {}
 
-    def knows(self, path: str) -> bool:
+    def serves(self, path: str) -> bool:
         """Return whether a path is one of this API's."""
         return _PATH.fullmatch(path) is not None
 
-    def respond(
-        self, method: str, path: str, content_type: str, body: bytes
-    ) -> tuple[int, Mapping[str, Any] | bytes]:
-        """Return a status and what is answered: JSON, or the content of a file."""
-        match = _PATH.fullmatch(path)
+    async def respond(self, exchange: Exchange) -> None:
+        """Answer a request to a path that is served."""
+        match = _PATH.fullmatch(exchange.path)
         kind, name, content = match.groups() if match else ("", None, None)
-        if method == "POST" and kind == "files":
-            return 200, self._upload(lines_in_form(content_type, body))
-        if method == "POST":
-            return 200, self._batch(json.loads(body)["input_file_id"])
+        if exchange.method == "POST" and kind == "files":
+            lines = lines_in_form(exchange.headers.get("content-type", ""), exchange.body)
+            return await exchange.reply(200, self._upload(lines))
+        if exchange.method == "POST":
+            return await exchange.reply(
+                200, self._batch(json.loads(exchange.body)["input_file_id"])
+            )
         if content and name in self._files:
+            await exchange.start(200, "application/octet-stream")
             lines = (json.dumps(line).encode() for line in self._files[name])
-            return 200, b"\n".join(lines)
+            return await exchange.send(b"\n".join(lines), last=True)
         if name is not None and name.removeprefix("batch-") in self._files:
-            return 200, self._batch(name.removeprefix("batch-"))
-        return 404, {"error": {"message": f"No {kind} {name}", "code": "not_found"}}
+            return await exchange.reply(200, self._batch(name.removeprefix("batch-")))
+        error = {"message": f"No {kind} {name}", "code": "not_found"}
+        return await exchange.reply(404, {"error": error})
 
     def _upload(self, lines: list[dict[str, Any]]) -> Mapping[str, Any]:
         name = f"file-{len(self._files)}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from resay.testing.faults import Fault, Refused, RequestKind
+from resay.testing.provider import Response
 
 __all__ = [
     "BrokenStream",
@@ -47,7 +48,7 @@ class IgnoreLogprobs(Fault):
 class IgnoreStreamOptions(Fault):
     """A stream that says nothing of its usage, whatever was asked for.
 
-    Only streams of completions leave it out; those of other APIs always tell it.
+    Only streams of completions leave it out; those of other APIs always report it.
     """
 
 
@@ -67,10 +68,27 @@ class BrokenStream(Fault):
         # Samples of an earlier request may still be on their way.
         return "stream" in params and Fault.matches(self, kind, params)
 
+    def broken(self, response: Response) -> Response:
+        """Return an answer whose stream is broken."""
+        return _Broken(response, self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Broken:
+    response: Response
+    fault: BrokenStream
+    reports_usage = False
+
     @property
-    def last_event(self) -> bytes:
-        """The event before the end, as it is sent."""
-        if self.error is None:
-            return b""
-        head = f"event: {self.name}\n" if self.name else ""
-        return f"{head}data: {json.dumps(self.error)}\n\n".encode()
+    def usage(self) -> Mapping[str, int]:
+        return self.response.usage
+
+    def body(self) -> Mapping[str, Any]:
+        return self.response.body()
+
+    def events(self) -> Iterator[str]:
+        events = [*self.response.events()]
+        yield from events[: len(events) // 2]
+        if self.fault.error is not None:
+            name = f"event: {self.fault.name}\n" if self.fault.name else ""
+            yield f"{name}data: {json.dumps(self.fault.error)}"

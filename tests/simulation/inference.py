@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import math
 import re
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from resay.errors import ConfigurationError
-from resay.testing.faults import (
-    CutConnection,
-    Fault,
-    Hang,
-    MalformedJson,
-    RateLimited,
-    Refused,
-    ServerError,
-    Slow,
-)
-from simulation.server import Exchange, ObservedServer, RequestRecord
+from resay.testing.faults import Fault, RateLimited, Refused, ServerError
+from simulation.server import Exchange, ObservedServer
 
 __all__ = [
     "END",
@@ -565,62 +554,38 @@ class SimulatedInference(ObservedServer):
 
     @property
     def url(self) -> str:
-        """Where it serves, such as `http://127.0.0.1:40123`.
+        """The server's URL; see `root_url`."""
+        return self.root_url
 
-        Raises:
-            ConfigurationError: It does not run.
-        """
-        return self._address
-
-    async def _handle(self, exchange: Exchange) -> None:
-        body = _decoded(exchange.body)
-        headers = {k: v for k, v in exchange.headers.items() if k != "authorization"}
-        index, gate = self._log.begin(RequestRecord(exchange.path, body, headers, time.monotonic()))
-        exchange.on_start = lambda status: self._log.note(index, status=status)
-        exchange.on_end = lambda: self._log.end(index)
+    async def _answer(self, exchange: Exchange) -> None:
         try:
-            await self._route(exchange, body, index, gate)
+            await self._route(exchange)
         except RefusedError as error:
-            await _reply(exchange, error.status, _error_body(error, vllm=self._vllm))
-        finally:
-            self._log.end(index)
+            await self._refuse(exchange, error)
 
-    async def _route(
-        self, exchange: Exchange, body: dict[str, Any] | None, index: int, gate: asyncio.Event
-    ) -> None:
+    async def _route(self, exchange: Exchange) -> None:
         method = self._routes.get(exchange.path)
-        if self._api_key is not None:
-            wanted = f"Bearer {self._api_key}"
-            if exchange.headers.get("authorization") != wanted:
-                raise RefusedError(401, "Unauthorized")
+        key = exchange.headers.get("authorization")
+        if self._api_key is not None and key != f"Bearer {self._api_key}":
+            raise RefusedError(401, "Unauthorized")
         if method != exchange.method:
             raise RefusedError(405 if method else 404, "Not Found")
-        fault = None if exchange.path in _SPARED else self._schedule.strike("chat")
-        if fault is not None:
-            self._log.note(index, fault=type(fault).__name__)
+        fault = None if exchange.path in _SPARED else self._strike(exchange, "chat")
         if isinstance(fault, RateLimited):
             after = fault.retry_after_s
-            sent = [] if after is None else [("retry-after", f"{after:g}")]
+            headers = [] if after is None else [("retry-after", f"{after:g}")]
             error = RefusedError(429, "Model is overloaded")
-            return await _reply(exchange, 429, _error_body(error, vllm=self._vllm), *sent)
+            return await self._refuse(exchange, error, headers)
         if isinstance(fault, (ServerError, Refused)):
             raise RefusedError(fault.status, "The simulated server fails on command")
-        if isinstance(fault, Hang):
-            await gate.wait()
-        if isinstance(fault, Slow):
-            await asyncio.sleep(fault.seconds)
-        return await self._answer(exchange, body, fault)
+        await exchange.hold_up(fault)
+        answer = await anyio.to_thread.run_sync(self._compute, exchange.path, _decoded(exchange))
+        return await exchange.send_answer(answer.body, {}, fault, answer.headers.items())
 
-    async def _answer(self, exchange: Exchange, body: object, fault: Fault | None) -> None:
-        answer = await anyio.to_thread.run_sync(self._compute, exchange.path, body)
-        data = json.dumps(answer.body).encode()
-        sent = data[: len(data) // 2] if isinstance(fault, MalformedJson) else data
-        headers = [("content-length", str(len(sent))), *answer.headers.items()]
-        await exchange.start(200, "application/json", headers)
-        if isinstance(fault, CutConnection):
-            await exchange.send(data[: len(data) // 2], last=False)
-            await exchange.cut()
-        await exchange.send(sent, last=True)
+    async def _refuse(
+        self, exchange: Exchange, error: RefusedError, headers: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        await exchange.reply(error.status, _error_body(error, vllm=self._vllm), headers)
 
     def _compute(self, path: str, body: object) -> Answer:
         answer = vllm_answer if self._vllm else tei_answer
@@ -640,14 +605,14 @@ def _check(value: str, known: Sequence[str], name: str) -> None:
         raise ConfigurationError(f"{name} is {value!r}; give {' or '.join(map(repr, known))}")
 
 
-def _decoded(data: bytes) -> dict[str, Any] | None:
+def _decoded(exchange: Exchange) -> Mapping[str, Any] | None:
+    body = exchange.json
     try:
-        body = json.loads(data)
         # Half of a surrogate pair is no text to either server.
         json.dumps(body, ensure_ascii=False).encode()
     except ValueError:
         return None
-    return cast("dict[str, Any]", body) if isinstance(body, dict) else None
+    return body
 
 
 def _error_body(error: RefusedError, *, vllm: bool) -> dict[str, Any]:
@@ -655,10 +620,3 @@ def _error_body(error: RefusedError, *, vllm: bool) -> dict[str, Any]:
         return {"error": {"message": str(error), "type": "Error", "code": error.status}}
     kinds = {413: "Validation", 422: "Tokenizer", 424: "Backend", 429: "Overloaded"}
     return {"error": str(error), "error_type": kinds.get(error.status, "Unhealthy")}
-
-
-async def _reply(exchange: Exchange, status: int, body: object, *headers: tuple[str, str]) -> None:
-    data = json.dumps(body).encode()
-    length = ("content-length", str(len(data)))
-    await exchange.start(status, "application/json", [length, *headers])
-    await exchange.send(data, last=True)

@@ -15,7 +15,7 @@ import anyio.lowlevel
 from typing_extensions import Self
 
 from simulation.batches import lines_in_form
-from simulation.server import Exchange, LoopbackServer
+from simulation.server import Exchange, HandlerServer
 
 __all__ = ["LONGEST_S", "WAIT_S", "BatchServer", "Fate", "Fault", "Made", "once_idle"]
 
@@ -118,7 +118,7 @@ class BatchServer:
         self.mute_creation = False
         self.waits: dict[str, str] = {}
         self._files: dict[str, list[dict[str, Any]]] = {}
-        self._server = LoopbackServer(self._handle)
+        self._server = HandlerServer(self._handle)
 
     def __enter__(self) -> Self:
         self._server.start()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -41,6 +43,7 @@ JUDGE = (
     "Context: The bridge was opened in 1932.\n\nSentence: {}\n\n"
     "Is the sentence supported by the context above? Answer Yes or No.\n\nAnswer: "
 )
+HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n"
 LISTED = render_all(["Opened in 1932.", "Opened in 1933."], "Opened in 1932.")
 
 
@@ -62,6 +65,11 @@ def chat(question: str = BRIDGE, **params: Any) -> dict[str, Any]:
 
 def post(provider: SimulatedProvider, body: Any, **how: Any) -> httpx.Response:
     return httpx.post(f"{provider.base_url}/chat/completions", json=body, verify=False, **how)
+
+
+def address_of(provider: SimulatedProvider) -> tuple[str, int]:
+    host, port = provider.root_url.removeprefix("http://").split(":")
+    return host, int(port)
 
 
 def texts(sdk: openai.OpenAI, *said: Any, **params: Any) -> list[str]:
@@ -234,6 +242,88 @@ def test_it_forgets_a_client_that_left(provider: SimulatedProvider) -> None:
     with pytest.raises(httpx.ReadTimeout):
         post(provider, chat(), timeout=0.05)
     provider.wait_idle()
+
+
+def test_a_client_that_leaves_a_stream_ends_it() -> None:
+    with SimulatedProvider(latency_s=60.0) as provider:
+        with (
+            httpx.Client(base_url=provider.base_url) as http,
+            http.stream("POST", "/chat/completions", json=chat(stream=True)) as response,
+        ):
+            next(response.iter_raw())
+        provider.wait_idle()
+        (record,) = provider.requests
+        assert (record.status, record.disconnected, record.tokens) == (200, True, 0)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_half_an_answer_reports_its_usage_when_it_is_whole(
+    provider: SimulatedProvider, stream: bool
+) -> None:
+    provider.set_faults(Stall())
+    body = chat(stream=stream, stream_options={"include_usage": True})
+    with (
+        httpx.Client(base_url=provider.base_url) as http,
+        http.stream("POST", "/chat/completions", json=body) as response,
+    ):
+        parts = response.iter_raw()
+        next(parts)
+        assert provider.completion_tokens == 0
+        provider.release()
+        list(parts)
+    provider.wait_idle()
+    assert provider.completion_tokens > 0
+    assert not provider.requests[0].disconnected
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST /v1/cha", HEAD + b"{"])
+def test_half_a_request_does_not_keep_it_alive(sent: bytes) -> None:
+    with SimulatedProvider() as provider:
+        half = socket.create_connection(address_of(provider))
+        half.sendall(sent)
+        assert httpx.get(f"{provider.base_url}/models").status_code == 200
+    with half:
+        assert half.recv(1) == b""
+    assert provider.calls == 1
+
+
+def test_stopping_while_connections_come_in_leaves_none_open() -> None:
+    for _ in range(20):
+        with SimulatedProvider(faults=[Hang()]) as provider:
+            sockets = [socket.create_connection(address_of(provider)) for _ in range(3)]
+            for connection in sockets:
+                connection.sendall(HEAD + b"{}       ")
+        for connection in sockets:
+            connection.close()
+    # Whatever was left open warns when it is collected, and a warning fails the test.
+    gc.collect()
+
+
+def test_a_body_may_come_in_chunks_and_be_long(provider: SimulatedProvider) -> None:
+    data = json.dumps(chat(f"{'word ' * 200_000}\n{BRIDGE}")).encode()
+    chunks = iter([data[:10], data[10:]])
+    answer = httpx.post(f"{provider.base_url}/chat/completions", content=chunks, timeout=30)
+    assert answer.status_code == 200
+    assert provider.requests[0].headers["transfer-encoding"] == "chunked"
+    assert provider.prompt_tokens > 200_000
+
+
+def test_fifty_at_once_get_what_each_would_get_alone() -> None:
+    def play(questions: list[str]) -> dict[str, str]:
+        def ask(question: str) -> str:
+            return post(provider, chat(question)).json()["choices"][0]["message"]["content"]
+
+        with (
+            SimulatedProvider(faults=[Hang()]) as provider,
+            ThreadPoolExecutor(len(questions)) as pool,
+        ):
+            answers = pool.map(ask, questions)
+            provider.wait_calls(len(questions))
+            provider.release()
+            return dict(zip(questions, answers, strict=True))
+
+    questions = [f"Who was Zebulon Quist the {number}?" for number in range(50)]
+    assert play(questions) == play(questions[::-1])
 
 
 def test_it_stops_whatever_waits() -> None:

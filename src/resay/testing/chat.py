@@ -7,12 +7,18 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 MODEL = "simulated"
+R = TypeVar("R", bound="ChatRequest")
 _TOKEN = re.compile(r"\s*(?:\w+|[^\w\s]+)|\s+")
+
+
+def tokenize(text: str) -> list[str]:
+    """Split a text into words and runs of punctuation, each with the white space before it."""
+    return _TOKEN.findall(text)
 
 
 class InvalidRequestError(Exception):
@@ -43,7 +49,7 @@ class ChatRequest(BaseModel):
     max_completion_tokens: int | None = Field(None, ge=1)
 
     @classmethod
-    def parse(cls, body: object) -> ChatRequest:
+    def parse(cls: type[R], body: object) -> R:
         """Validate a decoded JSON body.
 
         Raises:
@@ -61,14 +67,19 @@ class ChatRequest(BaseModel):
     @property
     def user_texts(self) -> list[str]:
         """The texts of all user messages, oldest first."""
-        return [_text_of(message) for message in self.messages if message.get("role") == "user"]
+        return [text_of(message) for message in self.messages if message.get("role") == "user"]
+
+    @property
+    def features(self) -> Sequence[str]:
+        """The features it uses, for faults that strike only those; see `Fault.matches`."""
+        return ()
 
     @property
     def context(self) -> str:
         """The text given to the model, apart from one-line requests and its own messages."""
         texts: list[str] = []
         for message in self.messages:
-            role, text = message.get("role"), _text_of(message)
+            role, text = message.get("role"), text_of(message)
             if role == "assistant" or (role == "user" and "\n" not in text.strip()):
                 continue
             texts.append(text)
@@ -77,10 +88,11 @@ class ChatRequest(BaseModel):
     @property
     def prompt_tokens(self) -> int:
         """Number of tokens in the messages."""
-        return sum(len(_TOKEN.findall(_text_of(message))) for message in self.messages)
+        return sum(len(tokenize(text_of(message))) for message in self.messages)
 
 
-def _text_of(message: Mapping[str, Any]) -> str:
+def text_of(message: Mapping[str, Any]) -> str:
+    """Return the text of a message whose content is a string or a list of parts."""
     content = message.get("content")
     if not isinstance(content, list):
         return content if isinstance(content, str) else ""
@@ -99,10 +111,15 @@ class Choice:
     tokens: Sequence[str] = ()
     finish_reason: str = "stop"
 
+    @property
+    def size(self) -> int:
+        """Number of tokens."""
+        return len(self.tokens)
+
     @classmethod
     def of(cls, text: str, max_tokens: int | None) -> Choice:
         """Return a choice with a text, truncated to the maximum number of tokens."""
-        tokens = _TOKEN.findall(text)
+        tokens = tokenize(text)
         if max_tokens is None or len(tokens) <= max_tokens:
             return cls(tokens)
         return cls(tokens[:max_tokens], "length")
@@ -126,38 +143,57 @@ class ChatResponse:
     @property
     def usage(self) -> dict[str, int]:
         """Token counts of the request and the answers."""
-        completion_tokens = sum(len(choice.tokens) for choice in self.choices)
+        completion_tokens = sum(choice.size for choice in self.choices)
         return {
             "prompt_tokens": self.request.prompt_tokens,
             "completion_tokens": completion_tokens,
         }
 
     @property
-    def _usage_with_total(self) -> dict[str, int]:
+    def _usage_with_total(self) -> dict[str, Any]:
         return {**self.usage, "total_tokens": sum(self.usage.values())}
 
     def body(self) -> dict[str, Any]:
         """Return the whole answer."""
         choices: list[dict[str, Any]] = []
         for index, choice in enumerate(self.choices):
-            message = {"role": "assistant", "content": "".join(choice.tokens)}
+            message = {"role": "assistant", **self._message(choice)}
             reason = choice.finish_reason
-            choices.append({"index": index, "message": message, "finish_reason": reason})
+            choices.append(
+                {"index": index, "message": message, "finish_reason": reason}
+                | self._details(choice.tokens)
+            )
         return self._envelope("chat.completion", choices, usage=self._usage_with_total)
 
     def events(self) -> Iterator[str]:
-        """Return the answer as a stream."""
-        yield from map(json.dumps, self._chunks())
-        yield "[DONE]"
+        """Return the answer as a stream of server-sent events."""
+        for chunk in self._chunks():
+            yield f"data: {json.dumps(chunk)}"
+        yield "data: [DONE]"
+
+    def _message(self, choice: Choice) -> dict[str, Any]:
+        return {"content": "".join(choice.tokens)}
+
+    def _deltas(self, choice: Choice) -> Iterator[tuple[dict[str, Any], Sequence[str]]]:
+        """Yield the changes that make up a message, each with its tokens."""
+        for token in choice.tokens:
+            yield {"content": token}, (token,)
+
+    def _details(self, tokens: Sequence[str]) -> dict[str, Any]:
+        """Return what a choice says about its tokens."""
+        del tokens
+        return {}
 
     def _chunks(self) -> Iterator[dict[str, Any]]:
         kind = "chat.completion.chunk"
         for index, choice in enumerate(self.choices):
-            deltas = [{"content": token} for token in choice.tokens]
-            for delta in [{"role": "assistant", "content": ""}, *deltas]:
-                yield self._envelope(kind, [{"index": index, "delta": delta}])
-            end = {"index": index, "finish_reason": choice.finish_reason}
-            yield self._envelope(kind, [{**end, "delta": {"content": ""}}])
+            begin, end = {"role": "assistant", "content": ""}, {"content": ""}
+            for delta, tokens in [(begin, ()), *self._deltas(choice)]:
+                details = self._details(tokens) if tokens else {}
+                part = {"index": index, "delta": delta, "finish_reason": None, **details}
+                yield self._envelope(kind, [part])
+            last = {"index": index, "delta": end, "finish_reason": choice.finish_reason}
+            yield self._envelope(kind, [last])
         if self.reports_usage:
             yield self._envelope(kind, [], usage=self._usage_with_total)
 

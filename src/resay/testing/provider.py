@@ -6,7 +6,8 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 from resay.errors import ConfigurationError
 from resay.testing.chat import MODEL, ChatRequest, ChatResponse, Choice, InvalidRequestError
@@ -18,17 +19,59 @@ from resay.testing.faults import (
     IgnoreN,
     RateLimited,
     Refused,
+    RequestKind,
     ServerError,
 )
 from resay.testing.server import Exchange, LoopbackServer
 from resay.testing.tasks import Task, find_task
-from resay.testing.world import World
+from resay.testing.world import Reply, World
 
 _ROUTES = {"/v1/chat/completions": "POST", "/v1/models": "GET"}
 _ERRORS = {
     401: ("invalid_request_error", "invalid_api_key"),
     429: ("requests", "rate_limit_exceeded"),
 }
+
+
+class Request(Protocol):
+    """A request for a completion."""
+
+    @property
+    def user_texts(self) -> Sequence[str]:
+        """The texts of all user messages, oldest first."""
+        ...
+
+    @property
+    def stream(self) -> bool | None:
+        """Whether the answer is to be streamed."""
+        ...
+
+    @property
+    def features(self) -> Collection[str]:
+        """The features it uses, for faults that strike only those; see `Fault.matches`."""
+        ...
+
+
+class Response(Protocol):
+    """The answer to such a request."""
+
+    @property
+    def usage(self) -> Mapping[str, int]:
+        """Its `prompt_tokens` and `completion_tokens`."""
+        ...
+
+    @property
+    def reports_usage(self) -> bool:
+        """Whether the client gets the usage."""
+        ...
+
+    def body(self) -> Mapping[str, Any]:
+        """Return the whole answer."""
+        ...
+
+    def events(self) -> Iterable[str]:
+        """Return the answer as a stream of server-sent events."""
+        ...
 
 
 class SimulatedProvider(LoopbackServer):
@@ -97,60 +140,105 @@ class SimulatedProvider(LoopbackServer):
         return sum(record.completion_tokens for record in self.requests)
 
     async def _answer(self, exchange: Exchange) -> None:
-        method, path = exchange.method, exchange.path.partition("?")[0]
+        try:
+            await self._route(exchange)
+        except InvalidRequestError as error:
+            await self._fail(exchange, 400, str(error), error)
+
+    async def _route(self, exchange: Exchange) -> None:
+        method, path = exchange.method, exchange.path
         if path not in _ROUTES:
-            return await _fail(exchange, 404, f"Invalid URL ({method} {path})")
+            return await self._fail(exchange, 404, f"Invalid URL ({method} {path})")
         if method != _ROUTES[path]:
-            return await _fail(exchange, 405, f"Not allowed: {method} {path}")
+            return await self._fail(exchange, 405, f"Not allowed: {method} {path}")
         if path == "/v1/models":
             model = {"id": MODEL, "object": "model", "created": 0, "owned_by": "resay"}
             return await exchange.reply(200, {"object": "list", "data": [model]})
-        try:
-            return await self._complete(exchange, ChatRequest.parse(exchange.body))
-        except InvalidRequestError as error:
-            return await _fail(exchange, 400, str(error), error.param)
+        request = ChatRequest.parse(exchange.json)
 
-    async def _complete(self, exchange: Exchange, request: ChatRequest) -> None:
-        task = find_task(request.user_texts)
-        fault = self._strike(exchange, task.kind if task else "chat")
+        def respond(task: Task | None, fault: Fault | None) -> ChatResponse:
+            return ChatResponse(request, self._choices(request, task, fault), exchange.index)
+
+        return await self._complete(exchange, request, respond)
+
+    async def _complete(
+        self,
+        exchange: Exchange,
+        request: Request,
+        respond: Callable[[Task | None, Fault | None], Response],
+        *,
+        kind: RequestKind = "chat",
+    ) -> None:
+        """Answer a request that a fault may strike; its kind counts if it is none of Resay's."""
+        task = self._find_task(request.user_texts)
+        fault = self._strike(exchange, task.kind if task else kind, request.features)
         if isinstance(fault, RateLimited):
             retry_after_s = fault.retry_after_s
-            headers = {} if retry_after_s is None else {"retry_after": f"{retry_after_s:g}"}
-            return await _fail(exchange, 429, "Rate limit reached for requests.", **headers)
+            headers = [] if retry_after_s is None else [("retry-after", f"{retry_after_s:g}")]
+            message = "Rate limit reached for requests."
+            return await self._fail(exchange, 429, message, headers=headers)
         if isinstance(fault, (ServerError, Refused)):
-            return await _fail(exchange, fault.status, "The simulated provider fails on command.")
+            message = "The simulated provider fails on command."
+            return await self._fail(exchange, fault.status, message)
         # Drawn before any waiting, so that answers depend on the order of arrival alone.
-        response = ChatResponse(request, self._choices(request, task, fault), exchange.index)
+        response = respond(task, fault)
         await exchange.hold_up(fault)
+        latency_s = self._latency(exchange, task)
         if not request.stream:
-            await asyncio.sleep(self._latency_s)
-            return await exchange.send(response.body(), response.usage, fault)
+            await asyncio.sleep(latency_s)
+            return await exchange.send_answer(response.body(), response.usage, fault)
         events = [*response.events()]
-        pause_s = max(0.0, self._latency_s - self._first_token_s) / len(events)
-        usage = response.usage if response.reports_usage else {}
+        pause_s = max(0.0, latency_s - self._first_token_s) / len(events)
+        usage = response.usage if response.reports_usage else None
         return await exchange.stream(events, usage, fault, self._first_token_s, pause_s)
+
+    def _find_task(self, texts: Sequence[str]) -> Task | None:
+        return find_task(texts)
+
+    def _latency(self, exchange: Exchange, task: Task | None) -> float:
+        del exchange, task
+        return self._latency_s
+
+    async def _fail(
+        self,
+        exchange: Exchange,
+        status: int,
+        message: str,
+        cause: InvalidRequestError | None = None,
+        headers: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        default = "server_error" if status >= 500 else "invalid_request_error"
+        kind, code = _ERRORS.get(status, (default, None))
+        param = cause.param if cause else None
+        error = {"message": message, "type": kind, "param": param, "code": code}
+        await exchange.reply(status, {"error": error}, headers)
 
     def _choices(
         self, request: ChatRequest, task: Task | None, fault: Fault | None
-    ) -> list[Choice]:
+    ) -> Sequence[Choice]:
         count = 1 if isinstance(fault, IgnoreN) else request.n or 1
         if isinstance(fault, EmptyAnswer):
-            return [Choice()] * count
-        max_tokens = request.max_completion_tokens or request.max_tokens
+            return [self._say("", request)] * count
         if isinstance(fault, Garbled):
-            return [Choice.of(fault.text, max_tokens)] * count
+            return [self._say(fault.text, request)] * count
         same = isinstance(fault, IdenticalSamples) or request.temperature == 0
         choices: list[Choice] = []
         for index in range(count):
             rng = self._generator(request, index, same=same)
-            choices.append(Choice.of(self._text(request, task, rng), max_tokens))
+            choices.append(self._draw(request, task, rng))
         return choices
 
-    def _text(self, request: ChatRequest, task: Task | None, rng: random.Random) -> str:
+    def _draw(self, request: ChatRequest, task: Task | None, rng: random.Random) -> Choice:
         if task is not None:
-            return task.answer(self._world, rng)
+            return self._say(task.answer(self._world, rng), request)
+        return self._say(self._reply(request, rng).text, request)
+
+    def _say(self, text: str, request: ChatRequest) -> Choice:
+        return Choice.of(text, request.max_completion_tokens or request.max_tokens)
+
+    def _reply(self, request: ChatRequest, rng: random.Random) -> Reply:
         *before, question = request.user_texts or [""]
-        return self._world.answer(question, rng, before=before, context=request.context).text
+        return self._world.answer(question, rng, before=before, context=request.context)
 
     def _generator(self, request: ChatRequest, index: int, *, same: bool) -> random.Random:
         """Return the generator for one answer, independent of other conversations."""
@@ -164,12 +252,3 @@ class SimulatedProvider(LoopbackServer):
             self._draws[conversation] += 1
         # The generator controls a simulated model; nothing about it is secret.
         return random.Random(f"{self._seed} {turn} {conversation}")  # noqa: S311 - see above
-
-
-async def _fail(
-    exchange: Exchange, status: int, message: str, param: str | None = None, **headers: str
-) -> None:
-    default = "server_error" if status >= 500 else "invalid_request_error"
-    kind, code = _ERRORS.get(status, (default, None))
-    error = {"message": message, "type": kind, "param": param, "code": code}
-    await exchange.reply(status, {"error": error}, **headers)

@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
@@ -24,8 +24,10 @@ from resay.testing.faults import (
     Stall,
 )
 
-_SECRET_HEADERS = frozenset({"api-key", "authorization", "cookie", "x-api-key"})
-_POLL_S = 0.02
+_SECRET_HEADERS = frozenset(
+    {"api-key", "authorization", "cookie", "proxy-authorization", "x-api-key"}
+)
+_BACKLOG = 1024
 S = TypeVar("S", bound="LoopbackServer")
 
 
@@ -42,6 +44,8 @@ class RequestRecord:
         fault: The class name of the fault that struck it.
         status: The HTTP status of the answer; None if there is none (yet).
         stream: Whether it asked for a stream.
+        disconnected: Whether the connection ended before the answer was complete: the client left,
+            the provider was stopped, or a fault cut it.
         prompt_tokens: Number of prompt tokens the answer reported; 0 if it reported none.
         completion_tokens: Number of completion tokens it reported.
     """
@@ -54,11 +58,17 @@ class RequestRecord:
     fault: str | None = None
     status: int | None = None
     stream: bool = False
+    disconnected: bool = False
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
+    @property
+    def tokens(self) -> int:
+        """Number of prompt and completion tokens the answer reported."""
+        return self.prompt_tokens + self.completion_tokens
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Exchange:
     """One complete request, and the means to answer it.
 
@@ -66,87 +76,170 @@ class Exchange:
         index: Its number, from 0.
         method: The HTTP method.
         path: The path, without the query.
-        body: Its JSON body; None if that was not an object.
+        headers: The request's headers, names in lower case.
+        body: The request's body.
+        id_header: The header with the number of the answer, in `reply`, `send_answer` and `stream`.
     """
 
     index: int
     method: str
     path: str
-    body: Mapping[str, Any] | None
-    _reader: asyncio.StreamReader
+    headers: Mapping[str, str]
+    body: bytes
     _writer: asyncio.StreamWriter
     _note: Callable[..., None]
-    _gate: threading.Event
+    _gate: asyncio.Event
+    id_header: str = "x-request-id"
+    _chunked: bool = False
 
-    async def reply(self, status: int, body: object, **headers: str) -> None:
-        """Send a JSON body."""
+    @property
+    def json(self) -> Mapping[str, Any] | None:
+        """The body as JSON; None if it is not an object."""
+        try:
+            decoded = json.loads(self.body)
+        except ValueError:
+            return None
+        return cast("dict[str, Any]", decoded) if isinstance(decoded, dict) else None
+
+    async def start(
+        self, status: int, media_type: str, headers: Iterable[tuple[str, str]] = ()
+    ) -> None:
+        """Send the head of an answer; without a `content-length`, its body is sent in chunks."""
+        fields = [("content-type", media_type), *headers]
+        self._chunked = "content-length" not in dict(fields)
+        if self._chunked:
+            fields.append(("transfer-encoding", "chunked"))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in fields)
         self._note(self.index, status=status)
-        data = json.dumps(body).encode()
-        head = self._head(status, "application/json", len(data), **headers)
-        await self._send(head + data, last=True)
+        self._writer.write(f"HTTP/1.1 {status} \r\n{lines}\r\n".encode("latin-1"))
 
-    async def send(self, body: object, usage: Mapping[str, int], fault: Fault | None) -> None:
+    async def send(
+        self, data: bytes, *, last: bool, usage: Mapping[str, int] | None = None
+    ) -> None:
+        """Send a part of the body; with the last one, record the usage that the answer reports."""
+        if last:  # Noted before the client can see it.
+            self._note(self.index, ended_s=time.monotonic(), **(usage or {}))
+        if self._chunked:
+            data = b"%x\r\n%s\r\n" % (len(data), data) if data else b""
+            data += b"0\r\n\r\n" if last else b""
+        self._writer.write(data)
+        await self._writer.drain()
+
+    async def cut(self) -> None:
+        """Close the connection in the middle of the answer; does not return."""
+        raise ConnectionAbortedError
+
+    async def reply(
+        self, status: int, body: object, headers: Iterable[tuple[str, str]] = ()
+    ) -> None:
+        """Send a JSON body."""
+        data = json.dumps(body).encode()
+        await self._start_answer(status, "application/json", len(data), headers)
+        await self.send(data, last=True)
+
+    async def send_answer(
+        self,
+        body: object,
+        usage: Mapping[str, int] | None,
+        fault: Fault | None,
+        headers: Iterable[tuple[str, str]] = (),
+    ) -> None:
         """Send a whole answer, subject to a fault, and record its reported usage."""
         data = json.dumps(body).encode()
         half = len(data) // 2
         if isinstance(fault, MalformedJson):
-            data = data[:half]
-        self._note(self.index, status=200, **({} if isinstance(fault, MalformedJson) else usage))
-        await self._send(self._head(200, "application/json", len(data)) + data[:half])
-        await self._break(fault)
-        await self._send(data[half:], last=True)
+            data, usage = data[:half], None
+        await self._start_answer(200, "application/json", len(data), headers)
+        if isinstance(fault, (CutConnection, Stall)):
+            await self.send(data[:half], last=False)
+            await self._break(fault)
+            data = data[half:]
+        await self.send(data, last=True, usage=usage)
 
     async def stream(
         self,
         events: Sequence[str],
-        usage: Mapping[str, int],
+        usage: Mapping[str, int] | None,
         fault: Fault | None,
         first_s: float,
         pause_s: float,
     ) -> None:
-        """Send an answer as server-sent events, with pauses in seconds; see `send`."""
-        self._note(self.index, status=200, **usage)
-        await self._send(self._head(200, "text/event-stream", None))
+        """Send an answer as server-sent events, with pauses in seconds; see `send_answer`."""
+        await self._start_answer(200, "text/event-stream", None)
         for position, event in enumerate(events):
             await asyncio.sleep(pause_s if position else first_s)
             if position == len(events) // 2:
                 await self._break(fault)
                 if isinstance(fault, MalformedJson):
-                    event = event[: len(event) // 2]
-            data = f"data: {event}\n\n".encode()
-            await self._send(b"%x\r\n%s\r\n" % (len(data), data))
-        await self._send(b"0\r\n\r\n", last=True)
+                    name, _, data = event.rpartition("data: ")
+                    event = f"{name}data: {data[: len(data) // 2]}"
+            last = position == len(events) - 1
+            await self.send(f"{event}\n\n".encode(), last=last, usage=usage)
 
     async def hold_up(self, fault: Fault | None) -> None:
         """Wait before the answer if the fault says so."""
         if isinstance(fault, Slow):
             await asyncio.sleep(fault.seconds)
         if isinstance(fault, Hang):
-            await self._wait()
+            await self._gate.wait()
 
     async def _break(self, fault: Fault | None) -> None:
         if isinstance(fault, Stall):
-            await self._wait()
+            await self._gate.wait()
         if isinstance(fault, CutConnection):
-            raise ConnectionAbortedError
+            await self.cut()
 
-    async def _wait(self) -> None:
-        while not self._gate.is_set():
-            await asyncio.sleep(_POLL_S)
-            if self._reader.at_eof():
-                raise ConnectionAbortedError
+    async def _start_answer(
+        self,
+        status: int,
+        media_type: str,
+        length: int | None,
+        headers: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        size = [] if length is None else [("content-length", str(length))]
+        fields = [(self.id_header, f"req_{self.index}"), *size, *headers]
+        await self.start(status, media_type, fields)
 
-    def _head(self, status: int, kind: str, length: int | None, **headers: str) -> bytes:
-        size = {"transfer-encoding": "chunked"} if length is None else {"content-length": length}
-        fields = {"content-type": kind, "x-request-id": f"req_{self.index}", **size, **headers}
-        lines = [f"{name.replace('_', '-')}: {value}\r\n" for name, value in fields.items()]
-        return f"HTTP/1.1 {status} \r\n{''.join(lines)}\r\n".encode("latin-1")
 
-    async def _send(self, data: bytes, *, last: bool = False) -> None:
-        if last:  # Noted before the client can see it.
-            self._note(self.index, ended_s=time.monotonic())
-        self._writer.write(data)
-        await self._writer.drain()
+class _Reader(asyncio.StreamReader):
+    """Reads requests, and cancels the answer in progress if the client disconnects."""
+
+    answering: asyncio.Task[Any] | None = None
+
+    def feed_eof(self) -> None:
+        super().feed_eof()
+        self._cancel_answer()
+
+    def set_exception(self, exc: Exception) -> None:
+        super().set_exception(exc)
+        self._cancel_answer()
+
+    def _cancel_answer(self) -> None:
+        if self.answering is not None:
+            self.answering.cancel()
+
+    async def read_request(self) -> tuple[str, str, dict[str, str], bytes]:
+        """Return the method, the path without the query, the headers and the body."""
+        head = await self.readuntil(b"\r\n\r\n")
+        request_line, *lines = head.decode("latin-1").strip().split("\r\n")
+        headers: dict[str, str] = {}
+        for line in lines:
+            name, _, value = line.partition(":")
+            headers[name.lower()] = value.strip()
+        method, target = request_line.split(" ")[:2]
+        if headers.get("transfer-encoding", "").lower() == "chunked":
+            body = await self._read_chunks()
+        else:
+            body = await self.readexactly(int(headers.get("content-length", 0)))
+        return method, target.partition("?")[0], headers, body
+
+    async def _read_chunks(self) -> bytes:
+        chunks: list[bytes] = []
+        while size := int((await self.readuntil(b"\r\n")).partition(b";")[0], 16):
+            chunks.append(await self.readexactly(size))
+            await self.readexactly(len(b"\r\n"))
+        await self.readuntil(b"\r\n")
+        return b"".join(chunks)
 
 
 class LoopbackServer(ABC):
@@ -158,19 +251,21 @@ class LoopbackServer(ABC):
         seed: The seed of random faults.
     """
 
-    def __init__(self, name: str, faults: Iterable[Fault], seed: int) -> None:
+    def __init__(self, name: str, faults: Iterable[Fault] = (), seed: int = 0) -> None:
         self._name = name
         self._seed = seed
         self._schedule = FaultSchedule(tuple(faults), seed)
         self._changed = threading.Condition()
         self._records: list[RequestRecord] = []
-        self._gate = threading.Event()
+        self._connections: dict[asyncio.StreamWriter, asyncio.Task[None]] = {}
+        self._gate = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: Callable[[], object] | None = None
         self._port = 0
 
     @abstractmethod
     async def _answer(self, exchange: Exchange) -> None:
-        """Answer a request."""
+        """Answer a request; cancelled if the client disconnects."""
 
     def __enter__(self: S) -> S:
         self.start()
@@ -202,63 +297,76 @@ class LoopbackServer(ABC):
             stop()
 
     async def _run(self, started: Future[Callable[[], object]]) -> None:
-        stopped, loop = asyncio.Event(), asyncio.get_running_loop()
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        stopped, self._loop = asyncio.Event(), asyncio.get_running_loop()
+        loop = self._loop
+        server = await loop.create_server(
+            lambda: asyncio.StreamReaderProtocol(_Reader(), self._connect),
+            "127.0.0.1",
+            0,
+            backlog=_BACKLOG,
+        )
         self._port = server.sockets[0].getsockname()[1]
         started.set_result(lambda: loop.call_soon_threadsafe(stopped.set))
         await stopped.wait()
-        # A connection that is just being accepted is a task, and would be left open.
-        while others := asyncio.all_tasks() - {asyncio.current_task()}:
-            for task in others:
+        # A connection that is just being accepted is a task of asyncio's, and would be left open.
+        while self._connections or asyncio.all_tasks() != {asyncio.current_task()}:
+            for writer, task in [*self._connections.items()]:
                 task.cancel()
+                writer.transport.abort()
             await asyncio.sleep(0)
         server.close()
+        self._loop = None
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(self._serve(cast("_Reader", reader), writer))
+        self._connections[writer] = task
+        task.add_done_callback(lambda _: self._connections.pop(writer))
+
+    async def _serve(self, reader: _Reader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                request_line, *lines = head.decode("latin-1").strip().split("\r\n")
-                headers: dict[str, str] = {}
-                for line in lines:
-                    name, _, value = line.partition(":")
-                    headers[name.lower()] = value.strip()
-                body = await reader.readexactly(int(headers.get("content-length", 0)))
-                exchange = self._begin(request_line, headers, body, (reader, writer))
+                method, path, headers, body = await reader.read_request()
+                exchange = self._begin(method, path, headers, body, writer)
+                reader.answering = asyncio.current_task()
                 try:
+                    if reader.at_eof():  # It left before there was anything to cancel.
+                        raise ConnectionAbortedError
                     await self._answer(exchange)
                 finally:
-                    self._note(exchange.index, ended_s=time.monotonic())
+                    reader.answering = None
+                    self._end(exchange.index)
         except (asyncio.IncompleteReadError, asyncio.CancelledError, OSError):
             pass  # The client left, the server stops, or the answer was to break off.
         finally:
-            writer.transport.abort()
+            writer.close()
 
     def _begin(
         self,
-        request_line: str,
+        method: str,
+        path: str,
         headers: Mapping[str, str],
-        data: bytes,
-        connection: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        body: bytes,
+        writer: asyncio.StreamWriter,
     ) -> Exchange:
-        method, path = request_line.partition("?")[0].split(" ")[:2]
-        try:
-            decoded = json.loads(data)
-        except ValueError:
-            decoded = None
-        body = cast("dict[str, Any]", decoded) if isinstance(decoded, dict) else None
-        record = RequestRecord(
-            path=path,
-            body=body,
-            headers={k: v for k, v in headers.items() if k not in _SECRET_HEADERS},
-            started_s=time.monotonic(),
-            stream=bool(body and body.get("stream")),
-        )
         with self._changed:
             index, gate = len(self._records), self._gate
+            exchange = Exchange(index, method, path, headers, body, writer, self._note, gate)
+            content = exchange.json
+            record = RequestRecord(
+                path=path,
+                body=content,
+                headers={k: v for k, v in headers.items() if k not in _SECRET_HEADERS},
+                started_s=time.monotonic(),
+                stream=bool(content and content.get("stream")),
+            )
             self._records.append(record)
             self._changed.notify_all()
-        return Exchange(index, method, path, body, *connection, self._note, gate)
+        return exchange
+
+    def _end(self, index: int) -> None:
+        """Record that a request is over if its answer was not completed."""
+        if self._records[index].ended_s is None:
+            self._note(index, ended_s=time.monotonic(), disconnected=True)
 
     @property
     def root_url(self) -> str:
@@ -302,8 +410,9 @@ class LoopbackServer(ABC):
     def release(self) -> None:
         """Release the requests that hang now."""
         with self._changed:
-            gate, self._gate = self._gate, threading.Event()
-        gate.set()
+            gate, self._gate = self._gate, asyncio.Event()
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(gate.set)
 
     def wait_idle(self, timeout_s: float = 5.0) -> None:
         """Block until no request is in progress; raise TimeoutError after `timeout_s`."""
@@ -322,8 +431,10 @@ class LoopbackServer(ABC):
                     " unanswered"
                 )
 
-    def _strike(self, exchange: Exchange, kind: RequestKind) -> Fault | None:
-        fault = self._schedule.strike(kind)
+    def _strike(
+        self, exchange: Exchange, kind: RequestKind, params: Collection[str] = ()
+    ) -> Fault | None:
+        fault = self._schedule.strike(kind, params)
         if fault is not None:
             self._note(exchange.index, fault=type(fault).__name__)
         return fault

@@ -18,7 +18,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from resay.core.passage import Passage
@@ -43,7 +43,7 @@ _SINGLE = re.compile(
 )
 _LIST = re.compile(
     r"<context-(?P<code>\w+)>\n(?P<context>.*)\n</context-(?P=code)>\s*"
-    r"<claims-(?P=code)>\n(?P<sentences>.*)\n</claims-(?P=code)>",
+    r"<claims-(?P=code)>\n(?P<claims>.*)\n</claims-(?P=code)>",
     re.DOTALL,
 )
 _QUIZ = re.compile(
@@ -76,7 +76,7 @@ _DETAIL = re.compile(
 )
 _NUMBERED_TEXTS = re.compile(
     r"<(?P<kind>documents|samples)-(?P<code>\w+)>\n(?P<texts>.*)\n</(?P=kind)-(?P=code)>\s*"
-    r"<claims-(?P=code)>\n(?P<sentences>.*)\n</claims-(?P=code)>",
+    r"<claims-(?P=code)>\n(?P<claims>.*)\n</claims-(?P=code)>",
     re.DOTALL,
 )
 _CHECK = re.compile(
@@ -136,10 +136,17 @@ _MAX_SENTENCES = 6
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A prompt of Resay's that was recognized, and the function that answers it."""
+    """A prompt of Resay's that was recognized.
+
+    Attributes:
+        kind: The kind of request.
+        answer: The function that answers it.
+        parts: The parts of the prompt, by name.
+    """
 
     kind: RequestKind
     answer: Callable[[World, random.Random], str]
+    parts: Mapping[str, str]
 
 
 def find_task(texts: Sequence[str]) -> Task | None:
@@ -148,60 +155,75 @@ def find_task(texts: Sequence[str]) -> Task | None:
         return None
     *before, prompt = texts
     # A document may contain what looks like a question to a judge.
-    task = _writing_task(prompt, before) or _judge_task(prompt)
-    if task is None and _RESTATED.match(prompt):
-        restated = find_task(before)
-        if restated is not None and restated.kind != "chat":
-            return Task("restated", restated.answer)
-    return task
+    return writing_task(prompt, before) or _judge_task(prompt) or restated_task(texts, find_task)
 
 
-def _writing_task(prompt: str, before: Sequence[str]) -> Task | None:
+def restated_task(
+    texts: Sequence[str], find: Callable[[Sequence[str]], Task | None]
+) -> Task | None:
+    """Return the judge's task that the last message repeats, as `find` recognizes it."""
+    *before, prompt = texts
+    task = find(before) if _RESTATED.match(prompt) else None
+    if task is None or task.kind == "chat":
+        return None
+    return replace(task, kind="restated")
+
+
+def writing_task(prompt: str, before: Sequence[str]) -> Task | None:
     """Return the task of correcting a sentence, or of answering from documents."""
     if match := _CORRECT.match(prompt):
         text = _correct(match["question"], match["sentence"], match["documents"])
-        return Task("chat", lambda world, rng: text)
+        return Task("chat", lambda world, rng: text, match.groupdict())
     if match := _ANSWER.fullmatch(prompt):
         documents = match["documents"]
         topic = _names(match["question"])
         for text in reversed(before):
             topic = topic or _names(text)
-        return Task("chat", lambda world, rng: _answer_from(topic, documents, world, rng))
+        return Task(
+            kind="chat",
+            answer=lambda world, rng: _answer_from(topic, documents, world, rng),
+            parts=match.groupdict(),
+        )
     return None
 
 
 def _judge_task(prompt: str) -> Task | None:
     if match := _SINGLE.search(prompt):
         verdict = "Yes" if supports(match["context"], match["sentence"]) else "No"
-        return Task("judge", lambda world, rng: verdict)
+        return Task("judge", lambda world, rng: verdict, match.groupdict())
     if prompt.startswith(STANDALONE_TASKS) and (match := _STANDALONE.search(prompt)):
         question = _stand_alone(match["question"], match["conversation"])
-        return Task("judge", lambda world, rng: question)
+        return Task("judge", lambda world, rng: question, match.groupdict())
     if match := _COMPARE.match(prompt):
-        comparison = _compare(_items(match["pairs"]))
-        return Task("judge", lambda world, rng: comparison)
+        comparison = _compare(items_in(match["pairs"]))
+        return Task("judge", lambda world, rng: comparison, match.groupdict())
     if match := _CHECK.match(prompt):
-        claims = _items(match["claims"])
-        return Task("judge", lambda world, rng: _check(claims, prompt, world))
+        claims = items_in(match["claims"])
+        return Task("judge", lambda world, rng: _check(claims, prompt, world), match.groupdict())
     if match := _REWRITE.match(prompt):
-        items = _items(match["sentences"])
-        return Task("chat", lambda world, rng: _rewrite(items, world))
+        items = items_in(match["sentences"])
+        return Task("chat", lambda world, rng: _rewrite(items, world), match.groupdict())
     if match := _LIST.search(prompt):
-        verdicts = [_verdict(match["context"], item) for item in _items(match["sentences"])]
-        return Task("judge", lambda world, rng: _numbered(verdicts))
+        verdicts = [_verdict(match["context"], item) for item in items_in(match["claims"])]
+        return Task("judge", lambda world, rng: numbered(verdicts), match.groupdict())
     if match := _QUIZ.search(prompt):
-        quiz = _numbered(map(_quiz, _items(match["claims"])))
-        return Task("judge", lambda world, rng: quiz)
+        quiz = numbered(map(_quiz, items_in(match["claims"])))
+        return Task("judge", lambda world, rng: quiz, match.groupdict())
     if match := _PROBE.search(prompt):
-        questions = _items(match["questions"])
-        return Task("chat", lambda world, rng: _fill_all(prompt, questions, world, rng))
+        questions = items_in(match["questions"])
+        return Task(
+            kind="chat",
+            answer=lambda world, rng: _fill_all(prompt, questions, world, rng),
+            parts=match.groupdict(),
+        )
     if match := _NUMBERED_TEXTS.search(prompt):
-        support = _support(_documents(match["texts"]), match["sentences"])
-        return Task("judge", lambda world, rng: support)
+        support = _support(documents_in(match["texts"]), match["claims"])
+        return Task("judge", lambda world, rng: support, match.groupdict())
     return None
 
 
-def _numbered(lines: Iterable[str]) -> str:
+def numbered(lines: Iterable[str]) -> str:
+    """Return lines with their numbers: "1: supported"."""
     return "\n".join(f"{number}: {line}" for number, line in enumerate(lines, 1))
 
 
@@ -224,7 +246,7 @@ def _check(claims: Sequence[str], prompt: str, world: World) -> str:
             lines.append("right")
         else:
             lines.append(f"wrong | {contradiction}" if contradiction else "unknown")
-    return _numbered(lines)
+    return numbered(lines)
 
 
 def _facts(subject: Subject | None) -> list[str]:
@@ -240,7 +262,7 @@ def _contradiction(facts: Sequence[str], claim: str) -> str | None:
 
 def _rewrite(items: Sequence[str], world: World) -> str:
     """Answer with one line per sentence: "1: It opened in 1932."."""
-    return _numbered(_rewritten(item, world) or "REMOVE" for item in items)
+    return numbered(_rewritten(item, world) or "REMOVE" for item in items)
 
 
 def _rewritten(item: str, world: World) -> str | None:
@@ -291,12 +313,12 @@ def _compare(pairs: Sequence[str]) -> str:
     for pair in pairs:
         _, first, second = map(str.strip, pair.rsplit("|", 2))
         lines.append("same" if _content_words(first) & _content_words(second) else "different")
-    return _numbered(lines)
+    return numbered(lines)
 
 
 def _fill_all(prompt: str, questions: Sequence[str], world: World, rng: random.Random) -> str:
     """Answer each question on a line of its own."""
-    return _numbered(_fill(prompt, question, world, rng) for question in questions)
+    return numbered(_fill(prompt, question, world, rng) for question in questions)
 
 
 def _fill(prompt: str, question: str, world: World, rng: random.Random) -> str:
@@ -315,7 +337,8 @@ def _fill(prompt: str, question: str, world: World, rng: random.Random) -> str:
     return details[-1] if details else "I don't know."
 
 
-def _items(sentences: str) -> list[str]:
+def items_in(sentences: str) -> list[str]:
+    """Return the items of a numbered list; other lines continue an item."""
     items: list[str] = []
     for line in sentences.strip().splitlines():
         match = _NUMBERED.match(line)
@@ -329,7 +352,7 @@ def _items(sentences: str) -> list[str]:
 def _support(documents: Sequence[tuple[int, str]], sentences: str) -> str:
     """Answer with an object per claim: which documents support it, and which contradict it."""
     results: list[dict[str, object]] = []
-    for index, claim in enumerate(_items(sentences), 1):
+    for index, claim in enumerate(items_in(sentences), 1):
         numbers: dict[str, list[int]] = {"supported": [], "contradicted": [], "not_mentioned": []}
         for number, text in documents:
             numbers[_verdict(text, claim)].append(number)
@@ -343,12 +366,12 @@ def _support(documents: Sequence[tuple[int, str]], sentences: str) -> str:
     return json.dumps(results)
 
 
-def _documents(text: str) -> list[tuple[int, str]]:
+def documents_in(text: str) -> list[tuple[int, str]]:
     """Return the documents that a prompt shows, with their numbers."""
     return [(int(match["number"]), match["text"].strip()) for match in _FENCED.finditer(text)]
 
 
-def _sentences_of(document: str) -> Iterator[str]:
+def sentences_of(document: str) -> Iterator[str]:
     """Yield the sentences of a document, each on one line, without titles and headings."""
     text = document.replace("[…]", "\n\n").strip()
     text = _WRAPPED.sub(" ", _TITLES.sub(r"\g<0>\n", text))
@@ -371,9 +394,9 @@ def _content_words(text: str) -> set[str]:
 def _sentences(topic: set[str], documents: str) -> Mapping[str, list[int]]:
     """Return the sentences about a topic, with the numbers of the documents that contain them."""
     sentences: dict[str, list[int]] = {}
-    for number, text in _documents(documents):
+    for number, text in documents_in(documents):
         if 2 * len(topic & _content_words(text)) >= len(topic):
-            for sentence in dict.fromkeys(_sentences_of(text)):
+            for sentence in dict.fromkeys(sentences_of(text)):
                 sentences.setdefault(sentence, []).append(number)
     return sentences
 
@@ -400,7 +423,7 @@ def _wordings(text: str, world: World) -> tuple[str, ...]:
 def _correct(question: str, sentence: str, documents: str) -> str:
     """Return the correction of a sentence: one from the documents, itself, or `REMOVE`."""
     sentences = _sentences(_names(question), documents)
-    numbers = [number for number, text in _documents(documents) if supports(text, sentence)]
+    numbers = [number for number, text in documents_in(documents) if supports(text, sentence)]
     if numbers:
         return _cite(sentence, numbers)
     # The sentence may be wrong in names and numbers.

@@ -23,7 +23,7 @@ from resay_lab.benchmarks.published import (
     SHROOM,
     WIKIBIO,
 )
-from simulation.server import LoopbackServer
+from simulation.server import HandlerServer
 
 WIKIBIO_PATH = WIKIBIO.paths[0]
 PHD_PATH, SAMPLES_PATH = PHD.paths
@@ -181,7 +181,7 @@ class HomeServer:
     def __init__(self):
         self.replies = {}
         self.seen = defaultdict(list)
-        self._server = LoopbackServer(self._answer)
+        self._server = HandlerServer(self._answer)
 
     def __enter__(self):
         self._server.start()

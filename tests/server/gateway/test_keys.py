@@ -11,7 +11,7 @@ from openai import AuthenticationError, OpenAI
 from resay.errors import ConfigurationError
 from resay_server.gateway import ClientKey
 from resay_server.gateway.keys import Keyring
-from simulation.server import Exchange, LoopbackServer
+from simulation.server import Exchange, HandlerServer
 from support.gateway import CHAT, MESSAGES, Gateways, Served
 
 OWN, THEIRS = "sk-of-the-upstream", "sk-of-a-client"
@@ -26,7 +26,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.headers: list[dict[str, str]] = []
-        self._server = LoopbackServer(self._handle)
+        self._server = HandlerServer(self._handle)
 
     async def _handle(self, exchange: Exchange) -> None:
         self.headers.append(exchange.headers)

@@ -26,7 +26,7 @@ from simulation import (
     SimulatedProvider,
     Stall,
 )
-from simulation.server import Exchange, LoopbackServer
+from simulation.server import Exchange, HandlerServer
 
 pytestmark = pytest.mark.anyio
 # litellm 1.106 speaks no Responses API without it, and does not install it.
@@ -87,7 +87,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.seen: list[str] = []
-        self.server = LoopbackServer(self._handle)
+        self.server = HandlerServer(self._handle)
 
     async def _handle(self, exchange: Exchange) -> None:
         self.seen.append(f"{exchange.path} {exchange.headers} {exchange.body.decode()}")

@@ -12,7 +12,7 @@ import pytest
 from openai import NotFoundError, OpenAI
 
 from simulation import SimulatedInference
-from simulation.server import Exchange, LoopbackServer
+from simulation.server import Exchange, HandlerServer
 from support.gateway import Shared, shared_gateway
 
 SOUND = bytes(range(256)) * 4000
@@ -31,7 +31,7 @@ class Store:
 
     def __init__(self) -> None:
         self.kept = b""
-        self._server = LoopbackServer(self._handle)
+        self._server = HandlerServer(self._handle)
 
     def __enter__(self) -> Store:
         self._server.start()
@@ -75,10 +75,6 @@ class Embedder(SimulatedInference):
 
     def __init__(self) -> None:
         super().__init__(api="vllm", serves="embedder")
-
-    @property
-    def root_url(self) -> str:
-        return self.url
 
 
 def _uploaded(exchange: Exchange) -> bytes:
