@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import Any, TypeVar, cast
 
 from resay.errors import ConfigurationError
@@ -28,6 +29,7 @@ _SECRET_HEADERS = frozenset(
     {"api-key", "authorization", "cookie", "proxy-authorization", "x-api-key"}
 )
 _BACKLOG = 1024
+_PHRASES = {status.value: status.phrase for status in HTTPStatus}
 S = TypeVar("S", bound="LoopbackServer")
 
 
@@ -111,7 +113,9 @@ class Exchange:
             fields.append(("transfer-encoding", "chunked"))
         lines = "".join(f"{name}: {value}\r\n" for name, value in fields)
         self._note(self.index, status=status)
-        self._writer.write(f"HTTP/1.1 {status} \r\n{lines}\r\n".encode("latin-1"))
+        self._writer.write(
+            f"HTTP/1.1 {status} {_PHRASES.get(status, '')}\r\n{lines}\r\n".encode("latin-1")
+        )
 
     async def send(
         self, data: bytes, *, last: bool, usage: Mapping[str, int] | None = None
