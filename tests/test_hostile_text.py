@@ -14,9 +14,10 @@ from resay.core.query import Query
 from resay.core.tokens import tokenize
 from resay.engine.code_names import compare_names, index_samples, names_in
 from resay.engine.regeneration.citations import parse_citations
+from resay.engine.regeneration.plain_text import plain
 from resay.engine.regeneration.rechecking import claims_more
 from resay.engine.regeneration.replacements import parse_replacement
-from resay.engine.regeneration.topics import plain, topic_of
+from resay.engine.regeneration.subjects import names_of, without_values
 from resay.providers.base import Completion
 from resay.retrieval.chunks import heading_of
 from resay.retrieval.folder_terms import phrases_of
@@ -154,7 +155,8 @@ def _facts(text: str) -> None:
         (lambda text: parse_citations(text, 3), (*SPACES, "[1", "[1] ")),
         (lambda text: claims_more(text, ""), WORDS),
         (lambda text: plain(text), (*SPACES, *MARKS)),
-        (lambda text: topic_of(text), (*SPACES, ".", "(", "please ", "question ")),
+        (lambda text: names_of(text), (*SPACES, ".", "(", "Please ", "question ", '"')),
+        (lambda text: without_values(text, "Who?"), (*SPACES, "Ada ", "1 ", "a.1")),
         (_heading, (*SPACES, "[", "{#", "*")),
         (lambda text: parse_yes_no(text), (*SPACES, *WORDS)),
         (

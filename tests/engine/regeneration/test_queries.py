@@ -4,121 +4,91 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from resay.engine.regeneration.asked_questions import asked_about
 from resay.engine.regeneration.queries import search_queries
-from resay.engine.regeneration.topics import without_values
+from resay.engine.regeneration.subjects import names_of, without_values
 from resay.errors import ConfigurationError
 
 MEMBERS = "She led the team of ten people there."
 
 
-def search_for(question, sentence, **settings):
-    (found,) = search_queries(question, [sentence], **settings)
-    return found
+def search_for(question, sentence, entity=None):
+    (query,) = search_queries(asked_about(question, names_of(question, entity)), [sentence])
+    return query
 
 
 @pytest.mark.parametrize(
-    ("question", "topic"),
+    ("question", "asked"),
     [
-        ("This is a Wikipedia passage about ada lovelace:", "ada lovelace"),
-        ("This is a Wikipedia passage about matthew a. , 1st baron:", "matthew a. , 1st baron"),
-        ("Write a short paragraph about ada lovelace in 100 words.", "ada lovelace"),
-        ("Please write me a biography of ada lovelace, please", "ada lovelace"),
-        ("Hi, could you tell me about Ada Lovelace?", "Ada Lovelace"),
-        ("What do you know about the Great Wall of China?", "Great Wall of China"),
-        ("Write a summary of the history of the Eiffel Tower.", "Eiffel Tower"),
-        ("Who built the Golden Gate Bridge?", "Golden Gate Bridge"),
-        ("Is Venice sinking?", "Venice"),
-        ("When did Apollo 11 land on the Moon?", "Apollo 11, Moon"),
-        ("What is Marie Curie's best known work?", "Marie Curie"),
-        ("Who are The Who?", "The Who"),
-        ('Who wrote "the old man and the sea"?', "the old man and the sea"),
-        ("why is the sky blue?", "sky blue"),
-        ("Explain photosynthesis in detail.", "photosynthesis"),
-        ("explain photosynthesis", "photosynthesis"),
-        ("WHO WAS NAPOLEON?", "NAPOLEON"),
-        ("You are a helpful assistant. Answer briefly.\n\nQuestion: Who was Ada?", "Ada"),
-        ("I have been to Paris. Which museum there is the oldest?", "Paris"),
-        ("**Who** was [Ada Lovelace](https://example.org/ada) [1]?", "Ada Lovelace"),
-        ("Schreibe bitte einen kurzen Absatz über ada lovelace.", "ada lovelace"),
-        ("Wer war Ada Lovelace?", "Ada Lovelace"),
-        ("Écris un court texte sur Ada Lovelace.", "Ada Lovelace"),
-        ("Háblame sobre Ada Lovelace, por favor", "Ada Lovelace"),
-        ("Расскажи о Москве", "Москве"),
-        ("请写一篇关于长城的短文", "长城"),
-        ("東京タワーについて教えてください", "東京タワー"),
-        ("서울타워에 대해 알려줘", "서울타워"),
-        ("《红楼梦》的作者是谁？", "红楼梦"),
+        ("Who built the Golden Gate Bridge?", "Who built the Golden Gate Bridge?"),
+        ("**Who** was [Ada](https://example.org/ada) [1]?", "Who was Ada?"),
+        ("Tell me about\n ada lovelace.", "Tell me about ada lovelace."),
+        ("You are an assistant. Be brief.\n\nQuestion: Who was Ada?", "Question: Who was Ada?"),
+        ("I was in Paris. Which museum is the oldest?", "Paris: Which museum is the oldest?"),
+        ("Where is it? Who built it? It is The Shard.", "Shard: Where is it? Who built it?"),
+        ("请写一篇关于长城的短文", "请写一篇关于长城的短文"),
+        ("서울타워에 대해 알려줘", "서울타워에 대해 알려줘"),
     ],
 )
-def test_what_the_question_is_about_is_put_in_front(question, topic):
-    assert search_for(question, MEMBERS) == f"{topic}: {MEMBERS}"
+def test_the_question_is_put_in_front(question, asked):
+    assert search_for(question, MEMBERS) == f"{asked} {MEMBERS}"
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["", "  ", "???", "Tell me about it", "Who is he?", "Write about them.", "\n\n"],
-)
-def test_a_question_about_nothing_puts_nothing_in_front(question):
+@pytest.mark.parametrize("question", ["", "  ", "???", "\n\n"])
+def test_a_question_without_words_puts_nothing_in_front(question):
     assert search_for(question, MEMBERS) == MEMBERS
 
 
+def test_of_a_long_question_its_names_are_put_in_front():
+    question = f"Is it, {'as I read somewhere, ' * 6}true that nobody built Fort Ada?"
+    assert search_for(question, MEMBERS).startswith("Fort Ada: Is it, as I read somewhere,")
+    assert search_for(question, MEMBERS).endswith(MEMBERS)
+
+
 def test_a_known_entity_stands_for_what_the_question_names():
-    question = "When did the author of Notes meet Babbage in London?"
-    assert search_for(question, MEMBERS, entity="Ada Lovelace") == f"Ada Lovelace: {MEMBERS}"
-    assert search_for(question, MEMBERS, entity=" ").startswith("Notes, Babbage, London: ")
-    assert search_for("", MEMBERS, entity="**Ada**") == f"Ada: {MEMBERS}"
+    question = "When did the author of Notes meet Babbage?"
+    assert search_for(question, MEMBERS, entity="Ada Lovelace") == (
+        f"Ada Lovelace: {question} {MEMBERS}"
+    )
+    assert search_for(question, MEMBERS, entity=" ") == f"{question} {MEMBERS}"
+    assert search_for("", MEMBERS, entity="**Ada**") == f"Ada {MEMBERS}"
+
+
+def test_a_sentence_is_searched_for_with_the_question_that_it_answers():
+    message = "Where is the Garmo X100 made? How much noise does it make?"
+    names = names_of(message)
+    assert asked_about(message, names, "Its noise is 80 dB.") == (
+        "Garmo X100: How much noise does it make?"
+    )
+    assert asked_about(message, names, "It is red.") == message
 
 
 @pytest.mark.parametrize(
-    ("question", "sentence"),
+    ("question", "names"),
     [
-        ("Who was Ada Lovelace?", "ADA LOVELACE was born in London in winter."),
-        ("Who was Ada Lovelace?", "Lovelace, Ada was born in London in winter."),
-        ("Where is São Paulo?", "Sao Paulo is a large city of Brazil."),
-        ("Where is Saint Helena?", "St. Helena is an island in the Atlantic."),
-        ("Write about ada lovelace.", "Ada Lovelace was born in London in winter."),
-        ("why is the sky blue?", "The sky looks blue because light is scattered."),
-        (
-            "Where does boiling water of high mountain lakes freeze?",
-            "Water of mountain lakes high.",
-        ),
-        ("请介绍一下长城", "长城始建于春秋战国时期。"),
-        ("서울타워에 대해 알려줘", "서울타워는 남산에 있다."),
+        ("Who built the Golden Gate Bridge?", ("Golden Gate Bridge",)),
+        ("Is Venice sinking?", ("Venice",)),
+        ("When did Apollo 11 land on the Moon?", ("Apollo 11", "Moon")),
+        ("What is Marie Curie's best known work?", ("Marie Curie",)),
+        ('Who wrote "the old man and the sea"?', ("the old man and the sea",)),
+        ("X100 or X110?", ("X100", "X110")),
+        ("How do I get a refund?", ()),
+        ("why is the sky blue?", ()),
+        ("WHO WAS NAPOLEON?", ()),
+        ("Explain photosynthesis in detail. Answer briefly.", ()),
+        ("Wer war Ada Lovelace?", ("Ada Lovelace",)),
+        ("Háblame sobre Ada Lovelace, por favor", ("Ada Lovelace",)),
+        ("Расскажи о Москве", ("Москве",)),
+        ("《红楼梦》的作者是谁？", ("红楼梦",)),
+        ("서울타워에 대해 알려줘", ()),
+        # The first word may be any word.
+        ("Describe Venice.", ("Describe Venice", "Venice")),
+        # What surrounds a question matters only if it names nothing.
+        ("I was in Paris. Is it older than Rome?", ("Rome",)),
     ],
 )
-def test_nothing_is_said_twice(question, sentence):
-    assert search_for(question, sentence) == sentence
-
-
-@pytest.mark.parametrize(
-    ("sentence", "missing"),
-    [
-        ("The bridge was opened to traffic in May.", "Golden Gate Bridge, San Francisco: "),
-        ("The Golden Gate Bridge was opened to traffic.", "San Francisco: "),
-        ("The gate of gold, a bridge, led to traffic.", "Golden Gate Bridge, San Francisco: "),
-        ("San Francisco opened it to traffic in May.", "Golden Gate Bridge: "),
-    ],
-)
-def test_only_what_is_missing_is_put_in_front(sentence, missing):
-    question = "Who built the Golden Gate Bridge in San Francisco?"
-    assert search_for(question, sentence) == f"{missing}{sentence}"
-
-
-def test_a_sentence_that_says_little_gets_what_was_asked():
-    question = "What is the capital of Australia?"
-    assert search_for(question, "It is Sydney.") == "capital of Australia: It is Sydney."
-    # Where the entity is known as well, both.
-    found = search_for("What is the capital there?", "It is Sydney.", entity="Australia")
-    assert found == "Australia, capital: It is Sydney."
-
-
-def test_of_what_is_compared_a_sentence_may_name_one():
-    question = "Compare Paris and London"
-    assert search_for(question, MEMBERS) == f"Paris, London: {MEMBERS}"
-    sentence = "London has more museums than any city."
-    assert search_for(question, sentence) == sentence
-    # Which is no comparison, and one name.
-    assert search_for("Who wrote Crime and Punishment?", MEMBERS).startswith("Crime and Punish")
+def test_the_names_of_what_a_question_is_about(question, names):
+    assert names_of(question) == names
 
 
 @pytest.mark.parametrize(
@@ -151,15 +121,15 @@ def test_markdown_and_marks_of_citation_are_removed(sentence, expected):
 @pytest.mark.parametrize("sentence", ["", " \n", "---", "***", "[1]", "“”…!?", "🙂"])
 def test_nothing_is_searched_for_where_there_are_no_words(sentence):
     assert search_queries("Who was Ada?", [sentence]) == ()
-    assert search_queries("Who was Ada?", [sentence, MEMBERS]) == (f"Ada: {MEMBERS}",)
+    assert search_queries("Who was Ada?", [sentence, MEMBERS]) == (f"Who was Ada? {MEMBERS}",)
 
 
 def test_each_sentence_is_searched_for_in_order():
     sentences = ["Ada was born in London.", "Her mother was Anne Milbanke.", "Ada died in 1852."]
     assert search_queries("Who was Ada?", sentences) == (
-        "Ada was born in London.",
-        "Ada: Her mother was Anne Milbanke.",
-        "Ada died in 1852.",
+        "Who was Ada? Ada was born in London.",
+        "Who was Ada? Her mother was Anne Milbanke.",
+        "Who was Ada? Ada died in 1852.",
     )
 
 
@@ -185,8 +155,10 @@ def test_a_long_sentence_is_divided_where_clauses_end():
     ]
     found = search_queries("Who was Ada?", [" ".join(clauses)])
     assert len(found) > 1
-    assert all(query.startswith("Ada: in 18") and query.endswith("friends,") for query in found)
-    assert " ".join(query.removeprefix("Ada: ") for query in found) == " ".join(clauses)
+    assert all(
+        query.startswith("Who was Ada? in 18") and query.endswith("friends,") for query in found
+    )
+    assert " ".join(query.removeprefix("Who was Ada? ") for query in found) == " ".join(clauses)
 
 
 @pytest.mark.parametrize("text", ["word " * 200, "長" * 900, "x" * 900, "長い、" * 300])
@@ -221,10 +193,10 @@ def test_there_must_be_room_for_a_search():
         search_queries("Who?", ["Ada."], most=0)
 
 
-def test_a_very_long_question_is_read_at_its_ends():
+def test_a_very_long_question_is_read_at_its_end():
     context = "Bob Smith went to some town or other. " * 2000
     question = f"Read this.\n\n{context}\n\nWho was Ada Lovelace?"
-    assert search_for(question, MEMBERS).startswith("Ada Lovelace, Bob Smith: ")
+    assert search_for(question, MEMBERS) == f"Who was Ada Lovelace? {MEMBERS}"
 
 
 TEXTS = st.text(max_size=80) | st.sampled_from(
@@ -252,8 +224,9 @@ TEXTS = st.text(max_size=80) | st.sampled_from(
 @example("Ab " * 100, ["Cd " * 400], "Ef " * 100, 2)
 @example("\ud800", ["a\udfff"], "\ud800b", 1)
 def test_searches_are_few_short_and_about_something(question, sentences, entity, most):
-    found = search_queries(question, sentences, entity=entity, most=most)
-    assert found == search_queries(question, sentences, entity=entity, most=most)
+    asked = asked_about(question, names_of(question, entity))
+    found = search_queries(asked, sentences, most=most)
+    assert found == search_queries(asked, sentences, most=most)
     assert len(found) <= most
     assert len(set(found)) == len(found)
     for query in found:
@@ -270,8 +243,9 @@ def test_searches_are_few_short_and_about_something(question, sentences, entity,
 @given(TEXTS, st.text(max_size=900).filter(lambda text: any(map(str.isalpha, text))))
 def test_no_sentence_with_words_is_without_a_search(question, sentence):
     others = ["Ada was born in London.", "Her mother was Anne Milbanke."]
-    assert search_queries(question, [sentence])
-    assert len(search_queries(question, [*others, sentence], most=100)) >= 2
+    asked = asked_about(question, names_of(question))
+    assert search_queries(asked, [sentence])
+    assert len(search_queries(asked, [*others, sentence], most=100)) >= 2
 
 
 WORDS = st.lists(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 
 from resay._internal.telemetry import span
 from resay.core.documents import Document
@@ -15,6 +14,11 @@ from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.verdict import Verdict
 from resay.engine.actions import Regenerated
 from resay.engine.check import Check
+from resay.engine.regeneration.asked_questions import (
+    asked_about,
+    nearest_question,
+    with_names,
+)
 from resay.engine.regeneration.candidate import Candidate, in_doubt, split_text, unchanged_verdicts
 from resay.engine.regeneration.prompts import abstention
 from resay.engine.regeneration.queries import search_queries
@@ -28,11 +32,11 @@ from resay.engine.regeneration.repair import Repair
 from resay.engine.regeneration.replacements import RepairedText, Replacement, without_repeats
 from resay.engine.regeneration.search import DocumentSearch, SearchResult, full_text
 from resay.engine.regeneration.standalone_question import StandaloneQuestion, standalone_question
-from resay.engine.regeneration.topics import (
-    nearest_question,
+from resay.engine.regeneration.subjects import (
+    is_proper,
+    names_of,
     questions_in,
     subject_of,
-    topic_of,
     without_values,
 )
 from resay.engine.regeneration.writer import DocumentWriter
@@ -177,25 +181,32 @@ class _DocumentRepair(Repair):
     async def _search(self, doubtful: Sequence[int]) -> tuple[Document, ...]:
         sentences = self._best.passage.sentences
         texts = [sentences[i].text for i in doubtful]
+        message = self._asked.search_text if self._asked else ""
+        entity = self._check.context.entity
+        names = names_of(message, entity)
+        asked = asked_about(message, names)
         bare = [
-            without_values(text, self._question, self._contradicted_words(i)) or self._question
+            without_values(text, self._question, self._contradicted_words(i)) or asked
             for i, text in zip(doubtful, texts, strict=True)
         ]
-        searched = self._asked.search_text if self._asked else ""
-        topic = topic_of(searched, self._check.context.entity)
         # Documents may use the words of a short question, with another answer.
         questions = questions_in(self._question) if len(self._question) <= _SHORT_QUESTION else []
-        searches = [search_queries(topic, wanted) for wanted in (bare, questions, texts)]
-        queries = tuple(dict.fromkeys(chain.from_iterable(searches)))
+        searched = [
+            *search_queries(asked, bare),
+            *search_queries("", [with_names(question, names) for question in questions]),
+            *search_queries(asked, texts),
+        ]
+        queries = tuple(dict.fromkeys(searched))
         begun = [subject for text in bare if (subject := subject_of(text))]
-        subjects = tuple(dict.fromkeys([*topic.names, *begun]))
+        subjects = tuple(dict.fromkeys([*names, *begun]))
         result = await self._document_search.search(queries, subjects)
         if subjects and not result.failures and not _names_any(result, subjects):
             # Pages about the subject may contain none of the question's words.
             queries = tuple(dict.fromkeys([*queries, *subjects[:_MAX_SUBJECTS]]))
             result = await self._document_search.search(queries, subjects)
         # A question that names nothing, such as "How do I get a refund?", is about the documents.
-        self._is_about_it = not topic.is_named or _names_any(result, subjects)
+        has_proper_name = bool(entity) or any(is_proper(name, message) for name in names)
+        self._is_about_it = not has_proper_name or _names_any(result, subjects)
         if result.error:
             self._errors.append(result.error)
         self._documents |= {document.id: document for document in result.documents}

@@ -1,33 +1,32 @@
 """Queries that find support or corrections for sentences in doubt.
 
 A flagged sentence alone makes a bad query: "He was born in Leeds" fits everyone born there. So the
-question's topic is put before each one, unless the sentence names it: "Ada Lovelace: She was born
-in London". That reads like a heading with its text, which suits keyword and semantic indexes alike.
-Queries without the possibly wrong details are added, and come first: a search for an invented value
-finds other things with that value.
+question is put before each one: "Who was Ada Lovelace? She was born in London". Queries without the
+possibly wrong details are added, and come first: a search for an invented value finds other things
+with that value.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
 from rapidfuzz import fuzz, utils
 
-from resay.engine.regeneration.topics import Topic, content_of, has_words, plain, topic_of
+from resay.engine.regeneration.asked_questions import content_words
+from resay.engine.regeneration.plain_text import has_words, plain
 from resay.errors import ConfigurationError
-from resay.scorers.reverse_validation.words import split_words
 
 _CHARS = 300
+_WORD = re.compile(r"[^\W_]+")
 _ALIKE = 92
 # Limit on pairwise comparisons, for an answer that is flagged throughout.
 _MAX_CLAIMS = 200
 _CLAUSE_ENDS = ("; ", ". ", ": ", ", ", "；", "。", "，", "、", "۔", "، ")
 
 
-def search_queries(
-    question: str | Topic, sentences: Sequence[str], *, entity: str | None = None, most: int = 8
-) -> tuple[str, ...]:
+def search_queries(question: str, sentences: Sequence[str], *, most: int = 8) -> tuple[str, ...]:
     """Return the queries that find support or corrections for an answer's sentences.
 
     Nearly identical sentences share one query, made from the longest, unless one has names or
@@ -36,9 +35,8 @@ def search_queries(
     names, numbers and other content words are dropped.
 
     Args:
-        question: The question, plain or Markdown, possibly empty; or its topic.
+        question: What is asked, plain and in few words; may be empty.
         sentences: The flagged sentences, in order, plain or Markdown.
-        entity: The main subject of the question, if known.
         most: The maximum number of queries, at least 1.
 
     Returns:
@@ -50,17 +48,15 @@ def search_queries(
     """
     if most < 1:
         raise ConfigurationError(f"most must be at least 1, not {most!r}")
-    topic = question if isinstance(question, Topic) else topic_of(question, entity)
-    room = _CHARS - topic.longest - len(": ")
+    room = _CHARS - len(question) - 1
     claims = [claim for sentence in sentences for claim in _claims(sentence, room, most)]
     claims = _distinct(claims[:_MAX_CLAIMS])
-    claims = _most_informative(_merged(claims, room, most), topic, most)
-    return tuple(dict.fromkeys(_with_topic(claim, topic) for claim in claims))
+    claims = _most_informative(_merged(claims, room, most), question, most)
+    return tuple(dict.fromkeys(_with_question(claim, question) for claim in claims))
 
 
-def _with_topic(claim: str, topic: Topic) -> str:
-    missing = topic.missing(claim)
-    return f"{missing}: {claim}" if missing else claim
+def _with_question(claim: str, question: str) -> str:
+    return claim if not question or claim == question else f"{question} {claim}"
 
 
 def _claims(sentence: str, room: int, most: int) -> Iterator[str]:
@@ -104,8 +100,8 @@ def _distinct(claims: Sequence[str]) -> list[str]:
 
 def _names_and_numbers(claim: str) -> frozenset[str]:
     """Return the words that begin with a capital or a digit, except the first word."""
-    words = split_words(claim)[1:]
-    return frozenset(w.key for w in words if w.capital or w.text[0].isdecimal())
+    words = _WORD.findall(claim)[1:]
+    return frozenset(w.lower() for w in words if w[0].isupper() or w[0].isdecimal())
 
 
 def _merged(claims: list[str], room: int, most: int) -> list[str]:
@@ -119,16 +115,16 @@ def _merged(claims: list[str], room: int, most: int) -> list[str]:
     return claims
 
 
-def _most_informative(claims: list[str], topic: Topic, most: int) -> list[str]:
+def _most_informative(claims: list[str], question: str, most: int) -> list[str]:
     """Keep the most informative claims, in their order."""
     if len(claims) <= most:
         return claims
-    weights = [_weight(claim, topic) for claim in claims]
+    weights = [_weight(claim, question) for claim in claims]
     best = sorted(range(len(claims)), key=lambda i: (-weights[i], i))[:most]
     return [claims[i] for i in sorted(best)]
 
 
-def _weight(claim: str, topic: Topic) -> int:
-    """Count content words that are not in the topic, names and numbers twice."""
-    said = content_of(claim) - content_of(" ".join(topic.names))
-    return len(said) + len(said & _names_and_numbers(claim))
+def _weight(claim: str, question: str) -> int:
+    """Count content words that are not in the question, names and numbers twice."""
+    words = content_words(claim) - content_words(question)
+    return len(words) + len(words & _names_and_numbers(claim))

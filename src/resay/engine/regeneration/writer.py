@@ -15,6 +15,7 @@ from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.segmentation.spans import Span
 from resay.engine.check import Check
+from resay.engine.regeneration.asked_questions import asked_about
 from resay.engine.regeneration.citations import CitedText, parse_citations
 from resay.engine.regeneration.plausibility import fits
 from resay.engine.regeneration.prompts import repair_prompt, rewrite_query, shortened_question
@@ -23,11 +24,7 @@ from resay.engine.regeneration.rechecking import (
 )
 from resay.engine.regeneration.replacements import Replacement, in_form_of, parse_replacement
 from resay.engine.regeneration.search import full_text, named_first
-from resay.engine.regeneration.topics import (
-    subject_of,
-    topic_of,
-    without_values,
-)
+from resay.engine.regeneration.subjects import names_of, subject_of, without_values
 from resay.errors import ProviderError
 from resay.scorers.common.judge_config import judge_for
 
@@ -131,11 +128,12 @@ class DocumentWriter:
         documents: Sequence[Document],
     ) -> Replacement | None:
         sentence = text[start:end]
-        topic = topic_of(question, self._check.context.entity)
         bare = without_values(sentence, question)
         subject = subject_of(bare)
-        about = [subject] if subject else topic.names
-        shown = nearest(f"{topic.full_text} {bare}", named_first(documents, about))
+        names = names_of(question, self._check.context.entity)
+        about = [subject] if subject else names
+        asked = asked_about(question, names, sentence)
+        shown = nearest(f"{asked} {bare}", named_first(documents, about))
         prompt = repair_prompt(
             shortened_question(question),
             text[max(start - _CONTEXT_CHARS, 0) : start],

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from resay.core.mentions import MentionIndex, mentions_similar
+from resay.core.names import capital_runs, without_article
 from resay.core.normalization import normalized
 from resay.core.quantities import quantities
 from resay.core.references import Reference
@@ -23,13 +24,6 @@ from resay.scorers.common.contrast import parts_of
 from resay.scorers.common.words import ignored_words
 
 _WORD = re.compile(r"[^\W\d_][\w’'-]*")
-# Words and numbers with one space between them.
-_RUN = re.compile(r"(?<!\w)[^\W\d_][\w’-]*(?:[ \u00a0][^\W_][\w’-]*)*")
-_RUN_WORD = re.compile(r"[^\W_][\w’-]*")
-_ARTICLE = re.compile(
-    r"(?:The|An?|Der|Die|Das|Dem|Den|Des|Le|La|Les|Un|Une|El|Los|Las|Il|Lo|Gli|O|Os|As|De|Het|Een"
-    r"|When|What|Who|Which|Where|How|Is|Are|Was|Does|Did|Do|In|On|It|Its|This|That)(?:\s+|$)"
-)
 _BEHIND_ARTICLE = re.compile(
     r"(?<!\w)(?:the|an?|der|die|das|dem|den|des|le|la|les|l'|du|un|une|el|los|las|del|il|lo|gli|o|os|as|do"
     r"|da|de|het|een)\s*\Z",
@@ -305,7 +299,7 @@ class DocumentSubjects:
             has_capitals
             and bool(names)
             and " " not in names[0].text
-            and not _without_article(claim[: names[0].start]).strip()
+            and not without_article(claim[: names[0].start]).strip()
         )
         surely_names = names[is_first_word:]
         documents = frozenset[int]().union(*(name.documents for name in surely_names))
@@ -324,8 +318,8 @@ class DocumentSubjects:
     def _name_spans(self, claim: str) -> Iterator[tuple[int, int]]:
         """Yield the spans of the names in a claim, without dates and the values behind them."""
         values = [(quantity.start, quantity.end) for quantity in quantities(claim)]
-        for first, end in _capital_runs(claim):
-            name = _without_article(claim[first:end])
+        for first, end in capital_runs(claim):
+            name = without_article(claim[first:end])
             if first == 0:
                 name = self._without_noun(name)
             start = end - len(name)
@@ -408,36 +402,12 @@ def _best_score(mentions: MentionIndex, names: Sequence[str]) -> float:
 
 def _names_in(text: str) -> list[str]:
     """Return the names in a text; a first word alone may be any word."""
-    runs = [(start, _without_article(text[start:end])) for start, end in _capital_runs(text)]
+    runs = [(start, without_article(text[start:end])) for start, end in capital_runs(text)]
     return [name for start, name in runs if name and (start > 0 or " " in name)]
-
-
-def _without_article(name: str) -> str:
-    article = _ARTICLE.match(name)
-    return name[article.end() :] if article else name
 
 
 def _says_anything(text: str) -> bool:
     return any(map(str.isdigit, text)) or bool(_content_words(text))
-
-
-def _capital_runs(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of runs of capitalised words, possibly with numbers.
-
-    In scripts without capitals any word may belong to a name.
-    """
-    for run in _RUN.finditer(text):
-        start = end = -1
-        for word in _RUN_WORD.finditer(text, run.start(), run.end()):
-            is_capital = not word[0][0].islower()
-            if start < 0 and is_capital and not word[0][0].isdigit():
-                start = word.start()
-            elif start >= 0 and not is_capital:
-                yield start, end
-                start = -1
-            end = word.end()
-        if start >= 0:
-            yield start, end
 
 
 def _noun_of(text: str, start: int, end: int) -> str | None:
