@@ -157,6 +157,15 @@ def test_litellms_list_is_read_where_it_says_something(tmp_path: Path) -> None:
     assert costs[8:] == [None] * len(unknown)
 
 
+def test_litellms_own_names_of_models_are_found(tmp_path: Path) -> None:
+    rates = {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6}
+    listed = {"big": {"litellm_provider": "maker", **rates}, "big-maker": rates}
+    folder = installed(tmp_path, json.dumps(listed))
+    names = ("maker/big", "maker/big-2025-01-31", "other/big", "maker/big-maker")
+    (costs,) = asked_beside([folder], *((name, 10, 10) for name in names))
+    assert costs == [pytest.approx(3e-5), pytest.approx(3e-5), None, None]
+
+
 def test_a_list_that_cannot_be_read_says_nothing(tmp_path: Path) -> None:
     contents = [None, "", "{", "[]", "[" * 100_000]
     folders = [installed(tmp_path / str(i), content) for i, content in enumerate(contents)]

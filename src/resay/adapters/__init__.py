@@ -1,11 +1,11 @@
 """What people import who embed Resay in a framework, a client or a gateway.
 
 This module has the values and helpers, its submodules the machinery: `upstream` and `relay` guard
-an SDK's requests, `models` and `policies` a framework's, `verdicts` writes verdicts into answers.
-`apis` has the JSON formats of the providers' APIs, `providers` the layers around a provider,
-`methods` the methods that combine others with their formulas, `pages` HTML, `terminal` text,
-`event_loops` and `sqlite` what belongs to a loop and a file, `observers` the traces of tools. All
-of it stays.
+an SDK's requests, `models`, `litellm_models` and `policies` a framework's, `verdicts` writes
+verdicts into answers. `apis` has the JSON formats of the providers' APIs, `providers` the layers
+around a provider, `methods` the methods that combine others with their formulas, `pages` HTML,
+`terminal` text, `event_loops` and `sqlite` what belongs to a loop and a file, `observers` the
+traces of tools. All of it stays.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from resay._internal.strict import Strict
 from resay.core.query import Query
 from resay.core.usage import Usage, last_reported
 from resay.errors import ProviderError
+from resay.providers.apis.values import mapping
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
 
 _MILLION = 1_000_000
@@ -152,13 +153,18 @@ def _litellm_cost(model: str | None, usage: Usage) -> float | None:
 
 @cache
 def _litellm_rates() -> Mapping[str, tuple[_Rate, ...]]:
-    """Return the rates of each model in litellm's list; the first is for short prompts."""
+    """Return the rates of each model in litellm's list; the first is for short prompts.
+
+    Some providers' models are listed without the prefix with which litellm calls them.
+    """
     all_rates: dict[str, tuple[_Rate, ...]] = {}
+    prefixed: dict[str, tuple[_Rate, ...]] = {}
     for name, entry in _litellm_entries().items():
         rates = _rates(entry)
         if rates:
             all_rates[name] = rates
-    return all_rates
+            prefixed[f"{mapping(entry).get('litellm_provider')}/{name}"] = rates
+    return {**prefixed, **all_rates}
 
 
 def _litellm_entries() -> Mapping[str, object]:
