@@ -33,7 +33,7 @@ def test_a_context_without_a_request_knows_nothing() -> None:
         context_of({"response_format": CheckContext}),
     ],
 )
-def test_what_wants_an_object(context: CheckContext) -> None:
+def test_requests_for_objects(context: CheckContext) -> None:
     assert context.wants_object
     assert not context_of({"response_format": {"type": "text"}}).wants_object
 

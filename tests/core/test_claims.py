@@ -183,7 +183,7 @@ def test_the_name_of_a_feature_is_no_claim_of_its_row(head: str, count: int) -> 
     assert sum(claim.is_checkable for claim in claims) == count
 
 
-def test_what_is_bold_is_a_title_only_beside_something_else() -> None:
+def test_bold_text_is_a_title_only_before_other_text() -> None:
     claims = claims_of(Passage.of("**Height**\n\n- 31 m"), QUESTION)
     assert [claim.kind for claim in claims] == ["label", "fact"]
 
@@ -383,9 +383,7 @@ def kind_of_first(text: str, question: str, *, strict: bool) -> str:
 
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize(("text", "question"), ADDED)
-def test_what_the_question_does_not_contain_is_a_claim(
-    text: str, question: str, strict: bool
-) -> None:
+def test_words_not_in_the_question_are_claims(text: str, question: str, strict: bool) -> None:
     assert kind_of_first(text, question, strict=strict) in {"fact", "hedged"}
 
 
@@ -398,6 +396,6 @@ def test_titles_that_may_name_something_are_claims_for_a_strict_policy(
 
 
 @pytest.mark.parametrize(("text", "question"), NOTHING_ADDED)
-def test_what_the_question_contains_is_no_claim(text: str, question: str) -> None:
+def test_words_in_the_question_are_no_claims(text: str, question: str) -> None:
     claims = claims_of(Passage.of(text), question)
     assert claims[0].kind not in {"fact", "hedged"}

@@ -255,7 +255,7 @@ def test_sentences_come_one_by_one_with_the_text_up_to_the_next() -> None:
         ("猫がいる。犬がいると聞いています", "猫がいる。"),
     ],
 )
-def test_what_may_still_change_is_held_back(text: str, settled: str) -> None:
+def test_unfinished_text_is_held_back(text: str, settled: str) -> None:
     before, last = stream(list(text))
     assert "".join(s.text for s in before) == settled
     assert last.text == text[len(settled) :]
@@ -268,7 +268,7 @@ def test_what_may_still_change_is_held_back(text: str, settled: str) -> None:
         ("It was\nred | blue. And so it\n|---|---|", ["It was", "red | blue. And so it"]),
     ],
 )
-def test_what_changes_after_all_is_to_be_judged_again(text: str, changed: list[str]) -> None:
+def test_changed_sentences_are_judged_again(text: str, changed: list[str]) -> None:
     last = stream(list(text))[1]
     assert [last.passage.sentences[i].text for i in last.changed] == changed
     assert set(last.changed) <= set(last.sentences)
@@ -294,7 +294,7 @@ def test_sentencex_is_not_asked_about_half_a_bracket() -> None:
     assert last.changed == ()
 
 
-def test_what_is_left_of_a_sentence_is_judged_before_it_is_given_out() -> None:
+def test_the_last_part_of_a_sentence_is_judged_before_release() -> None:
     pytest.importorskip("sentencex")
     text = 'He said "' + "It was so. " * 60 + 'It ended." Then more came. And that was it.'
     before, last = stream(tokens(text), "sentencex")

@@ -51,7 +51,7 @@ def test_links_are_found_with_and_without_a_scheme() -> None:
     assert "g.com" not in addresses_in(text)
 
 
-def test_what_only_tracks_a_visitor_makes_no_other_page() -> None:
+def test_tracking_parameters_make_no_other_page() -> None:
     assert normal_link(f"{PAGE}&utm_source=chat&gclid=7") == normal_link(PAGE)
 
 

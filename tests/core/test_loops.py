@@ -68,7 +68,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
-def test_what_only_repeats_is_none(text: str) -> None:
+def test_plain_repetition_is_no_loop(text: str) -> None:
     assert find_loop(Passage.of(text), "Tell me about it.") is None
 
 

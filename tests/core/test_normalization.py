@@ -57,7 +57,7 @@ def test_forms_of_one_text_are_one(forms: str) -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
-def test_what_differs_in_meaning_stays_different(one: str, other: str) -> None:
+def test_texts_of_different_meaning_stay_different(one: str, other: str) -> None:
     assert normalized(one) != normalized(other)
 
 

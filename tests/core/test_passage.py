@@ -124,7 +124,7 @@ def test_every_letter_and_digit_is_in_a_sentence_or_unscored(splitter: Splitter,
         ("---\n\n* * *\n\n| |\n|---|", []),
     ],
 )
-def test_what_stands_outside_sentences_has_a_kind(text: str, expected: list[str]) -> None:
+def test_text_outside_sentences_has_a_kind(text: str, expected: list[str]) -> None:
     assert [stretch.kind for stretch in Passage.of(text).unscored()] == expected
 
 
@@ -153,7 +153,7 @@ def test_a_sentence_knows_what_it_is(text: str, expected: list[tuple[str, str]])
     assert [(s.text, s.unit) for s in Passage.of(text).sentences] == expected
 
 
-def test_what_stands_before_a_place_is_left_out() -> None:
+def test_unscored_text_before_a_position_is_left_out() -> None:
     text = "# One\n\nTwo. Three.\n\n```\nfour\nfive\n```\n"
     told = Passage.of(text).unscored(text.index("five"))
     assert [(stretch.text, stretch.kind) for stretch in told] == [("five\n```", "code")]

@@ -54,7 +54,7 @@ def test_a_quotation_is_found(quote: str) -> None:
         "It is painted red",
     ],
 )
-def test_what_says_something_else_is_no_quotation(quote: str) -> None:
+def test_texts_with_other_facts_are_no_quotations(quote: str) -> None:
     assert find_quote(quote, TEXT) is None
 
 

@@ -214,7 +214,7 @@ def test_a_document_is_called_by_its_title_or_its_id(metadata: dict[str, Any], t
     assert "secret" not in repr(document)
 
 
-def test_what_was_withheld_says_why_and_what_it_cost() -> None:
+def test_withheld_answers_have_a_reason_and_a_cost() -> None:
     verdict = Verdict("flagged", 0.9, "passage 0.90 > 0.50", usage=Usage(2))
     blocked = HallucinationBlocked(verdict)
     assert str(blocked) == "the answer was withheld: passage 0.90 > 0.50"
@@ -238,7 +238,7 @@ def test_the_passage_score_is_the_mean_of_the_known_sentence_scores() -> None:
     assert Scores(sentences=(None,)).passage_score is None
 
 
-def test_what_is_no_verdict_is_refused_without_repeating_it() -> None:
+def test_invalid_verdicts_are_refused_without_quoting_them() -> None:
     data = Verdict("flagged", 1.0, "why").to_dict() | {"score": "secret", "sentences": [{}]}
     with pytest.raises(ConfigurationError, match=r"check score, sentences\.0\.text") as caught:
         Verdict.from_dict(data)
@@ -246,7 +246,7 @@ def test_what_is_no_verdict_is_refused_without_repeating_it() -> None:
     assert caught.value.__cause__ is None
 
 
-def test_what_is_in_doubt_is_what_was_lost() -> None:
+def test_lost_claims_are_in_doubt() -> None:
     silent = Scores(sentences=(None, 0.1))
     assert silent.undecided == ()
     assert replace(silent, failures=("E",)).undecided == (0,)
@@ -303,7 +303,7 @@ def test_without_content_no_word_of_a_draft_is_left() -> None:
     assert "secret" not in json.dumps(verdict.to_dict(content=False))
 
 
-def test_what_a_step_did_for_each_sentence_is_told_as_one() -> None:
+def test_records_of_a_step_are_joined() -> None:
     nothing = StepRecord("prompt", 1)
     assert (nothing.elapsed_s, nothing.undetermined, nothing.failures) == (0.0, 0, {})
     first = StepRecord("prompt", 1, 0.2, Usage(1, 2, 3), 0.5, {"E": 1, "F": 2}, 1, "late")
@@ -318,7 +318,7 @@ def test_what_a_step_did_for_each_sentence_is_told_as_one() -> None:
     assert StepRecord.joined([left_out, nothing]).skip_reason is None
 
 
-def test_what_was_not_scored_is_told_once_beside_the_sentences() -> None:
+def test_unscored_text_is_listed_once() -> None:
     sentence = SentenceVerdict("It is so.", 0, 9, None, False)
     silent, table = Unscored("It is so.", 0, 9, "sentence"), Unscored("| a |", 11, 16, "table")
     verdict = Verdict("inconclusive", None, "", (sentence,), unscored=(silent, table))

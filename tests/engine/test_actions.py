@@ -59,7 +59,7 @@ def test_annotate_never_changes_the_text() -> None:
     assert answer.annotated("?") == "It opened in 1932. It has six lanes.? Done."
 
 
-def test_what_the_evidence_denies_is_marked_as_contradicted() -> None:
+def test_denied_claims_are_marked_as_contradicted() -> None:
     text = "It is grey. It is red."
     sentences = (
         SentenceVerdict("It is grey.", 0, 11, 0.9, flagged=True, band="contradicted"),
@@ -122,7 +122,7 @@ def test_block_raises_where_the_policy_says_so() -> None:
 
 
 @pytest.mark.parametrize("action", [{"do": "annotate"}, {"do": "block"}])
-def test_what_is_consistent_is_allowed(action: dict[str, str]) -> None:
+def test_consistent_answers_are_allowed(action: dict[str, str]) -> None:
     answer = guard(action=action).apply(RESPONSE, FINE)
     assert (answer.text, answer.action) == (RESPONSE, "allow")
 
@@ -218,14 +218,14 @@ def test_by_default_it_is_given_with_a_verdict() -> None:
 
 
 @pytest.mark.parametrize("verdict", [FLAGGED, UNSURE, Verdict("skipped", None, "only code")])
-def test_what_was_not_scored_is_withheld_whatever_else_is_found(verdict: Verdict) -> None:
+def test_unscored_answers_are_withheld_in_any_case(verdict: Verdict) -> None:
     verdict = replace(verdict, unscored=(TABLE,))
     policy = {"on_unscored": "block", "on_error": "allow"}
     assert guard(**policy).apply(RESPONSE, verdict).blocked
     assert not guard(on_error="allow").apply(RESPONSE, verdict).blocked
 
 
-def test_what_the_policy_leaves_alone_on_purpose_is_not_withheld() -> None:
+def test_text_excluded_by_the_policy_is_not_withheld() -> None:
     strict = guard(on_unscored="block")
     assert strict.apply(RESPONSE, replace(FINE, unscored=(FIELD,))).action == "allow"
     skipped = Verdict("skipped", None, "a greeting", unscored=(SILENT,))
@@ -264,7 +264,7 @@ def test_a_name_in_a_sentence_is_marked_with_it() -> None:
     assert guard().apply(text, verdict).annotated(unscored="") == f"{text} [unsupported]"
 
 
-def test_what_was_not_scored_is_marked() -> None:
+def test_unscored_text_is_marked() -> None:
     text = "It is grey. Yes.\n\n| a |\n|---|\n\nDone."
     at = text.index("|")
     stretches = (

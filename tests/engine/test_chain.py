@@ -80,7 +80,7 @@ async def test_a_contradicting_sample_is_one_the_judge_said_no_to(first: str | N
     assert said.index in (1, 2)
 
 
-async def test_what_every_sample_repeats_is_consistent() -> None:
+async def test_answers_in_every_sample_are_consistent() -> None:
     verdict = await run({"method": "ngram"}, passage=Passage.of(SENTENCES[0]))
     assert verdict.decision == "consistent"
     assert verdict.reason == "passage 0.00 <= 0.50, every sentence <= 0.50 with 3 samples"
@@ -179,7 +179,7 @@ async def test_a_sentence_that_could_not_be_scored_leaves_the_rest_undecided() -
     assert verdict.steps[0].failures == {"ProviderError": 3}
 
 
-async def test_what_is_flagged_stays_flagged_whatever_else_was_lost() -> None:
+async def test_flagged_claims_stay_flagged_when_calls_fail() -> None:
     verdict = await run({"method": "prompt", "form": "published"}, asked=judge(None, "No"))
     assert verdict.decision == "flagged"
     assert verdict.reason == (
@@ -187,7 +187,7 @@ async def test_what_is_flagged_stays_flagged_whatever_else_was_lost() -> None:
     )
 
 
-async def test_what_an_earlier_step_settled_stays_flagged_when_a_later_one_fails() -> None:
+async def test_settled_claims_stay_flagged_when_a_later_step_fails() -> None:
     steps = [
         {"method": "ngram", "settle": {"above": 0.9}},
         {"method": "prompt", "form": "published"},
@@ -204,7 +204,7 @@ async def test_what_an_earlier_step_settled_stays_flagged_when_a_later_one_fails
     assert verdict.reason == "prompt: 3 of 3 comparisons failed (ProviderError x3)"
 
 
-async def test_what_was_lost_counts_as_supported_in_the_passage_score() -> None:
+async def test_lost_claims_count_as_supported_in_the_passage_score() -> None:
     # The one sentence with a score has 1.0; with the lost one at 0 the passage has 0.5.
     kept = {"passage": 0.5, "sentence": None}
     verdict = await run(
@@ -302,7 +302,7 @@ async def test_only_code_is_skipped_and_listed() -> None:
     assert verdict.reason == "the response is only code; not scored: 1 code block"
 
 
-async def test_what_claims_nothing_has_no_score_and_says_why() -> None:
+async def test_non_claims_have_a_reason_and_no_score() -> None:
     text = "Great question! The bridge opened in 1932. I hope this helps!"
     verdict = await run({"method": "ngram"}, passage=Passage.of(text))
     assert [(s.score is None, s.reason) for s in verdict.sentences[::2]] == [
@@ -342,7 +342,7 @@ async def test_a_response_that_claims_nothing_is_skipped_whatever_there_is_to_go
         assert verdict.reason == "the response claims nothing (filler, refusal)"
 
 
-async def test_what_was_found_before_the_deadline_stands() -> None:
+async def test_results_before_the_deadline_count() -> None:
     chain = Chain(
         Policy.of({"chain": [{"method": "ngram"}, {"method": "prompt", "form": "published"}]})
     )
@@ -652,7 +652,7 @@ async def test_a_correction_is_foreseen_while_samples_are_compared() -> None:
 
 
 @pytest.mark.parametrize("deciding", [0.0, math.inf])
-async def test_what_was_found_before_the_deadline_is_told(
+async def test_results_before_the_deadline_are_reported(
     deciding: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Also where it is written and averaged in another thread, as of a long passage.

@@ -137,7 +137,7 @@ def test_samples_without_code_and_copies_say_nothing() -> None:
     }
 
 
-def test_what_the_question_names_is_not_compared() -> None:
+def test_names_in_the_question_are_not_compared() -> None:
     answer = python("import requestz\nrequestz.fetch(url)")
     verdict = GUARD.check(
         answer, question="How do I fetch a page with requestz?", samples=samples(GET, GET, GET)
@@ -161,7 +161,7 @@ def test_own_names_strings_comments_and_the_standard_library_are_left_out(code: 
     assert not check(python(code), samples(GET, GET, GET)).flagged_names
 
 
-def test_what_a_name_stands_for_is_followed() -> None:
+def test_aliases_are_resolved() -> None:
     other = "import anthropic\nc = anthropic.Anthropic()\nprint(c.messages.create(x))"
     for code in (
         "from anthropic import Anthropic as A\nme: A = A()\nme.messages.creat(x)",
@@ -245,7 +245,7 @@ def test_a_held_stream_has_the_verdict_of_the_whole_answer() -> None:
     assert writer.drawn == 3
 
 
-def test_what_was_found_of_a_name_when_it_was_shown_stands_whatever_comes_later() -> None:
+def test_results_of_shown_names_do_not_change() -> None:
     answer = INVENTED.removeprefix(BEFORE).strip()
     shown = asyncio.Event()
 
@@ -291,7 +291,7 @@ def test_code_with_an_invented_name_is_withheld_before_any_of_it_is_shown(
     assert verdict.decision == "consistent"
 
 
-def test_what_the_question_names_is_not_compared_in_a_stream() -> None:
+def test_names_in_the_question_are_not_compared_in_a_stream() -> None:
     answer = python("import requestz\nrequestz.fetch(url)")
     for question, names in (("How?", {"requestz", "fetch"}), ("How with requestz?", {"fetch"})):
         _, verdict, _ = streamed(answer, samples(GET, GET, GET), question)

@@ -44,7 +44,7 @@ def test_a_sentence_that_says_the_same_contradicts_nothing() -> None:
     assert found is None or "1932" not in found.text
 
 
-def test_what_is_about_something_else_is_not_quoted() -> None:
+def test_unrelated_sentences_are_not_quoted() -> None:
     assert ContradictionIndex(SAMPLES).search("Marie Curie won two Nobel prizes.") is None
     assert ContradictionIndex(SAMPLES).search("It has six million rivets.", [2]) is None
 
@@ -153,7 +153,7 @@ def test_the_half_of_a_sentence_that_is_wrong_is_contradicted(
         ("Are dogs allowed?", "No.", "Yes.", "No"),
     ],
 )
-def test_what_samples_deny_is_contradicted(
+def test_claims_that_samples_deny_are_contradicted(
     question: str, answer: str, sample: str, words: str
 ) -> None:
     guard = Guard({"chain": [{"method": "facts"}]})
@@ -238,7 +238,7 @@ WORDS = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=5).map(" ".join
 @example("c f a e", ["c d"], None)
 @example("c b e", ["e d b", "c e", "c"], None)
 @given(WORDS, st.lists(WORDS, max_size=8), st.none() | st.sets(st.integers(0, 7)))
-def test_what_is_quoted_shares_the_most_weight_of_rare_words(
+def test_quoted_sentences_share_the_most_rare_words(
     sentence: str, texts: list[str], against: set[int] | None
 ) -> None:
     own, others = set(sentence.split()), [set(text.split()) for text in texts]
@@ -323,7 +323,7 @@ def test_the_first_of_equally_near_ones_is_quoted_whatever_the_hash_seed() -> No
         ("Die Brücke ist von Ada Moor.", "Die Brücke ist von Stahl.", "other", "Ada Moor", "Stahl"),
     ],
 )
-def test_what_contradicts_says_in_which_words(
+def test_contradictions_have_the_spans_of_their_words(
     claim: str, sample: str, kind: str, claimed: str | None, said: str | None
 ) -> None:
     answer = f"It is so. {claim}"

@@ -66,7 +66,7 @@ async def test_the_sentence_an_answer_breaks_off_in_is_not_scored(
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_what_was_said_before_is_scored(mode: Mode) -> None:
+async def test_text_before_the_cut_is_scored(mode: Mode) -> None:
     response = "The bridge opened in 1950. It was designed by John Brad"
     _, answer = await read(Server(response, SAMPLES, finish_reason="length"), mode)
     assert [s.text for s in answer.verdict.flagged_sentences] == ["The bridge opened in 1950."]
@@ -118,7 +118,7 @@ async def test_an_only_word_with_another_beginning_is_flagged() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-async def test_what_a_sample_breaks_off_in_is_no_evidence(method: str) -> None:
+async def test_cut_sentences_of_samples_are_no_evidence(method: str) -> None:
     response = f"{RIGHT} {ENDINGS[1]}"
     cut = [f"{RIGHT} {ENDINGS[1]} {more}" for more in ("It was opened in 19", "In 1950 it", "And")]
     settings: dict[str, Any] = {"chain": [{"method": method}]}

@@ -132,7 +132,7 @@ async def test_a_score_at_the_threshold_is_not_over_it() -> None:
     assert both.reason == "passage 0.95 > 0.50, 2 of 2 sentences > 0.50"
 
 
-async def test_what_is_consistent_names_the_thresholds_it_was_held_to() -> None:
+async def test_consistent_verdicts_name_their_thresholds() -> None:
     for threshold, reason in (
         ({"passage": 0.4, "sentence": 0.6}, "passage 0.20 <= 0.40, every sentence <= 0.60"),
         ({"passage": None, "sentence": 0.6}, "every sentence <= 0.60"),
@@ -142,7 +142,7 @@ async def test_what_is_consistent_names_the_thresholds_it_was_held_to() -> None:
         assert (verdict.decision, verdict.reason) == ("consistent", reason)
 
 
-async def test_what_is_neither_flagged_nor_supported_is_doubtful() -> None:
+async def test_scores_between_the_bands_are_doubtful() -> None:
     bands = {"passage": None, "sentence": 0.6, "doubtful": 0.3}
     every = {"sentences": (A, B, C), "threshold": bands}
     verdict = await decided(step(0.3, 0.31, 0.6), **every)
@@ -173,7 +173,7 @@ async def test_the_score_of_a_step_that_failed_in_the_end_does_not_flag_the_pass
     assert scores(verdict) == [1.0, 1.0]
 
 
-async def test_what_was_settled_flags_alone_what_a_failed_step_left_open() -> None:
+async def test_settled_claims_flag_an_answer_although_a_step_failed() -> None:
     steps = step(1.0, 0.6, settle={"above": 0.9}), step(error="it failed")
     only = {"passage": 0.5, "sentence": None}
     verdict = await decided(*steps, threshold=only)
@@ -216,7 +216,7 @@ async def test_a_lost_sentence_is_in_doubt_unless_an_earlier_step_scored_it() ->
     assert (verdict.decision, scores(verdict)) == ("consistent", [0.1, 0.3])
 
 
-async def test_what_has_no_score_is_told_once_whatever_the_decision() -> None:
+async def test_unscored_text_is_in_the_reason_once() -> None:
     threshold = {"passage": 0.5, "sentence": 0.5}
     silent = await decided(step(0.1, None), threshold=threshold)
     limits = "passage 0.10 <= 0.50, every sentence <= 0.50"
@@ -230,7 +230,7 @@ async def test_what_has_no_score_is_told_once_whatever_the_decision() -> None:
     assert (await decided(step(0.1), earlier={1: kept}, threshold=threshold)).unscored == ()
 
 
-def test_what_is_not_prose_is_not_scored_from_where_one_asks() -> None:
+def test_unscored_kinds_are_listed_from_a_position() -> None:
     text = "```\na\n```\n\nIt is so. It was so.\n\n```\nb\n```"
     passage = Passage.of(text)
     everything = [stretch.kind for stretch in unscored_in(passage, (0, 1))]
@@ -256,7 +256,7 @@ def test_what_is_not_prose_is_not_scored_from_where_one_asks() -> None:
     ],
 )
 @pytest.mark.parametrize("corrected", [False, True])
-async def test_what_is_flagged_at_the_end_is_foreseen(
+async def test_final_flags_are_predicted(
     added: list[Any], threshold: dict[str, Any], flagged: bool, corrected: bool
 ) -> None:
     # No scores here add up to more than a theta of 1: the correction leaves all as they are.
@@ -308,7 +308,7 @@ async def test_an_answer_is_flagged_if_and_only_if_its_score_is_above_the_thresh
         assert unit.flagged == above == (unit.band in {"unsupported", "contradicted"})
 
 
-async def test_what_nobody_says_is_told_from_what_somebody_denies() -> None:
+async def test_unmentioned_and_denied_claims_have_different_bands() -> None:
     verdict = await decided(step(0.9, 0.9, 0.9, denied=(B,)), sentences=(A, B, C))
     assert [s.band for s in verdict.sentences] == ["unsupported", "contradicted", "unsupported"]
     assert [s.contradicted_by is None for s in verdict.sentences] == [True, False, True]
@@ -378,7 +378,7 @@ async def test_contradictions_that_take_time_are_looked_for_together(
     assert [said and said.text for said in found] == [f"Not so: {A}", f"Not so: {B}"]
 
 
-async def test_what_corrections_make_of_a_passage_is_foreseen_of_each_sentence_once() -> None:
+async def test_corrections_of_a_passage_are_predicted_once_per_sentence() -> None:
     early = step(0.1, 0.9, settle={"below": 0.2})
     compared = step(0.0, 0.5, columns={B: (0.5, 0.5, 0.5)})
     await decided(early, compared, {"method": "snowballing", "theta": 0})
@@ -394,7 +394,7 @@ async def test_the_last_of_the_steps_that_run_together_settles() -> None:
     assert [record.sentences for record in (await decided(*steps)).steps] == [2, 2, 1]
 
 
-async def test_what_another_check_has_found_stays() -> None:
+async def test_verdicts_of_an_earlier_check_stay() -> None:
     before = SentenceVerdict(B, 17, 34, 0.9, True, "elsewhere", scores={"elsewhere": 0.9})
     verdict = await decided(step(0.2, 0.0), earlier={1: before}, threshold={"passage": 0.7})
     assert scores(verdict) == [0.2, 0.9]
@@ -408,7 +408,7 @@ async def test_what_another_check_has_found_stays() -> None:
     assert (everything.steps, everything.score) == ((), 0.9)
 
 
-async def test_what_is_settled_is_seen_by_no_later_step_but_a_correction() -> None:
+async def test_settled_claims_are_seen_by_corrections_only() -> None:
     verdict = await decided(
         step(0.1, 0.5, 0.9, settle={"below": 0.2, "above": 0.8}),
         step(0.4, 0.4, 0.4, settle={"below": 0.5}),
@@ -448,7 +448,7 @@ async def streamed(
     return parts, stream.answer.verdict
 
 
-async def test_what_was_settled_while_it_was_written_is_not_looked_at_in_the_end() -> None:
+async def test_claims_settled_in_a_stream_are_not_scored_again() -> None:
     early = step(0.1, 0.5, settle={"below": 0.2})
     parts, verdict = await streamed(early, step(0.9, 0.9, whole=True))
     assert "".join(parts) == f"{A} {B}"
@@ -459,7 +459,7 @@ async def test_what_was_settled_while_it_was_written_is_not_looked_at_in_the_end
     assert scores(verdict) == [0.9, 0.9]
 
 
-async def test_what_references_settled_while_it_was_written_is_not_looked_at_in_the_end() -> None:
+async def test_claims_settled_by_references_in_a_stream_are_not_scored_again() -> None:
     early, late = step(0.9, 0.9, columns={A: (1.0,) * 3}), step(0.9, 0.9, whole=True)
     _, verdict = await streamed(early, late, references=[f"{A} {B}"])
     assert (scores(verdict), len(verdict.steps)) == ([0.0, 0.0], 1)
@@ -567,7 +567,7 @@ async def doubted(opinion: str | None, *scores: float, **settings: Any) -> Verdi
     return await Guard(policy, provider=Second(opinion)).acheck(f"{A} {B}", question="?")
 
 
-async def test_what_is_flagged_needs_no_second_opinion_to_stay_so() -> None:
+async def test_flagged_claims_need_no_second_opinion() -> None:
     missing = "no second opinion: other/wise could not be asked (ProviderError x1)"
     open_ = await doubted(None, 0.2, 0.3)
     assert (open_.decision, open_.reason) == ("inconclusive", missing)

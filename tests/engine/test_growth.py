@@ -208,7 +208,7 @@ def test_three_times_as_much_takes_about_three_times_the_work(part: str, size: i
     assert lines[1] < 5 * lines[0]
 
 
-async def test_what_contradicts_is_not_looked_for_longer_than_there_is_time(
+async def test_search_for_contradictions_stops_at_the_deadline(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     elsewhere = threading.Event()
@@ -266,7 +266,7 @@ class Text(str):
 
 
 @pytest.mark.parametrize("method", ["ngram", "facts"])
-async def test_what_was_checked_is_freed_without_the_garbage_collector(method: str) -> None:
+async def test_checks_are_freed_without_the_garbage_collector(method: str) -> None:
     samples = [Text(f"The bridge was opened in 193{digit} by a king.") for digit in range(4)]
     held = [weakref.ref(sample) for sample in samples]
     guard = Guard({**POLICY, "chain": [{"method": method}]})

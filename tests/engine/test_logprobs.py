@@ -40,7 +40,7 @@ def guard(*more: dict[str, Any], limits: dict[str, Any] | None = None, **config:
 
 
 @pytest.mark.parametrize("measure", ["probability", "entropy"])
-async def test_what_is_made_up_is_less_certain(simulated: SimulatedProvider, measure: str) -> None:
+async def test_invented_words_are_less_certain(simulated: SimulatedProvider, measure: str) -> None:
     answer = await guard(measure=measure, pool="maximum").aask(QUESTION, params=simulated.params)
     known = {w for s in World.default().subjects[:1] for wording in s.wordings for w in wording}
     scores = [(s.text in known, s.score or 0.0) for s in answer.verdict.sentences]
@@ -182,7 +182,7 @@ async def test_an_ensemble_gets_them_as_well() -> None:
         ("ngram", TOKENS, "no step of the chain uses token probabilities"),
     ],
 )
-async def test_what_cannot_work_is_said(policy: str, logprobs: Any, message: str) -> None:
+async def test_impossible_settings_are_reported(policy: str, logprobs: Any, message: str) -> None:
     checked = Guard({"chain": [{"method": policy}]})
     with pytest.raises(ConfigurationError, match=message):
         await checked.acheck(RESPONSE, logprobs=logprobs, samples=["a"] * 3)

@@ -81,7 +81,7 @@ async def test_a_model_takes_sentences_apart() -> None:
     assert verdict.usage.calls == len(splitter.asked) == 1
 
 
-async def test_what_it_reads_is_fenced_and_only_what_claims() -> None:
+async def test_prompts_fence_the_claiming_sentences_only() -> None:
     _, splitter = await checked([GREY, OPENED, PAINTED])
     prompt = splitter.asked[0].question
     code = re.search("<sentences-([0-9a-f]{16})>", prompt)
@@ -118,7 +118,7 @@ async def test_references_are_reason_enough_to_ask_it() -> None:
         {"It opened in spring": "fact", ", but I don't know who built it": "refusal"},
     ],
 )
-async def test_what_claims_nothing_is_told_from_what_does(clauses: dict[str, str]) -> None:
+async def test_non_claims_are_separated_from_claims(clauses: dict[str, str]) -> None:
     parts = [{"sentence": 1, "claim": clause, "quote": clause} for clause in clauses]
     text = f"{', but '.join(clause.removeprefix(', but ') for clause in clauses)}."
     verdict, splitter = await checked(parts, text=text)

@@ -133,9 +133,7 @@ async def test_a_right_answer_passes_under_strict_rules(form: str, mode: Mode) -
 @each_form
 @pytest.mark.parametrize("mode", ["hold", "buffer"])
 @pytest.mark.parametrize("size", [3, 1000])
-async def test_what_is_withheld_is_not_shown_by_its_reasoning(
-    form: str, mode: Mode, size: int
-) -> None:
+async def test_reasoning_does_not_leak_withheld_answers(form: str, mode: Mode, size: int) -> None:
     samples = UNOPENED if "<" not in form[:1] else SAMPLES
     response = form.format(f"{RIGHT} {WRONG}").replace("1950?", "1950.")
     parts, answer = await read(Server(response, samples, size=size), mode, **BLOCK)

@@ -93,7 +93,7 @@ async def asked(text: str, *places: str, question: Any = QUESTION, **params: Any
 
 
 @pytest.mark.parametrize("name", ["texts", "one_by_one", "later"])
-async def test_what_a_function_finds_is_a_reference(name: str) -> None:
+async def test_results_of_a_function_are_references(name: str) -> None:
     verdict = await asked(BRIDGE, here(name))
     assert verdict.decision == "consistent"
     assert verdict.samples == 0
@@ -135,7 +135,7 @@ async def test_a_function_that_fails_is_noted_and_costs_no_answer(name: str, err
     assert len(model.queries) > 1
 
 
-async def test_what_another_place_has_counts_where_a_function_fails() -> None:
+async def test_other_references_count_if_a_function_fails() -> None:
     prompt = f"Answer from this context only:\n<context>{BRIDGE}</context>\n{QUESTION}"
     verdict = await asked(BRIDGE, here("broken"), "messages", question=prompt)
     assert verdict.decision == "consistent"
@@ -160,8 +160,6 @@ async def test_a_function_that_hangs_ends_with_the_deadline() -> None:
         (here("without_arguments"), "must take one argument"),
     ],
 )
-def test_what_is_no_such_function_is_told_before_it_costs_an_answer(
-    place: str, problem: str
-) -> None:
+def test_missing_functions_are_reported_before_any_call(place: str, problem: str) -> None:
     with pytest.raises(ConfigurationError, match=problem):
         Guard(policy(place))

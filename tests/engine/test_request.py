@@ -200,7 +200,7 @@ async def test_nothing_runs_on_and_what_was_cancelled_is_counted() -> None:
     assert usage.cost_usd is None
 
 
-async def test_what_was_drawn_ahead_and_not_needed_is_cancelled_at_a_guessed_price() -> None:
+async def test_unneeded_early_samples_are_cancelled_at_an_estimated_price() -> None:
     class Ahead(Priced):
         async def complete(self, query: Query, *, n: int = 1) -> Completions:
             if query.index >= 3:
@@ -227,7 +227,7 @@ async def test_what_was_drawn_ahead_and_not_needed_is_cancelled_at_a_guessed_pri
         {"previous_response_id": "r1"},
     ],
 )
-async def test_what_may_do_more_than_answer_is_never_sampled_before(params: Any) -> None:
+async def test_requests_with_side_effects_are_not_sampled_early(params: Any) -> None:
     class Main(Priced):
         async def complete(self, query: Query, *, n: int = 1) -> Completions:
             if query.params.get("seed"):

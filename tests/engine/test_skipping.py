@@ -36,7 +36,7 @@ async def test_a_skipped_response_is_neither_fine_nor_flagged(
     assert (answer.action, answer.text) == ("allow", answer.response)
 
 
-async def test_what_is_skipped_whatever_the_response_draws_no_sample(
+async def test_requests_that_are_always_skipped_draw_no_sample(
     simulated: SimulatedProvider,
 ) -> None:
     policy = {**JUDGED, "when": {"roles": ["tool"]}}
@@ -87,7 +87,7 @@ async def test_a_query_may_say_itself_that_it_is_not_to_be_checked(
     assert simulated.calls == 4
 
 
-def test_what_is_skipped_is_known_before_it_is_asked() -> None:
+def test_skipped_requests_are_known_before_the_call() -> None:
     context = CheckContext(Query.of(QUESTION))
     assert Guard(JUDGED).with_skip_reason(context).skip_reason is None
     by_roles = Guard({**JUDGED, "when": {"roles": ["tool"]}})

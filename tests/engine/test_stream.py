@@ -154,7 +154,7 @@ async def test_a_flagged_sentence_is_withheld_with_all_that_follows() -> None:
     assert provider.closed
 
 
-async def test_what_is_withheld_is_no_longer_paid_for() -> None:
+async def test_withheld_streams_are_cancelled() -> None:
     forever = anyio.Event()
 
     async def stop_at_the_end(written: str) -> None:
@@ -218,7 +218,7 @@ async def test_the_deadline_ends_a_model_that_writes_too_long(mode: Any) -> None
         await read(stream)
 
 
-async def test_who_leaves_early_leaves_nothing_behind() -> None:
+async def test_closed_streams_leave_no_tasks() -> None:
     provider = Typist()
     before = asyncio.all_tasks()
     async with Guard(JUDGED, provider=provider).astream(QUESTION) as stream:
@@ -262,7 +262,7 @@ async def test_on_error_block_releases_nothing_unchecked() -> None:
     assert stream.answer.verdict.inconclusive
 
 
-async def test_what_is_not_worth_checking_passes_through() -> None:
+async def test_skipped_answers_pass_through() -> None:
     policy = {**JUDGED, **BLOCK, "when": {"min_chars": 1000}}
     stream = Guard(policy, provider=Typist()).astream(QUESTION)
     assert shown(await read(stream)) == RESPONSE
@@ -272,7 +272,7 @@ async def test_what_is_not_worth_checking_passes_through() -> None:
     assert "when.min_chars" in verdict.reason
 
 
-async def test_what_becomes_worth_checking_is_checked_from_its_beginning() -> None:
+async def test_answers_that_become_checkable_are_checked_from_the_start() -> None:
     policy = {**JUDGED, "when": {"min_chars": 40}}
     provider = Typist()
     stream = Guard(policy, provider=provider).astream(QUESTION)

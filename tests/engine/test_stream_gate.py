@@ -95,7 +95,7 @@ async def test_parts_without_text_are_handed_over_where_they_are_wanted(
     assert [part.text for part in await read(AnswerStream(work, **wanted))] == texts
 
 
-async def test_what_is_withheld_is_blocked_although_the_verdict_is_inconclusive() -> None:
+async def test_withheld_sentences_are_blocked_if_the_verdict_is_inconclusive() -> None:
     stream = beyond_budget(message="Withheld.")
     assert await read(stream) == [AnswerChunk("Withheld.", is_replacement=True)]
     assert stream.answer.verdict.inconclusive
@@ -104,12 +104,12 @@ async def test_what_is_withheld_is_blocked_although_the_verdict_is_inconclusive(
     assert stream.answer.text == "Withheld."
 
 
-async def test_what_is_withheld_raises_although_the_verdict_is_inconclusive() -> None:
+async def test_withheld_sentences_raise_if_the_verdict_is_inconclusive() -> None:
     with pytest.raises(HallucinationBlocked):
         await read(beyond_budget(exit="raise"))
 
 
-async def test_what_is_withheld_in_doubt_is_blocked_although_another_sentence_is_flagged() -> None:
+async def test_doubtful_sentences_are_blocked_if_another_is_flagged() -> None:
     guard = Guard({**POLICY, "on_error": "block"}, provider=Writer(opened=False, lamps=None))
     stream = guard.astream("When?")
     parts = await read(stream)
@@ -148,7 +148,7 @@ async def test_nothing_more_is_read_once_something_is_withheld() -> None:
     assert [part.is_replacement for part in parts] == [True]
 
 
-async def test_what_claims_nothing_is_shown_without_being_judged() -> None:
+async def test_non_claims_are_shown_unjudged() -> None:
     filler, hope = "Great question! ", "I hope this helps!"
     provider = Writer(filler, FIRST, SECOND, hope, question=None, hope=None)
     guard = Guard({**POLICY, "action": {"do": "block"}, "on_error": "block"}, provider=provider)
@@ -296,7 +296,7 @@ def test_no_beginning_is_shown_that_would_be_flagged_by_itself(
     anyio.run(streamed)
 
 
-async def test_what_only_the_end_decides_is_given_in_one_piece() -> None:
+async def test_answers_decided_at_the_end_come_in_one_piece() -> None:
     late = {"method": "zero_shot"}
     for steps in ([late], [{"method": "snowballing"}, late]):
         policy = {**POLICY, "chain": [{"method": "prompt", "form": "published"}, *steps]}
@@ -348,9 +348,7 @@ async def test_parts_carry_what_in_them_was_not_scored(mode: StreamMode, text: s
 @pytest.mark.parametrize(
     ("mode", "left"), [("hold", "Claim 0 is so.\n\n"), ("buffer", ""), ("after", f"{MARKDOWN} ")]
 )
-async def test_what_was_not_scored_is_withheld_with_all_that_follows(
-    mode: StreamMode, left: str
-) -> None:
+async def test_unscored_text_is_withheld_with_all_that_follows(mode: StreamMode, left: str) -> None:
     guard = Guard({**POLICY, "on_unscored": "block"}, provider=Doubting([0, 0, 0], MARKDOWN))
     stream = guard.astream("What?", stream_mode=mode, params={"seed": 1})
     parts = await read(stream)
@@ -378,7 +376,7 @@ async def test_the_sentence_that_was_lost_says_why_nothing_is_decided() -> None:
 
 
 @pytest.mark.parametrize("opened", [True, False])
-async def test_what_was_passed_on_unchecked_is_followed_by_what_is_said_in_its_place(
+async def test_unchecked_text_is_followed_by_its_replacement(
     opened: bool,
 ) -> None:
     policy = {**POLICY, "action": {"do": "block", "message": "Withheld."}}

@@ -90,7 +90,7 @@ def test_numbered_answers_are_read_in_many_forms(text: str) -> None:
     assert parse_numbered(text, 3, parse_yes_no) == [True, False, True]
 
 
-def test_what_is_missing_or_contradictory_is_undetermined() -> None:
+def test_missing_and_contradictory_answers_are_undetermined() -> None:
     assert parse_numbered("1: Yes\n7: No", 2, parse_yes_no) == [True, None]
     assert parse_numbered("1: Yes\n1: No\n2: maybe", 2, parse_yes_no) == [None, None]
     assert parse_numbered("I cannot judge that.", 2, parse_yes_no) == [None, None]
@@ -180,7 +180,7 @@ def test_a_score_that_is_none_is_left_out(said: str, score: float | None) -> Non
         "Tom 5/" + "9" * 5000,
     ],
 )
-def test_what_names_no_score_leaves_the_student_out(text: str) -> None:
+def test_answers_without_a_score_are_left_out(text: str) -> None:
     assert parse_named_scores(text, ["Tom"]) == [None]
 
 

@@ -14,7 +14,7 @@ edges = st.none() | units
 
 
 @given(edges, edges, st.none() | units)
-def test_what_lies_outside_a_band_is_settled_and_its_edges_are_inside(
+def test_scores_outside_a_band_are_settled_and_its_edges_are_not(
     below: float | None, above: float | None, score: float | None
 ) -> None:
     if below is not None and above is not None and below > above:
@@ -36,7 +36,7 @@ def test_the_edges_of_a_band_are_scores(edge: float) -> None:
         Settle(above=edge)
 
 
-def test_what_a_policy_says_stays_as_it_is() -> None:
+def test_settings_are_frozen() -> None:
     step, band = ScorerConfig(), Settle()
     with pytest.raises(ValidationError, match="frozen"):
         step.settle = band

@@ -53,7 +53,7 @@ async def test_one_document_that_supports_is_enough_for_a_judge(mode: str) -> No
     assert verdict.claims[0].reason == "supported by 1 of 4 texts compared"
 
 
-async def test_what_one_contradicts_and_none_supports_is_contradicted() -> None:
+async def test_claims_that_one_document_contradicts_and_none_supports_are_contradicted() -> None:
     judge = Judge(Garmo_bridge_was="1: contradicted")
     weights = {"contradicted": 1.0, "not_mentioned": 0.4}
     documents = ["The Garmo bridge was opened in 1950.", *OTHERS]

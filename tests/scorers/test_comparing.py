@@ -22,52 +22,54 @@ pytestmark = pytest.mark.anyio
 SENTENCES = ["One.", "Two."]
 
 
-class Told(SampleScorer):
-    """Gives the columns it is told, one for each sample, and notes what it was asked."""
+class FixedColumns(SampleScorer):
+    """Returns fixed columns, one for each sample, and records the sentences it compared."""
 
-    name: ClassVar[str] = "told"
+    name: ClassVar[str] = "fixed"
 
     def __init__(self, *columns: Column | None) -> None:
         self.columns = columns
-        self.asked: list[tuple[str, ...]] = []
+        self.compared: list[tuple[str, ...]] = []
 
     async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
-        places = [SENTENCES.index(sentence.text) for sentence in passage.sentences]
-        self.asked.append(tuple(SENTENCES[i] for i in places))
+        indexes = [SENTENCES.index(sentence.text) for sentence in passage.sentences]
+        self.compared.append(tuple(SENTENCES[i] for i in indexes))
         column = self.columns[sample.index]
         if column is None:
             await anyio.sleep_forever()
             raise AssertionError
 
-        def here(row: Sequence[float | None]) -> tuple[float | None, ...]:
-            return tuple(row[i] for i in places) if row else ()
+        def selected(row: Sequence[float | None]) -> tuple[float | None, ...]:
+            return tuple(row[i] for i in indexes) if row else ()
 
         return Column(
-            here(column.scores),
+            selected(column.scores),
             column.failures,
             column.undetermined,
-            here(column.raw),
+            selected(column.raw),
             column.passage,
-            tuple(column.silent[i] for i in places) if column.silent else (),
+            tuple(column.silent[i] for i in indexes) if column.silent else (),
         )
 
 
-class OfDocuments(Told):
-    """Takes what it is told for the columns of documents."""
+class FixedDocumentColumns(FixedColumns):
+    """Takes the fixed columns for those of documents."""
 
     @property
     def any_of(self) -> bool:
         return True
 
 
-async def scored(told: Told, rule: Stopping | None = None) -> Scores:
-    samples = Samples([f"Sample {i}." for i in range(len(told.columns))])
-    return await told.score(Passage.from_sentences(SENTENCES), Evidence(samples, stopping=rule))
+async def scored(scorer: FixedColumns, rule: Stopping | None = None) -> Scores:
+    samples = Samples([f"Sample {i}." for i in range(len(scorer.columns))])
+    return await scorer.score(Passage.from_sentences(SENTENCES), Evidence(samples, stopping=rule))
 
 
 async def test_a_score_is_the_mean_of_the_entries_there_are() -> None:
-    told = Told(Column((0.2, None), ("E",), 1, passage=0.4), Column((0.5, 0.9), ("F",), 2))
-    scores = await scored(told)
+    scorer = FixedColumns(
+        Column((0.2, None), ("E",), 1, passage=0.4), Column((0.5, 0.9), ("F",), 2)
+    )
+    scores = await scored(scorer)
     assert scores.sentences == (pytest.approx(0.35), 0.9)
     assert scores.passage == 0.4
     assert (scores.failures, scores.undetermined) == (("E", "F"), 3)
@@ -77,37 +79,37 @@ async def test_a_score_is_the_mean_of_the_entries_there_are() -> None:
         "supported by 1 of 2 texts compared",
         "not supported by 1 of 1 texts compared",
     )
-    more = await scored(Told(Column((0.6, None))))
+    more = await scored(FixedColumns(Column((0.6, None))))
     assert more.reasons == ("not supported by 1 of 1 texts compared", None)
 
 
 async def test_a_mean_of_unbounded_entries_is_clipped_once() -> None:
-    told = Told(
+    scorer = FixedColumns(
         Column((1.0, 0.0), raw=(1.5, -0.5)),
         Column((0.3, 0.0), raw=(0.3, -0.1)),
         Column((None,) * 2),
     )
-    scores = await scored(told)
+    scores = await scored(scorer)
     # The last sample says nothing.
     assert scores.raw == pytest.approx((0.9, -0.3))
     assert scores.sentences == (pytest.approx(0.9), 0.0)
-    over = await scored(Told(Column((1.0, 1.0), raw=(1.5, 1.25))))
+    over = await scored(FixedColumns(Column((1.0, 1.0), raw=(1.5, 1.25))))
     assert (over.raw, over.sentences) == ((1.5, 1.25), (1.0, 1.0))
-    without = await scored(Told(Column((1.0, 0.4), raw=(1.5, None))))
+    without = await scored(FixedColumns(Column((1.0, 0.4), raw=(1.5, None))))
     assert (without.raw, without.sentences) == ((), (1.0, 0.4))
 
 
 async def test_of_documents_the_one_that_supports_best_counts() -> None:
-    told = OfDocuments(
+    scorer = FixedDocumentColumns(
         Column((1.0, 0.2), raw=(1.5, 0.2), passage=0.6),
         Column((0.0, 0.8), raw=(-0.5, 0.8), passage=0.4),
     )
-    scores = await scored(told)
+    scores = await scored(scorer)
     assert (scores.raw, scores.sentences) == ((-0.5, 0.2), (0.0, 0.2))
     assert scores.passage == 0.4
     assert scores.reasons == ("supported by 1 of 2 texts compared",) * 2
-    told = OfDocuments(Column((None, 0.2), silent=(False, True)), Column((0.4, 0.8)))
-    assert (await scored(told)).sentences == (0.4, 0.8)
+    scorer = FixedDocumentColumns(Column((None, 0.2), silent=(False, True)), Column((0.4, 0.8)))
+    assert (await scored(scorer)).sentences == (0.4, 0.8)
 
 
 def rule(least: int = 3, of: int = 5) -> Stopping:
@@ -116,37 +118,37 @@ def rule(least: int = 3, of: int = 5) -> Stopping:
 
 
 async def test_only_what_is_open_is_compared_with_further_samples() -> None:
-    told = Told(
+    scorer = FixedColumns(
         *[Column((0.0, float(i % 2)), passage=0.3, silent=(False, i == 3)) for i in range(5)]
     )
-    scores = await scored(told, rule())
-    assert told.asked == [("One.", "Two.")] * 3 + [("Two.",)] * 2
+    scores = await scored(scorer, rule())
+    assert scorer.compared == [("One.", "Two.")] * 3 + [("Two.",)] * 2
     assert scores.sentences == (0.0, pytest.approx(0.4))
     assert scores.columns[3:] == ((None, 1.0), (None, 0.0))
     assert scores.silent == ((), (3,))
     assert scores.error is None
-    settled = Told(*[Column((0.0, 1.0))] * 5)
+    settled = FixedColumns(*[Column((0.0, 1.0))] * 5)
     await scored(settled, rule())
-    assert len(settled.asked) == 3
+    assert len(settled.compared) == 3
 
 
 @pytest.mark.parametrize("first", [0, 2])
 async def test_unbounded_entries_can_change_everything(first: int) -> None:
     columns = [Column((0.0, 0.0))] * 5
     columns[first] = Column((0.0, 0.0), raw=(-0.1, -0.1))
-    told = Told(*columns)
-    await scored(told, rule())
-    assert len(told.asked) == 5
+    scorer = FixedColumns(*columns)
+    await scored(scorer, rule())
+    assert len(scorer.compared) == 5
 
 
 async def test_without_a_rule_all_are_compared() -> None:
-    told = Told(*[Column((0.0, 0.0))] * 5)
-    await scored(told)
-    assert len(told.asked) == 5
+    scorer = FixedColumns(*[Column((0.0, 0.0))] * 5)
+    await scored(scorer)
+    assert len(scorer.compared) == 5
 
 
 def test_a_method_that_compares_may_look_at_sentences_as_they_come_and_stop() -> None:
-    step = Step(ScorerConfig(), Told())
+    step = Step(ScorerConfig(), FixedColumns())
     assert (step.needs_whole_passage, step.stops, step.adapts) == (False, True, True)
 
 
@@ -169,24 +171,24 @@ def test_with_more_than_half_of_them_lost_comparisons_decide_nothing(
     assert inconclusive_reason(rows, failures, undetermined) == reason
 
 
-async def test_what_is_not_compared_says_nothing_about_bounds() -> None:
-    told = Told(*[Column((0.0, float(i == 0))) for i in range(7)])
-    await scored(told, rule(least=4, of=7))
+async def test_entries_not_compared_say_nothing_about_bounds() -> None:
+    scorer = FixedColumns(*[Column((0.0, float(i == 0))) for i in range(7)])
+    await scored(scorer, rule(least=4, of=7))
     # After six, one of seven is the most the second can have.
-    assert told.asked == [("One.", "Two.")] * 4 + [("Two.",)] * 2
+    assert scorer.compared == [("One.", "Two.")] * 4 + [("Two.",)] * 2
 
 
 @pytest.mark.parametrize("averaging", [0.0, math.inf])
-async def test_what_was_compared_until_time_was_up_is_kept(
+async def test_comparisons_before_the_deadline_are_kept(
     averaging: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Also where it is averaged in another thread, as of a long passage.
     monkeypatch.setattr("resay.scorers.common.comparing._AVERAGING", averaging)
-    told = Told(Column((0.2, 0.4)), Column((0.4, 0.4)), None)
+    scorer = FixedColumns(Column((0.2, 0.4)), Column((0.4, 0.4)), None)
     evidence = Evidence(Samples(["A.", "B.", "C."]))
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(told.score, Passage.from_sentences(SENTENCES), evidence)
+        tasks.start_soon(scorer.score, Passage.from_sentences(SENTENCES), evidence)
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
-    (kept,) = evidence.partial_scores
-    assert kept.sentences == pytest.approx((0.3, 0.4))
+    (partial,) = evidence.partial_scores
+    assert partial.sentences == pytest.approx((0.3, 0.4))

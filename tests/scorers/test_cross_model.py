@@ -111,7 +111,7 @@ async def test_agreement_leaves_a_consistent_answer_as_it_is() -> None:
     assert "1. The Old Mill was built in 1801 by monks." in prompt
 
 
-async def test_it_reads_both_ends_of_a_long_conversation() -> None:
+async def test_both_ends_of_a_long_conversation_are_read() -> None:
     provider = Two("1: right\n2: right")
     long = "x" * 3_994  # with its role 4,000 characters
     for question in (long, f"{long}y"):
@@ -179,7 +179,7 @@ async def test_support_takes_some_of_the_doubt_away_and_a_contradiction_counts_i
         assert provider.asked == []
 
 
-async def test_what_its_support_leaves_flagged_is_still_contradicted_by_samples() -> None:
+async def test_claims_still_flagged_are_contradicted_by_samples() -> None:
     samples = [SAID.replace("1801", "1750") if i else text for i, text in enumerate(SAMPLES)]
     guard = guarded(Two("1: right\n2: right"), threshold={"passage": None, "sentence": 0.1})
     verdict = await guard.acheck(SAID, question=QUESTION, samples=samples)

@@ -174,7 +174,7 @@ async def test_an_answer_that_cannot_be_read_is_neutral_and_most_of_them_decide_
 
 
 @pytest.mark.parametrize(("restate", "calls"), [(True, 2), (False, 1)])
-async def test_what_cannot_be_read_is_asked_once_more(restate: bool, calls: int) -> None:
+async def test_unreadable_answers_are_asked_for_once_more(restate: bool, calls: int) -> None:
     class Mumbling(Model):
         async def complete(self, query: Query, *, n: int = 1) -> Completions:
             self.asked.append(query.question)
@@ -199,7 +199,7 @@ def test_a_policy_says_who_is_asked() -> None:
     assert of(by="judge", judge={"model": "y/two"}, asked="x/one") == (False, ["x/one"])
 
 
-def test_what_it_needs_and_accepts() -> None:
+def test_required_evidence_and_settings() -> None:
     assert Dinco().traits.by_sentence
     assert "samples" in Dinco().needs
     assert "samples" not in Dinco(Dinco.Config(consistency=False)).needs

@@ -140,6 +140,6 @@ async def test_only_the_sentences_not_yet_settled_are_asked_about() -> None:
     assert (scores.sentences, judge.usage.calls) == ((1.0,), 1)
 
 
-async def test_with_nobody_to_ask_it_says_so() -> None:
+async def test_a_missing_judge_is_an_error() -> None:
     with pytest.raises(ScorerError, match="no judge available"):
         await DirectQuestion().score(PASSAGE, Evidence())

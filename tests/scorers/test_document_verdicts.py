@@ -329,11 +329,11 @@ def test_four_verdicts_are_read_in_full(text: str) -> None:
         "-",
     ],
 )
-def test_what_does_not_say_which_is_never_a_verdict(text: str) -> None:
+def test_answers_without_numbers_are_no_verdict(text: str) -> None:
     assert read(text, 1) == [None]
 
 
-def test_what_breaks_off_is_read_up_to_there() -> None:
+def test_cut_answers_are_read_up_to_the_cut() -> None:
     whole = json.dumps({"verdicts": rows()}, indent=1)
     complete = whole.index('"claim": 3')
     assert read(whole[: complete + 20]) == [*FOUR[:2], None, None]
@@ -356,9 +356,7 @@ LINES = """1: supported by 1, 2, 3; contradicted by none
         (LINES, True),
     ],
 )
-def test_what_breaks_off_is_never_read_as_less_than_it_was_to_say(
-    whole: str, was_cut: bool
-) -> None:
+def test_cut_answers_are_never_read_as_less(whole: str, was_cut: bool) -> None:
     for end in range(len(whole)):
         verdicts = read_document_verdicts(whole[:end], 4, TEXTS, was_cut=was_cut)
         for verdict, expected in zip(verdicts, FOUR, strict=True):

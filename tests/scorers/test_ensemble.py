@@ -110,7 +110,7 @@ async def test_a_sentence_that_a_part_has_a_score_for_is_not_lost() -> None:
 
 
 @pytest.mark.parametrize("method", ["ensemble", "combination"])
-async def test_what_texts_deny_is_denied_and_what_they_leave_out_is_not(method: str) -> None:
+async def test_denied_claims_differ_from_unmentioned_ones(method: str) -> None:
     class Texts:
         async def takes_n(self, query: Query) -> bool:
             return True
@@ -130,7 +130,7 @@ async def test_what_texts_deny_is_denied_and_what_they_leave_out_is_not(method: 
     assert (await score({"scorer": DIRECT})).denied == ()
 
 
-async def test_it_says_what_questions_about_silent_claims_have_no_answer() -> None:
+async def test_unanswered_questions_about_unmentioned_claims_are_reported() -> None:
     class Silent:
         """Finds no claim in any sample, and answers no question."""
 
@@ -210,14 +210,14 @@ REFUSED: list[tuple[list[Any], str]] = [
 
 
 @pytest.mark.parametrize(("parts", "message"), REFUSED)
-def test_what_is_no_ensemble_is_refused(parts: list[Any], message: str) -> None:
+def test_invalid_ensembles_are_refused(parts: list[Any], message: str) -> None:
     with pytest.raises(PolicyError, match=message):
         Policy.of({"chain": [{"method": "ensemble", "parts": parts}]})
 
 
 @needs("torch")
 @pytest.mark.parametrize("method", ["ensemble", "combination"])
-async def test_what_is_made_of_others_prepares_them(
+async def test_combined_scorers_prepare_their_parts(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepared: list[str] = []
@@ -255,7 +255,7 @@ async def test_one_part_that_scores_sentences_is_enough() -> None:
         (("zero_shot", "cross_examination"), True),
     ],
 )
-def test_it_scores_all_of_the_text_where_every_part_does(
+def test_ensembles_cover_the_whole_text_if_all_parts_do(
     methods: tuple[str, ...], by_text: bool
 ) -> None:
     parts = [{"scorer": {"method": method}, "weight": 0.5} for method in methods]

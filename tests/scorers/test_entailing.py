@@ -63,7 +63,7 @@ async def test_the_published_question_is_about_a_pair(
 
 
 @pytest.mark.parametrize(("restate", "calls"), [(True, 2), (False, 1)])
-async def test_what_cannot_be_read_is_asked_once_more(restate: bool, calls: int) -> None:
+async def test_unreadable_answers_are_asked_for_once_more(restate: bool, calls: int) -> None:
     judge = Judge("Hm.")
     await found(judge, [("A.", "B.")], form="published", restate=restate)
     assert len(judge.asked) == calls

@@ -139,7 +139,7 @@ async def test_nothing_is_drawn_before_somebody_wants_it() -> None:
         assert samples.available == 10
 
 
-async def test_what_fails_is_drawn_again_as_long_as_it_is_allowed() -> None:
+async def test_failed_samples_are_drawn_again_within_the_limit() -> None:
     provider, samples = Numbered(lacking=(0, 1, 2)), Samples()
     async with anyio.create_task_group() as tasks:
         samples.draw_from(tasks, provider, QUERY, max_requests=5)
@@ -176,7 +176,7 @@ async def test_a_cancelled_drawing_asks_for_nothing_more() -> None:
     assert samples.available == 0
 
 
-async def test_what_comes_while_others_are_asked_for_is_asked_for_together() -> None:
+async def test_texts_that_arrive_during_a_call_share_the_next_call() -> None:
     gathering, asked = Gathering(), list[list[str]]()
     begun, go = anyio.Event(), anyio.Event()
 
@@ -202,7 +202,7 @@ async def test_what_comes_while_others_are_asked_for_is_asked_for_together() -> 
     assert results == {"a": ["A"], "bc": ["B", "C"], "d": ["D"]}
 
 
-async def test_who_is_cancelled_while_asking_leaves_the_others_their_turn() -> None:
+async def test_cancelled_callers_let_the_others_continue() -> None:
     gathering, asked = Gathering(), list[list[str]]()
 
     async def ask(texts: Sequence[str]) -> list[str]:

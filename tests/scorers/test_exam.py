@@ -231,7 +231,7 @@ def test_a_sentence_that_has_a_variable_of_its_own_is_not_confused() -> None:
     assert question(text, "It", "1983:year") == 'It sets "$year_0" and $year_1 in "$year_2".'
 
 
-def test_what_is_not_listed_stays_as_it_is() -> None:
+def test_words_not_listed_stay_unchanged() -> None:
     exam = build_exam(["It opened in 1932.", "It is old."], [None, Listing("It")])
     assert exam == Exam(("It opened in 1932.", "It is old."), ((), ()), {})
     assert exam.examined == ()
@@ -343,7 +343,7 @@ def test_a_subject_may_stand_without_its_brackets(subject: str, read: str) -> No
         '{"s0": {"subject": "It", "blanks": ["1932:year"]}}',
     ],
 )
-def test_what_is_no_list_of_blanks_is_not_read(text: str) -> None:
+def test_invalid_lists_of_blanks_are_not_read(text: str) -> None:
     assert parse_listings(text, 1) == [None]
 
 

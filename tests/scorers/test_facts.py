@@ -178,7 +178,7 @@ def test_answers_that_differ_are_flagged(question: str, answers: list[str]) -> N
 
 
 @pytest.mark.parametrize("question", ["Was weißt du von dem Turm?", "Was ist der Turm von Krell?"])
-def test_what_is_asked_in_german_is_no_yes_or_no(question: str) -> None:
+def test_german_questions_are_no_yes_no_questions(question: str) -> None:
     answers = ["Er wurde 1612 erbaut.", "Der Turm wurde 1612 erbaut.", "Erbaut wurde er 1612."]
     assert not check(answers[0], answers[1:], question).flagged
 
@@ -244,7 +244,7 @@ CITING = [
 
 
 @pytest.mark.parametrize("form", CITING)
-async def test_what_cites_a_document_is_no_fact(form: str) -> None:
+async def test_citations_are_no_facts(form: str) -> None:
     said = "the lock opens with code 4711"
     others = ["The lock opens with code 4711."] * 3 + ["You open the lock with the code 4711."]
     question = "How does the lock open?"
@@ -351,7 +351,7 @@ def test_a_sentence_is_scored_by_itself(
 
 
 @given(SENTENCES, st.integers(1, 4))
-def test_what_every_sample_says_is_not_doubted(sentence: str, count: int) -> None:
+def test_sentences_in_every_sample_are_not_doubted(sentence: str, count: int) -> None:
     import anyio
 
     async def run() -> None:
@@ -513,7 +513,7 @@ def test_the_same_words_may_say_something_else(
     assert check(wrong, samples, question).decision == "flagged"
 
 
-def test_what_samples_say_otherwise_is_told() -> None:
+def test_different_values_in_samples_are_reported() -> None:
     (opposite,) = check(
         "Sales fell in 2023.", ["Sales rose in 2023."] * 4, "How were sales?"
     ).sentences
@@ -524,7 +524,7 @@ def test_what_samples_say_otherwise_is_told() -> None:
     assert name.reason == "'Hart' is in 0 of 4 texts compared; most of them say 'Hunt'"
 
 
-def test_what_few_samples_add_is_not_doubted_for_the_others_silence() -> None:
+def test_additions_of_few_samples_are_not_doubted_for_silence() -> None:
     samples = ["Strontium.", "It is strontium, number 38.", "Strontium (38).", "That is strontium."]
     verdict = check("It is strontium, number 38.", samples, "Which element has the symbol Sr?")
     assert verdict.decision == "consistent"
@@ -783,7 +783,7 @@ def test_a_number_at_the_start_is_no_answer() -> None:
     assert check("No. 3 is the best.", samples, QUESTION).decision == "consistent"
 
 
-def test_what_one_text_says_instead_is_told_in_the_singular() -> None:
+def test_one_contradicting_text_is_reported_in_the_singular() -> None:
     samples = ["The bridge is 14 m long.", "The bridge is long.", "The bridge is quite long."]
     verdict = check("The bridge is 12 m long.", samples, QUESTION)
     assert "1 of them says '14 m'" in (verdict.sentences[0].reason or "")

@@ -206,7 +206,7 @@ async def test_an_answer_that_is_the_sentence_but_for_space_and_case_costs_nothi
 
 
 @pytest.mark.parametrize(("takes_n", "answer_calls"), [(False, 3), (True, 1)])
-async def test_it_costs_the_published_number_of_calls(takes_n: bool, answer_calls: int) -> None:
+async def test_fibe_costs_the_published_number_of_calls(takes_n: bool, answer_calls: int) -> None:
     sentences = [SENTENCES[0], SENTENCES[2]]
     judge = Judge(
         [LISTED.replace("[s1]", "[s9]").replace("[s2]", "[s1]")],
@@ -448,7 +448,7 @@ def test_a_policy_finds_it_by_name() -> None:
     assert Fibe().config.answers == 5
 
 
-async def test_with_nobody_to_ask_it_says_so() -> None:
+async def test_a_missing_judge_is_an_error() -> None:
     with pytest.raises(ScorerError, match="no judge available"):
         await Fibe().score(Passage.from_sentences(SENTENCES), Evidence())
 

@@ -63,7 +63,7 @@ async def test_two_values_agree_or_not(value: Any, other: Any, entry: float) -> 
     assert scores.sentences == (pytest.approx(entry),)
 
 
-async def test_what_stands_anywhere_in_a_list_is_supported() -> None:
+async def test_values_anywhere_in_a_list_are_supported() -> None:
     numbers = [n / 10 for n in range(20)]
     scores = await compared({"at": [0.3, 5, "x", None]}, {"at": [*numbers, "x", "y"]})
     assert scores.sentences == (0.0, 1.0, 0.0, 1.0)
@@ -91,7 +91,7 @@ async def test_leaving_out_is_the_same_as_nothing(value: Any, other: Any, entry:
     assert (await compared({"at": value}, other)).sentences == (entry,)
 
 
-async def test_what_is_ignored_has_no_score() -> None:
+async def test_ignored_fields_have_no_score() -> None:
     value = {"at": {"city": "x"}, "attic": "x", "rows": [{"sku": 1, "n": 1}]}
     scores = await compared(value, {}, ignore=("at", "rows[].sku"))
     assert scores.sentences == (None, 1.0, None, 1.0)

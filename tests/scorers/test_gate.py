@@ -127,7 +127,7 @@ def test_roles(query: Query, reason: str | None) -> None:
         ({"unknown": 1}, "Extra inputs"),
     ],
 )
-def test_what_is_not_valid_is_refused_without_showing_it(
+def test_invalid_conditions_are_refused_without_quoting_them(
     rules: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValidationError, match=message) as caught:
@@ -135,7 +135,7 @@ def test_what_is_not_valid_is_refused_without_showing_it(
     assert "input_value" not in str(caught.value)
 
 
-def test_it_is_a_frozen_value_that_says_what_it_means() -> None:
+def test_conditions_are_frozen_and_describe_themselves() -> None:
     when = When.model_validate({"roles": ["user"], "call": "myapp:check", "min_chars": 3})
     assert when == When(roles=("user",), call="myapp:check", min_chars=3)
     assert hash(when) == hash(When(roles=("user",), call="myapp:check", min_chars=3))

@@ -410,7 +410,7 @@ async def test_a_model_is_loaded_before_its_first_use(use: Callable[..., Judge])
             await of(SERVED, format=format_).prepare()
 
 
-async def test_what_a_model_on_the_hub_is_comes_to_light_when_it_is_used(
+async def test_the_kind_of_a_hub_model_is_detected_at_first_use(
     use: Callable[..., Judge], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(Judge())
@@ -493,7 +493,7 @@ async def test_a_label_that_has_a_name_goes_by_it(
 # What it is told
 
 
-def test_what_a_model_is_says_how_it_is_asked(tiny: Tiny) -> None:
+def test_the_kind_of_model_decides_its_input(tiny: Tiny) -> None:
     judges = (make_roberta, {"head": True, "labels": JUDGED_LABELS}), (make_t5, {}), (make_hhem, {})
     for maker, settings in judges:
         assert of(tiny(maker, **settings)).traits.by_sentence
@@ -522,7 +522,7 @@ def test_a_chunk_has_some_tokens() -> None:
         of(SERVED, chunk=15)
 
 
-def test_it_compares_with_references_only() -> None:
+def test_grounding_compares_with_references_only() -> None:
     with pytest.raises(ValidationError, match="references"):
         of(SERVED, evidence="samples")
 

@@ -13,13 +13,13 @@ from resay.scorers.judge import Judge
 pytestmark = pytest.mark.anyio
 
 
-def test_the_own_model_is_asked_with_its_connection_and_nothing_else() -> None:
+def test_the_response_model_gets_the_connection_only() -> None:
     query = Query.of("Who?", model="a/x", params={"api_key": "k", "temperature": 0.3, "tools": []})
     judge = judge_for(None, Evidence(query=query, judge_provider=ReplayProvider({})))
     assert (judge.query.model, dict(judge.query.params)) == ("a/x", {"api_key": "k"})
 
 
-def test_another_judge_never_gets_the_key() -> None:
+def test_other_judges_never_get_the_key() -> None:
     query = Query.of("Who?", model="a/x", params={"api_key": "k"})
     evidence = Evidence(query=query, judge_provider=ReplayProvider({}))
     assert judge_for("b/y", evidence).query == Query((), "b/y", {})
@@ -27,7 +27,7 @@ def test_another_judge_never_gets_the_key() -> None:
     assert dict(judge_for(own, evidence).query.params) == {"api_key": "other"}
 
 
-def test_parameters_alone_keep_the_own_model() -> None:
+def test_parameters_without_a_model_keep_the_response_model() -> None:
     query = Query.of("Who?", model="a/x", params={"api_key": "k"})
     evidence = Evidence(query=query, judge_provider=ReplayProvider({}))
     judge = judge_for(JudgeConfig(params={"temperature": 0}), evidence)
@@ -37,7 +37,7 @@ def test_parameters_alone_keep_the_own_model() -> None:
     )
 
 
-def test_with_nobody_to_ask_it_says_so() -> None:
+def test_a_missing_judge_is_an_error() -> None:
     with pytest.raises(ScorerError, match="no judge available"):
         judge_for("b/y", Evidence())
 
@@ -67,7 +67,7 @@ class Listening(ScriptedProvider):
         return Completions(tuple(items))
 
 
-async def test_a_readable_answer_is_asked_for_once() -> None:
+async def test_readable_answers_take_one_call() -> None:
     provider = Listening("a b")
     parsed = await ask(Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.")
     assert parsed == ParsedAnswer(("a", "b"))
@@ -97,7 +97,7 @@ async def test_without_a_restatement_the_first_answer_stands() -> None:
     assert len(provider.asked) == 1
 
 
-async def test_a_failed_call_is_no_undetermined_answer() -> None:
+async def test_failed_calls_are_not_undetermined() -> None:
     parsed = await ask(Judge(Listening(), JUDGE_QUERY), "Which?", read_letters, "Both, please.")
     assert (parsed.answered, parsed.undetermined) == (False, 0)
     assert parsed.failures == ("ProviderError",)
@@ -116,7 +116,7 @@ async def test_an_empty_answer_is_not_sent_back_as_it_is() -> None:
     assert provider.asked[1][1] == {"role": "assistant", "content": "(no answer)"}
 
 
-async def test_several_answers_come_in_one_request_where_the_provider_takes_n() -> None:
+async def test_several_answers_take_one_request_if_the_provider_supports_n() -> None:
     provider = Listening("a b", "a", "b", "a b", takes_n=True)
     parsed_answers = await ask_together(
         Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.", 3
@@ -127,7 +127,7 @@ async def test_several_answers_come_in_one_request_where_the_provider_takes_n() 
     assert {r.failures for r in parsed_answers[1:]} == {(), ("ProviderError",)}
 
 
-async def test_answers_that_are_missing_are_failures_of_their_own() -> None:
+async def test_missing_answers_are_failures() -> None:
     provider = Listening("a b")
     parsed_answers = await ask_together(
         Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.", 3
@@ -136,7 +136,7 @@ async def test_answers_that_are_missing_are_failures_of_their_own() -> None:
     assert [r.failures for r in parsed_answers[1:]] == [("ProviderError",)] * 2
 
 
-def test_a_varied_judge_drops_what_would_make_its_answers_alike() -> None:
+def test_varied_judges_drop_seed_and_temperature() -> None:
     judge = Judge(Listening(), Query((), "a/x", {"temperature": 0, "seed": 1, "api_key": "k"}))
     assert dict(judge.varied().query.params) == {"api_key": "k"}
     assert dict(judge.varied(0.5).query.params) == {"api_key": "k", "temperature": 0.5}

@@ -172,7 +172,7 @@ async def test_claims_are_asked_about_in_the_language_of_the_answer(language: st
         ("日本首都是東京（とうきょう），位於關東地方，是世界上最大的城市之一。", "", "zh"),
     ],
 )
-async def test_what_is_in_none_of_the_languages_is_asked_about_in_english(
+async def test_prompts_are_english_for_other_languages(
     answer: str, question: str, language: str
 ) -> None:
     judge = Judge("1: yes")

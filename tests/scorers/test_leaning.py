@@ -90,7 +90,7 @@ def test_nothing_can_lean_first() -> None:
         Policy.of({"chain": [{"method": "ngram"}, {"method": "leaning", "lean": 1.0}]})
 
 
-async def test_it_hides_no_failure_of_the_step_before() -> None:
+async def test_corrections_hide_no_earlier_failure() -> None:
     steps = [{"method": "prompt"}, {"method": "leaning"}]
     evidence = Evidence(Samples(["a", "b", "c"]), judge_provider=ReplayProvider({}))
     verdict = await Chain(Policy.of({"chain": steps})).run(

@@ -241,7 +241,7 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
         Policy.of({"chain": [{"method": "logprobs", **wrong}]})
 
 
-async def test_what_is_out_of_range_is_taken_for_its_end() -> None:
+async def test_probabilities_out_of_range_are_clipped() -> None:
     assert surprise(TokenLogprob("x", -1e9)) == 100.0
     assert surprise(TokenLogprob("x", 0.5)) == 0.0
     assert surprise(TokenLogprob("x", None)) is None
@@ -261,7 +261,7 @@ async def test_without_any_probability_it_says_so() -> None:
     assert scores.error == "no token of the response's sentences has a log-probability"
 
 
-async def test_it_needs_no_settings_and_wants_nothing_then() -> None:
+async def test_default_settings_require_nothing() -> None:
     scores = await Logprobs().score(PASSAGE, Evidence(logprobs=surprising()))
     assert scores.raw == pytest.approx([fmean(row) for row in SURPRISES])
     assert alternatives_needed(()) == 0

@@ -68,7 +68,7 @@ def test_any_number_of_samples_can_be_counted(scoring: Scoring) -> None:
     assert rule.score(own, [own, ChosenOption(1, 1.0)] * 50_000) == pytest.approx(0.5)
 
 
-def test_what_does_not_answer_counts_for_little() -> None:
+def test_unanswerable_questions_count_little() -> None:
     own, against, vague = ChosenOption(0, 0.9), ChosenOption(1, 0.9), ChosenOption(1, 0.1)
     rigid: tuple[Scoring, ...] = ("counting", "bayes")
     for scoring in rigid:

@@ -396,9 +396,7 @@ async def test_without_a_rule_the_scorer_is_the_published_one() -> None:
 
 
 @pytest.mark.parametrize(("said", "score"), [("not_mentioned", 1.0), ("supported", 0.0)])
-async def test_what_is_not_mentioned_counts_in_full_beside_estimates(
-    said: str, score: float
-) -> None:
+async def test_silent_samples_count_in_full_with_estimates(said: str, score: float) -> None:
     scores = await score_all(said, None)
     assert scores.sentences == (score,)
 
@@ -437,7 +435,7 @@ async def test_calls_that_fail_are_reported_and_most_of_them_decide_nothing() ->
     assert lost.error == "20 of 20 comparisons failed (ProviderError x20)"
 
 
-async def test_what_cannot_be_read_is_no_evidence() -> None:
+async def test_unreadable_answers_are_no_evidence() -> None:
     scores = await score(judge("Well", "Hm"), None, restate=False)
     assert scores.sentences == (None,)
     assert scores.undetermined == 20
@@ -490,7 +488,7 @@ async def test_a_timeout_is_one_lost_call() -> None:
     assert (scores.sentences[0] or 0) > 0.5
 
 
-def test_it_asks_about_pairs_and_draws_all_samples() -> None:
+def test_nearest_order_asks_about_pairs_and_draws_all_samples() -> None:
     with pytest.raises(ConfigurationError, match="`order: nearest` works on pairs"):
         Policy.of({"chain": [{"method": "prompt", "order": "nearest", "mode": "per_sample"}]})
     with pytest.raises(ConfigurationError, match="`form: published` works on pairs"):

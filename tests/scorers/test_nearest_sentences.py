@@ -35,7 +35,7 @@ def test_a_search_ends_where_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch
         nearest.to("The bridge was finished in 1932.", 1)
 
 
-def test_they_come_in_the_order_of_the_text() -> None:
+def test_nearest_sentences_keep_the_order_of_the_text() -> None:
     assert NearestSentences(SAMPLE).to("Bradfield designed the bridge in 1932.", 2) == [
         SAMPLE[1],
         SAMPLE[2],

@@ -84,7 +84,7 @@ def test_the_raw_values_are_those_of_the_equations(
         assert [s for _, s in ranked] == sorted(s for s in scores.sentences if s is not None)
 
 
-async def test_what_no_sample_repeats_scores_one_and_what_all_repeat_zero() -> None:
+async def test_sentences_score_one_if_no_sample_repeats_them_and_zero_if_all_do() -> None:
     scores = await score(RESPONSE, SAMPLES)
     assert scores.sentences == (0.0, 1.0)
     assert scores.passage_score == 0.5
@@ -147,7 +147,7 @@ async def test_why_does_not_call_a_word_rare_that_every_text_has() -> None:
     ["[1]", "[1, 2]", "[^1]", "[¹]", "¹", "(Doc. 3)", "[ref. 5]", "【4:0†source】", "(Moor, 2019)"],
 )
 @pytest.mark.parametrize("answer", ["It opened in 1932 {}.", "It opened in 1932.{}"])
-def test_what_cites_is_no_word(answer: str, mark: str) -> None:
+def test_citation_marks_are_no_words(answer: str, mark: str) -> None:
     guard = Guard({"chain": [{"method": "ngram"}], "cache": {"store": "none"}})
     samples = ["It opened in 1932.", "It was opened in 1932.", "In 1932 it opened."]
     assert guard.check(answer.format(mark), samples=samples).decision == "consistent"

@@ -56,7 +56,7 @@ def test_the_same_in_other_characters_is_the_same(one: str, other: str, method: 
 @pytest.mark.parametrize("method", ["facts", "ngram"])
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
 @pytest.mark.all_turns
-def test_what_differs_in_meaning_differs(one: str, other: str, method: str) -> None:
+def test_texts_of_different_meaning_differ(one: str, other: str, method: str) -> None:
     chain = [{"method": method}]
     assert scored(one, other, chain=chain) > scored(other, other, chain=chain) + 0.3
 

@@ -374,7 +374,7 @@ UNDETERMINED = {
 
 
 @pytest.mark.parametrize("name", FAILING)
-async def test_what_is_not_asked_for_again_stays_undetermined(
+async def test_unreadable_answers_stay_undetermined_without_restating(
     simulated: SimulatedProvider, name: str
 ) -> None:
     undetermined, calls = UNDETERMINED[name]

@@ -184,7 +184,7 @@ async def test_half_of_the_claims_decide_and_the_others_stay_open() -> None:
         assert len(model.asked) == 2
 
 
-async def test_what_cannot_be_read_is_asked_once_more() -> None:
+async def test_unreadable_answers_are_asked_for_once_more() -> None:
     await checked(model := Model("Hm."), by="votes", votes=1)
     assert len(model.asked) == 4
 
@@ -207,7 +207,7 @@ def test_there_is_a_vote() -> None:
         ([None], "p_true: 2 of 2 questions failed (ProviderTimeoutError x2)"),
     ],
 )
-async def test_what_cannot_be_read_is_inconclusive(
+async def test_unreadable_answers_are_inconclusive(
     answers: Sequence[str | None], reason: str
 ) -> None:
     verdict = await checked(Model(*answers))

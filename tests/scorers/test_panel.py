@@ -120,7 +120,7 @@ async def test_a_published_question_that_fails_is_no_unreadable_answer() -> None
 
 
 @pytest.mark.parametrize(("form", "calls"), [("published", 6), ("together", 3)])
-async def test_what_cannot_be_read_is_asked_once_more(form: str, calls: int) -> None:
+async def test_unreadable_answers_are_asked_for_once_more(form: str, calls: int) -> None:
     for restate in (True, False):
         jury = Jury(dict.fromkeys(JUDGES, "Hm."))
         await checked(jury, form=form, restate=restate)
@@ -141,7 +141,7 @@ async def test_judges_see_the_end_of_the_conversation(chars: int, shown: str | N
         assert shown is None or f">\n{shown}\n</conversation-" in query.question
 
 
-async def test_who_says_nothing_is_left_out() -> None:
+async def test_judges_without_an_answer_are_left_out() -> None:
     verdict = await checked(Jury({"x/one": "1: A\n2: B", "y/two": None, "z/three": "1: B\n2: B"}))
     assert [claim.score for claim in verdict.claims] == [0.5, 1.0]
     assert verdict.steps[0].failures == {"ProviderTimeoutError": 1}

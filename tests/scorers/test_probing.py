@@ -187,7 +187,7 @@ async def test_how_much_silence_leaves_a_claim_open_is_a_setting() -> None:
         assert opened(found).score == pytest.approx(score)
 
 
-async def test_who_does_not_know_says_as_little_as_a_silent_sample() -> None:
+async def test_unknown_answers_count_like_silent_samples() -> None:
     claim = opened(await checked(Model("I don't know.", "1923", "Unknown")))
     assert claim.score == pytest.approx((0.6 + 0.0 + 0.6) / 3)
     assert claim.scores["probe"] == 0.0
@@ -656,7 +656,7 @@ def test_questions_are_read_in_any_form(written: str) -> None:
         "1 | 2 | 3 | 4",
     ],
 )
-def test_what_is_no_question_is_not_read_as_one(written: str) -> None:
+def test_invalid_questions_are_not_parsed(written: str) -> None:
     assert read_questions(written, 2) == [None, None]
 
 
@@ -725,7 +725,7 @@ def test_an_answer_that_is_given_in_two_ways_is_none() -> None:
         *("When did the bridge open?", "The year in which the bridge opened", "The opening year"),
     ],
 )
-def test_who_does_not_answer_says_nothing(written: str) -> None:
+def test_refusals_are_no_answers(written: str) -> None:
     question = "In which year did the opening of the bridge take place?"
     assert read_short_answers(f"1: {written}", [question]) == [None]
 

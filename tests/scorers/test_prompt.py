@@ -288,7 +288,7 @@ class Hesitant:
         ("claims", "per_sample", "1: No\n2: No", 2),
     ],
 )
-async def test_who_cannot_be_read_is_asked_once_more(
+async def test_unreadable_judges_are_asked_once_more(
     form: str, mode: str, answer: str, asked: int
 ) -> None:
     no = 1.0 if form == "published" else 0.6

@@ -51,7 +51,7 @@ def guard(simulated: SimulatedProvider, **config: Any) -> Guard:
 @pytest.mark.parametrize("measure", ["probability", "entropy"])
 @pytest.mark.parametrize("pool", ["average", "maximum"])
 @pytest.mark.parametrize("context", ["question", "none"])
-async def test_what_the_proxy_would_not_say_scores_higher(
+async def test_tokens_improbable_to_the_proxy_score_higher(
     simulated: SimulatedProvider, api: str, measure: str, pool: str, context: str
 ) -> None:
     checked = guard(simulated, api=api, measure=measure, pool=pool, context=context)

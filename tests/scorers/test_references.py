@@ -237,7 +237,7 @@ async def test_one_that_supports_is_enough_and_a_conflict_is_said() -> None:
     assert [g.supports for g in found.grounds[0]] == [True, False]
 
 
-async def test_what_no_document_mentions_may_be_left_open() -> None:
+async def test_unmentioned_claims_may_stay_open() -> None:
     found = await scored([BUILT, OPENED], Judge([said(1), said(2, (1,))]), unmentioned=None)
     assert found.sentences == (None, 0.0)
     found = await scored([BUILT], Judge([said(1)]), unmentioned=0.4)
@@ -278,7 +278,7 @@ async def test_an_answer_that_cannot_be_read_is_asked_for_once_more(answer: str)
     assert len(judge.asked) == 1
 
 
-async def test_who_names_documents_that_were_not_shown_is_asked_again_and_not_believed() -> None:
+async def test_verdicts_on_documents_not_shown_are_asked_for_again_and_ignored() -> None:
     judge = Judge([said(1, (3, 0, 9)), said(2, (), (-1,))])
     found = await scored([OPENED, PAINTED], judge)
     assert found.sentences == (None, None)
@@ -334,7 +334,7 @@ async def test_documents_are_named_in_many_ways(answer: str) -> None:
         "Claim 1: supported, contradicted or not_mentioned",
     ],
 )
-async def test_what_names_no_document_is_no_verdict(answer: str) -> None:
+async def test_answers_without_a_document_are_no_verdict(answer: str) -> None:
     judge = Judge(answer, answer)
     assert (await scored([OPENED], judge)).sentences == (None,)
     assert len(judge.asked) == 2
@@ -543,7 +543,7 @@ async def test_references_come_first_and_spare_the_samples() -> None:
     assert BRIDGE not in json.dumps(verdict.to_dict())
 
 
-async def test_what_no_reference_mentions_is_flagged_or_compared_with_samples() -> None:
+async def test_unmentioned_claims_are_flagged_or_compared_with_samples() -> None:
     text = "The Garmo bridge opened in 1932. Ada Moor built it."
     held = [said(1, (1,)), said(2)]
     model = Model([text], held)
@@ -720,7 +720,7 @@ def test_by_words_a_document_may_say_what_a_claim_denies() -> None:
     assert [(g.reference, g.supports) for g in found.grounds] == [(0, False)]
 
 
-async def test_what_a_judge_quotes_against_a_claim_is_what_contradicts_it() -> None:
+async def test_quotes_of_the_judge_are_contradictions() -> None:
     held = [said(1, (), (1,), quote="opened in 1932")]
     model = Model(["The Garmo bridge opened in 1950."], held)
     (found,) = (await Guard(JUDGED, provider=model).aask(RAG)).verdict.claims
@@ -787,9 +787,7 @@ async def test_a_link_is_the_documents_own_however_it_is_written(link: str, exis
         ("[9]", 1.0),
     ],
 )
-async def test_what_a_mark_points_at_is_checked_where_it_can_be_resolved(
-    mark: str, score: float
-) -> None:
+async def test_cited_documents_are_checked_where_marks_resolve(mark: str, score: float) -> None:
     documents = (
         Reference("The bridge opened in 1932.", label="1", title="handbook.pdf"),
         Reference("The bakery sells bread.", label="2", id="bakery.pdf"),

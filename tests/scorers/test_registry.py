@@ -86,7 +86,7 @@ def test_an_installed_method_is_found_and_built() -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_what_is_broken_is_left_out_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_broken_plugins_are_skipped_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="resay"):
         found = {n for n, s in registry().items() if not s.__module__.startswith("resay.")}
         assert found == {"coin"}
@@ -226,7 +226,7 @@ def test_a_verdict_shows_the_name_of_ones_own_scorer(own: str) -> None:
 @pytest.mark.parametrize(
     ("scorer", "kind"), [("Returns", "NoneType"), ("ReturnsList", "list"), ("ReturnsText", "str")]
 )
-def test_what_is_not_scores_costs_only_the_scores(own: str, scorer: str, kind: str) -> None:
+def test_scorers_that_fail_lose_only_their_scores(own: str, scorer: str, kind: str) -> None:
     chain = [{"method": f"{own}:{scorer}"}, {"method": "ngram"}]
     samples = [f"It has {n}." for n in "345"]
     verdict = Guard({"chain": chain}).check("It has 6 lanes.", samples=samples)
@@ -273,7 +273,7 @@ def test_a_part_may_be_ones_own_scorer(own: str) -> None:
         ("{own} :Coin", "must be package.module:Class"),
     ],
 )
-def test_what_is_no_scorer_is_refused_with_its_line(own: str, name: str, why: str) -> None:
+def test_invalid_scorers_are_refused_with_the_line(own: str, name: str, why: str) -> None:
     method = name.format(own=own)
     with pytest.raises(PolicyError) as raised:
         Policy.parse(f'chain:\n  - method: "{method}"', source="p.yaml")

@@ -470,7 +470,7 @@ async def test_parts_that_run_together_share_it_too() -> None:
     assert len(model.asked) == 5
 
 
-async def test_what_cannot_be_found_is_inconclusive_and_says_why() -> None:
+async def test_failed_comparisons_are_inconclusive_with_a_reason() -> None:
     failed = await judged(Model(fails=True), "entropy")
     assert (failed.decision, failed.score) == ("inconclusive", None)
     assert failed.reason == "semantic: 20 of 20 comparisons failed (ProviderTimeoutError x5)"

@@ -61,7 +61,7 @@ async def test_scores_are_those_of_the_cosine(tiny: Tiny, delta: float) -> None:
     assert found.sentences == pytest.approx(expected, abs=1e-5)
 
 
-async def test_it_compares_with_references_unless_told_otherwise(tiny: Tiny) -> None:
+async def test_similarity_compares_with_references_by_default(tiny: Tiny) -> None:
     step: dict[str, Any] = {
         "method": "similarity",
         "model": str(tiny(make_bert, pooling="mean_tokens")),

@@ -29,7 +29,7 @@ def test_the_normalised_form_by_hand() -> None:
     assert correct([0.2, 0.4, 0.9, 0.0], normalise=True) == pytest.approx(expected)
 
 
-def test_what_is_forgiven_is_a_setting() -> None:
+def test_forgiveness_is_a_setting() -> None:
     scores = [0.2, 0.4]
     method = Snowballing(Snowballing.Config(theta=0.0))
     assert method.corrected(scores) == pytest.approx([0.2, 0.5])
@@ -107,7 +107,7 @@ def test_nothing_can_be_corrected_first() -> None:
         Policy.of({"chain": [{"method": "snowballing"}, {"method": "ngram"}]})
 
 
-async def test_it_hides_no_failure_of_the_step_before() -> None:
+async def test_corrections_hide_no_earlier_failure() -> None:
     steps = [{"method": "prompt"}, {"method": "snowballing"}]
     evidence = Evidence(Samples(["a", "b", "c"]), judge_provider=ReplayProvider({}))
     verdict = await Chain(Policy.of({"chain": steps})).run(

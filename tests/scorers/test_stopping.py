@@ -63,7 +63,7 @@ def test_fewer_than_the_least_settle_nothing() -> None:
     assert work == RemainingWork(frozenset({0}), 1)
 
 
-def test_what_no_further_sample_can_change_is_settled_whatever_the_confidence() -> None:
+def test_decisions_that_no_sample_can_change_are_settled() -> None:
     rows = [[0.0]] * 3
     rule = passage_rule(0.5, confidence=1.0, of=5)
     # Two more could make it 2/5 at most.
@@ -268,7 +268,7 @@ def test_after_the_last_sample_nothing_is_left_although_some_said_nothing() -> N
     assert (work.sentences, work.more) == (frozenset(), 0)
 
 
-def test_what_is_settled_needs_no_sample() -> None:
+def test_settled_decisions_need_no_sample() -> None:
     assert Stopping(Decisions(((0.5,),)), 0.99, 3, 20).remaining([[0.0]] * 4).more == 0
     assert Stopping(Decisions(((0.5,),)), 0.99, 3, 20).remaining([[0.0]] * 4, [0.0] * 4).more == 0
 

@@ -138,11 +138,11 @@ def test_an_object_is_found_between_any_words(words: str, value: Any) -> None:
 @pytest.mark.parametrize(
     "text", ['{"a":' * 40_000, "[1," * 60_000, '{"' * 80_000, '[{"a": "' * 30_000]
 )
-def test_what_is_no_object_is_read_once(text: str) -> None:
+def test_invalid_objects_are_read_once(text: str) -> None:
     assert object_in(Completion(text), CheckContext()) is None
 
 
-def test_what_is_nested_too_deeply_is_no_object() -> None:
+def test_deeply_nested_text_is_no_object() -> None:
     deep, too_deep = ("[" * depth + "]" * depth for depth in (100, 101))
     assert object_in(Completion(deep), CheckContext()) == json.loads(deep)
     assert object_in(Completion(too_deep), CheckContext()) is None
@@ -284,7 +284,7 @@ async def test_values_agree_or_not(value: Any, other: Any, score: float) -> None
     assert (await verdict_on([value, other, other])).mean_score == score
 
 
-async def test_what_is_ignored_is_not_scored() -> None:
+async def test_ignored_fields_are_not_scored() -> None:
     verdict = await verdict_on(
         [
             {"id": 1, "items": [{"sku": "a", "n": 1}]},

@@ -126,7 +126,7 @@ async def test_votes_are_not_all_the_same_at_temperature_0() -> None:
     assert ["temperature" in query.params for query in judge.asked] == [False]
 
 
-def test_what_a_task_needs_is_asked_for_before_any_call() -> None:
+def test_tasks_require_their_inputs_before_any_call() -> None:
     judge = ReplayProvider({})
     guard = Guard({"chain": [{"method": "prompt", "task": "translation"}]}, provider=judge)
     with pytest.raises(ConfigurationError, match="pass `question`"):

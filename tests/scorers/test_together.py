@@ -179,7 +179,7 @@ async def test_words_and_quotes_that_stand_nowhere_are_not_believed() -> None:
     assert claim.contradicted_by is None or "1812" not in claim.contradicted_by.text
 
 
-async def test_what_nobody_speaks_of_is_unsupported_and_not_contradicted() -> None:
+async def test_unmentioned_claims_are_unsupported_not_contradicted() -> None:
     def silent(claims: Sequence[str], samples: dict[int, str]) -> list[dict[str, Any]]:
         return [{"claim": n, "supported_by": [], "contradicted_by": []} for n in range(1, 3)]
 
@@ -432,7 +432,7 @@ async def test_support_in_other_words_and_other_languages_is_believed(
     assert verdict.claims[0].reason == "supported by 3 of 3 texts compared"
 
 
-async def test_what_contradicts_a_claim_may_be_a_reference() -> None:
+async def test_references_can_contradict_claims() -> None:
     policy = {"chain": [{"method": "prompt", "evidence": "references"}]}
     guard = Guard(policy, provider=Judge(of_years), model="m")
     verdict = await guard.acheck(ANSWER, references=SAMPLES)

@@ -82,7 +82,7 @@ def test_arbitrary_text_aligns(text: str, where: list[int]) -> None:
     st.sampled_from([(), (b"\n",), (b"</s>",), (b" \n", b"<|im_end|>", b"\n")]),
     st.booleans(),
 )
-def test_what_is_not_in_the_text_changes_nothing(
+def test_tokens_outside_the_text_change_nothing(
     text: str, where: list[int], before: tuple[bytes, ...], after: tuple[bytes, ...], strip: bool
 ) -> None:
     pieces = cut(text.encode(), where)
@@ -134,7 +134,7 @@ def test_a_character_shown_as_replacement_characters_is_found() -> None:
     assert align(shown("A. ", "�", " b."), two) is None
 
 
-def test_what_replacement_characters_leave_open_does_not_align() -> None:
+def test_ambiguous_replacement_characters_do_not_align() -> None:
     # Two letters and half of a third, or one letter and what comes before the text.
     assert align(shown("é", "é", "�", "�"), Passage.of("ééé")) is None
     # The beginning of the first token is not in the text.
@@ -150,7 +150,7 @@ def test_a_token_belongs_to_the_sentence_it_has_most_bytes_in() -> None:
     assert owners(tokens_of("It opene", "d. No", "."), text) == (0, 0, 1)
 
 
-def test_what_stands_between_sentences_belongs_to_none() -> None:
+def test_tokens_between_sentences_belong_to_no_sentence() -> None:
     text = "$$ x $$\n\n- One is here.\n\n```\ncode\n```\n\nTwo is there."
     tokens = tokens_of("$$ ", "x $$\n\n", "- ", "One", " is here.\n\n", "```\ncode\n```", "\n\n", "Two is there.")  # fmt: skip  # noqa: E501
     assert owners(tokens, text) == (None, None, None, 0, 0, None, None, 1)
@@ -191,7 +191,7 @@ def test_reasoning_that_says_the_same_is_not_the_answer() -> None:
         tokens_of("<|im_end|>"),
     ],
 )
-def test_what_does_not_make_up_the_text_does_not_align(tokens: list[TokenLogprob]) -> None:
+def test_tokens_of_another_text_do_not_align(tokens: list[TokenLogprob]) -> None:
     assert align(tokens, Passage.of(TWO)) is None
 
 

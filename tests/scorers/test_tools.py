@@ -172,7 +172,7 @@ async def test_a_call_without_arguments_is_its_name(arguments: str) -> None:
     assert scores(verdict)['tools[0]: "tick"'] == 0.0
 
 
-async def test_what_is_no_object_is_compared_as_text() -> None:
+async def test_arguments_that_are_no_object_are_compared_as_text() -> None:
     patch = calling(ToolCall("apply", "*** Begin Patch\nORD-4711"))
     other = calling(ToolCall("apply", "*** Begin Patch\nORD-9"))
     verdict = await checked(patch, patch, patch, patch, other)
@@ -349,9 +349,7 @@ CLAIM = "The shop was founded in 1999 by Zorblatt."
 @pytest.mark.parametrize("tools", ["none", "arguments"])
 @pytest.mark.parametrize("mode", [None, "after", "hold", "buffer"])
 @pytest.mark.parametrize("on_unscored", ["annotate", "block"])
-async def test_what_is_claimed_beside_a_call_is_listed(
-    tools: str, mode: Any, on_unscored: str
-) -> None:
+async def test_claims_next_to_a_call_are_listed(tools: str, mode: Any, on_unscored: str) -> None:
     first = calling(call("refund", order="ORD-4711", amount=25), text=f"{CLAIM} Let me look.")
     policy = {**POLICY, "tools": tools, "on_unscored": on_unscored, "action": {"do": "block"}}
     guard = Guard(policy, provider=Recorded(first, [RIGHT] * 4))
@@ -371,7 +369,7 @@ async def test_what_is_claimed_beside_a_call_is_listed(
     assert answer.blocked == (on_unscored == "block")
 
 
-async def test_what_claims_nothing_beside_a_call_is_not() -> None:
+async def test_non_claims_next_to_a_call_are_not_listed() -> None:
     first = calling(call("refund", order="ORD-4711", amount=25), text="Let me look.")
     verdict = await checked(first, *[RIGHT] * 4)
     assert (verdict.decision, verdict.unscored) == ("consistent", ())

@@ -222,7 +222,7 @@ def test_a_single_verdict_is_read(text: str, verdict: JudgeVerdict) -> None:
         "A bridge is supported by its arch.",
     ],
 )
-def test_what_states_no_verdict_is_never_one(text: str) -> None:
+def test_answers_without_a_verdict_have_none(text: str) -> None:
     assert read_items(text, 1, VERDICTS) == [None]
     assert read_items(text, 3, VERDICTS) == [None] * 3
 
@@ -248,7 +248,7 @@ def test_what_states_no_verdict_is_never_one(text: str) -> None:
         ("Document 2: supported\n1: contradicted", [C, None, None]),
     ],
 )  # fmt: skip
-def test_what_is_missing_or_said_twice_is_left_open(
+def test_missing_and_repeated_verdicts_stay_open(
     text: str, verdicts: list[JudgeVerdict | None]
 ) -> None:
     assert read_items(text, 3, VERDICTS) == verdicts

@@ -31,7 +31,7 @@ QUIET = ZeroShot(ZeroShot.Config(restate=False))
         ("", None),
     ],
 )
-async def test_what_the_answer_states_counts(answer: str, score: float | None) -> None:
+async def test_stated_answers_count(answer: str, score: float | None) -> None:
     judge = ReplayProvider({render(PASSAGE.text): [answer]})
     scores = await QUIET.score(PASSAGE, Evidence(judge_provider=judge))
     assert (scores.passage, scores.sentences) == (score, ())

@@ -136,7 +136,7 @@ CLAIMS = [
         *((text, None) for text in CLAIMS),
     ],
 )
-def test_what_there_is_to_check(text: str, kind: str | None) -> None:
+def test_kinds_of_statements_to_check(text: str, kind: str | None) -> None:
     assert nothing_to_check(Passage.of(text)) == kind
 
 
@@ -268,7 +268,7 @@ def test_sure_is_filler_unless_it_may_be_the_answer(question: str, found: dict[i
         ("Écris un poème sur la mer.", "La mer est grise."),
     ],
 )
-def test_what_is_invented_on_request_claims_nothing(question: str, text: str) -> None:
+def test_fiction_on_request_claims_nothing(question: str, text: str) -> None:
     passage = Passage.of(text)
     assert non_claims(passage, question) == dict.fromkeys(range(len(passage.sentences)), "creative")
 
@@ -371,7 +371,7 @@ def test_a_new_name_and_a_number_are_claims_among_any_words(words: list[str]) ->
     assert non_claim_kind(f"It is {text} of Zürich", is_open=True, asked="Why?") is None
 
 
-def test_what_is_denied_of_the_world_is_a_claim_in_any_language() -> None:
+def test_denials_about_the_world_are_claims_in_any_language() -> None:
     texts = (
         *("Det finns ingen hiss på stationen.", "Jan Nowak nie miał dzieci."),
         *("В Заречье нет моста.", "Он не знал ответа.", "Köprüde asansör yok."),
@@ -460,7 +460,7 @@ def test_no_sentence_of_a_real_passage_is_left_out(data_dir: Path) -> None:
         "I could not find this information in the handbook.",
     ],
 )
-def test_what_documents_do_not_say_is_no_claim(text: str) -> None:
+def test_statements_about_silent_documents_are_no_claims(text: str) -> None:
     question = "What is known of it, of the Garmo and of the Kessel Bridge?"
     assert non_claims(Passage.of(text), question) == {0: "refusal"}
 
@@ -482,7 +482,7 @@ def test_what_documents_do_not_say_is_no_claim(text: str) -> None:
         "Il prezzo è nei documenti.",
     ],
 )
-def test_what_is_or_is_not_in_something_else_is_one(text: str) -> None:
+def test_statements_about_contents_are_claims(text: str) -> None:
     assert non_claims(Passage.of(text), "What is known of it?") == {}
 
 
@@ -767,17 +767,17 @@ def kinds(text: str, question: str) -> set[str]:
 
 
 @pytest.mark.parametrize("text", [*REFUSED, *REFERRED, *PLEASANTRIES, *IN_OTHER_LANGUAGES])
-def test_what_an_assistant_says_of_itself_or_to_be_kind_claims_nothing(text: str) -> None:
+def test_self_descriptions_and_courtesies_claim_nothing(text: str) -> None:
     assert kinds(text, "What is it of Olof Dahlman?") <= {"refusal", "filler", "question"}
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_an_assistant_cannot_do_is_a_refusal(text: str) -> None:
+def test_stated_inabilities_are_refusals(text: str) -> None:
     assert "refusal" in kinds(text, "What is it of Olof Dahlman?")
 
 
 @pytest.mark.parametrize("text", CLAIMED)
-def test_what_is_worded_like_it_is_a_claim(text: str) -> None:
+def test_statements_worded_like_non_claims_are_claims(text: str) -> None:
     assert kinds(text, "Is it so?") & {"fact", "hedged"}
 
 
@@ -796,7 +796,7 @@ def test_where_to_turn_is_a_claim_for_whoever_asks_that(question: str) -> None:
         "Draft a thank-you note to my teacher.",
     ],
 )
-def test_what_is_drafted_on_request_claims_nothing(question: str) -> None:
+def test_drafts_on_request_claim_nothing(question: str) -> None:
     assert kinds("We look forward to it.", question) == {"creative"}
 
 
@@ -809,7 +809,7 @@ def test_what_is_drafted_on_request_claims_nothing(question: str) -> None:
         "What is the slogan of Acme?",
     ],
 )
-def test_what_is_drafted_of_facts_has_claims(question: str) -> None:
+def test_drafts_about_facts_have_claims(question: str) -> None:
     assert kinds("We look forward to it.", question) == {"fact"}
 
 
@@ -935,7 +935,7 @@ def test_documents_that_say_nothing_are_no_claim(text: str) -> None:
         ("De brochure vermeldt de branden niet.", "Wat zegt de brochure over de Vento?"),
     ],
 )
-def test_what_silence_takes_for_granted_is_a_claim(text: str, question: str) -> None:
+def test_presuppositions_of_silence_are_claims(text: str, question: str) -> None:
     assert non_claims(Passage.of(text), question) == {}
 
 

@@ -1150,14 +1150,14 @@ def test_talk_about_the_conversation_claims_nothing(question: str, text: str) ->
 
 
 @pytest.mark.parametrize(("question", "text"), by_question(CLAIMS))
-def test_what_is_said_or_taken_for_granted_of_the_world_is_a_claim(
+def test_statements_and_presuppositions_about_the_world_are_claims(
     question: str, text: str
 ) -> None:
     assert kinds(text, question) & {"fact", "hedged"}
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_what_is_taken_for_granted_is_no_claim_if_the_question_says_it(known: bool) -> None:
+def test_presuppositions_of_the_question_are_no_claims(known: bool) -> None:
     question = "How many convictions does Ada Moor have?" if known else "Who is Ada Moor?"
     expected = {"refusal"} if known else {"fact"}
     assert kinds("I can't discuss her convictions.", question) == expected

@@ -218,7 +218,7 @@ def test_other_blocks_hold_no_sentences(kind: str, block: str) -> None:
         "[1] is a citation: see https://a.example",
     ],
 )
-def test_what_may_be_a_claim_stays_prose(text: str) -> None:
+def test_possible_claims_stay_prose(text: str) -> None:
     assert {kind for kind, _ in kinds(text)} == {"prose"}
 
 

@@ -152,7 +152,7 @@ def test_sentences_end_where_a_reader_ends_them(marked: str) -> None:
         "…",
     ],
 )
-def test_what_only_looks_like_an_end_is_none(text: str) -> None:
+def test_abbreviations_and_the_like_end_no_sentence(text: str) -> None:
     assert len(Passage.of(text).pieces) == 1
 
 

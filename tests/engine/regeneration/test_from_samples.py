@@ -258,7 +258,7 @@ async def test_whatever_fails_the_first_answer_is_given(
         "The Old Mill was built in 1801 (by monks.",
     ],
 )
-async def test_what_cannot_stand_in_place_of_a_sentence_is_refused(written: str) -> None:
+async def test_unfit_replacements_are_refused(written: str) -> None:
     answer = await repaired(Model(f"1: {written}"))
     assert (answer.text, answer.regenerated) == (DRAFT, False)
     told = answer.verdict.regeneration

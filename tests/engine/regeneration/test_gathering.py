@@ -34,7 +34,7 @@ class Shelves:
         return found
 
 
-async def test_what_several_searches_find_comes_first() -> None:
+async def test_documents_of_several_searches_come_first() -> None:
     shelves = Shelves(x=[A, B], y=[C, B])
     found = await DocumentSearch(Regenerate(), as_retriever(shelves)).search(["x", "y"])
 
@@ -99,7 +99,7 @@ async def test_a_document_longer_than_all_that_may_be_read_is_cut() -> None:
     assert [len(d.text) for d in found.documents] == [500]
 
 
-async def test_what_is_there_twice_or_empty_is_left_out() -> None:
+async def test_duplicate_and_empty_documents_are_left_out() -> None:
     twin = Document("twin", f" {A.text}\n")
     shelves = Shelves(x=[A, twin, Document("d", " \n"), B, A])
     found = await DocumentSearch(Regenerate(k=9, max_documents=9), as_retriever(shelves)).search(
@@ -116,7 +116,7 @@ def test_every_document_is_in_the_fused_ranking_once(rankings: list[list[Documen
         assert ids == [d.id for d in rankings[0]]
 
 
-async def test_what_names_the_subject_comes_first_however_the_retriever_ranks_it() -> None:
+async def test_documents_that_name_the_subject_come_first() -> None:
     asked: list[int] = []
 
     def find(query: str, k: int) -> list[Document]:
@@ -162,7 +162,7 @@ async def test_the_edition_is_where_the_policy_says() -> None:
     assert [d.id for d in found.documents] == ["b", "a"]
 
 
-async def test_what_speaks_of_something_else_with_nearly_the_same_name_is_left_out() -> None:
+async def test_documents_about_similar_names_are_left_out() -> None:
     documents = [
         Document("other", "The Garmo X110 weighs 3 kg."),
         Document("bare", "It weighs 4 kg."),
@@ -173,7 +173,7 @@ async def test_what_speaks_of_something_else_with_nearly_the_same_name_is_left_o
     assert [d.id for d in found.documents] == ["both", "bare"]
 
 
-async def test_what_one_search_finds_first_is_not_lost_among_what_others_find() -> None:
+async def test_top_results_of_each_search_are_included() -> None:
     shelves = Shelves(x=[A, B], y=[A, B], z=[C])
     action = Regenerate(k=2, max_documents=2)
     found = await DocumentSearch(action, as_retriever(shelves)).search(["x", "y", "z"])

@@ -54,7 +54,7 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("text", INJECTIONS)
-def test_what_speaks_to_a_model_is_left_out(text: str) -> None:
+def test_text_that_addresses_a_model_is_left_out(text: str) -> None:
     document = Document("a", f"The bridge is old. {text} It is long.")
 
     shown = without_instructions(document).text
@@ -67,7 +67,7 @@ def test_what_speaks_to_a_model_is_left_out(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_speaks_to_people_stays(text: str) -> None:
+def test_text_that_addresses_people_stays(text: str) -> None:
     document = Document("a", f"The bridge is old. {text} It is long.")
 
     assert without_instructions(document) is document

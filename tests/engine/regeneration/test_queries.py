@@ -133,7 +133,7 @@ def test_each_sentence_is_searched_for_in_order():
     )
 
 
-def test_what_is_nearly_the_same_is_searched_for_once():
+def test_similar_queries_are_searched_once():
     sentences = [
         "She was a mathematician.",
         "Ada was a mathematician and a writer, she was.",
@@ -162,7 +162,7 @@ def test_a_long_sentence_is_divided_where_clauses_end():
 
 
 @pytest.mark.parametrize("text", ["word " * 200, "長" * 900, "x" * 900, "長い、" * 300])
-def test_what_has_no_clauses_is_divided_anywhere(text):
+def test_text_without_clauses_is_divided_anywhere(text):
     found = search_queries("", [text], most=8)
     assert found
     assert all(len(query) <= 300 for query in found)
@@ -179,7 +179,7 @@ def test_short_neighbours_are_joined_where_there_are_too_many():
     )
 
 
-def test_what_says_least_is_left_out_where_nothing_more_fits():
+def test_least_specific_words_are_left_out_of_long_queries():
     filler = "and so on and so on as it was before then and there with all of it " * 3
     telling = "{} then in Leeds with Mary Somerville and Charles Babbage, {}"
     sentences = [telling.format(f"In {1830 + i}", filler) for i in range(3)]
@@ -282,9 +282,9 @@ def test_the_words_of_the_sentences_are_searched_for(sentences):
         ("Did it open in 1992?", "It opened in 1992.", "It opened in 1992."),
     ],
 )
-def test_what_may_be_wrong_is_left_out(question, sentence, left):
+def test_doubtful_values_are_left_out_of_queries(question, sentence, left):
     assert without_values(sentence, question) == left
 
 
-def test_what_is_contradicted_is_left_out_whatever_it_is():
+def test_contradicted_words_are_left_out_of_queries():
     assert without_values("Marlowe wrote it.", "Who wrote it?", ["Marlowe"]) == "wrote it"

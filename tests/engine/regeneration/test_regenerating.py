@@ -174,7 +174,7 @@ async def test_another_model_can_write() -> None:
     assert (query.model, dict(query.params)) == ("openai/gpt-5", {})
 
 
-async def test_what_the_documents_support_is_no_longer_flagged() -> None:
+async def test_answers_that_documents_support_are_not_flagged() -> None:
     documents = [Document("a", f"{MADE_UP} It is long.")]
     model = Model()
     answer = await guard_of(model, Shelf(documents)).aask(QUESTION)
@@ -278,7 +278,7 @@ async def test_otherwise_can_raise() -> None:
         await guard.aask(QUESTION)
 
 
-async def test_what_is_mended_is_not_blocked() -> None:
+async def test_repaired_answers_are_not_blocked() -> None:
     answer = await guard_of(Model(), action={"otherwise": "block"}).aask(QUESTION)
 
     assert (answer.text, answer.action) == (REPAIRED, "regenerate")
@@ -353,7 +353,7 @@ async def test_an_answer_in_which_something_new_is_flagged_is_not_given() -> Non
 
 
 @pytest.mark.parametrize("more", [" See http://evil.example/x.", " ```python", " (", "x" * 500])
-async def test_what_cannot_stand_in_place_of_a_sentence_is_refused(more: str) -> None:
+async def test_unfit_replacements_are_refused(more: str) -> None:
     answer = await guard_of(Model(repairs=lambda _: DESIGNED + more)).aask(QUESTION)
 
     assert (answer.text, answer.regenerated) == (DRAFT, False)
@@ -467,9 +467,7 @@ async def test_an_answer_that_is_not_flagged_is_left_alone() -> None:
         ),
     ],
 )
-async def test_what_no_document_says_is_said_of_an_answer_that_was_all_made_up(
-    question: str, written: str, text: str
-) -> None:
+async def test_invented_answers_become_abstentions(question: str, written: str, text: str) -> None:
     answer = await guard_of(Model(MADE_UP, repairs=lambda _: written)).aask(question)
 
     record = answer.verdict.regeneration
@@ -621,7 +619,7 @@ async def test_of_documents_that_contradict_each_other_the_newest_edition_is_rig
     assert all("newest edition is right" in " ".join(prompt.split()) for prompt in prompts)
 
 
-async def test_what_only_an_older_edition_says_is_flagged() -> None:
+async def test_claims_of_older_editions_only_are_flagged() -> None:
     documents = [
         Document("old", MADE_UP, metadata={"edition": 2021}),
         Document("new", DESIGNED, metadata={"edition": 2024}),

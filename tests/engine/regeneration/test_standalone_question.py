@@ -233,7 +233,7 @@ async def test_the_writer_reads_the_question_that_stands_alone() -> None:
     assert answer.usage.calls == len(model.asked)
 
 
-async def test_it_is_asked_for_once_whatever_the_number_of_attempts() -> None:
+async def test_the_question_is_written_once_for_all_attempts() -> None:
     model = Model(repairs=lambda _: "It was designed by Nobody. [1]", standalone=lambda _: WHO)
     answer = await asked(model, *X100, WHO, action={"attempts": 3})
     record = answer.verdict.regeneration
@@ -275,7 +275,7 @@ async def test_the_conversation_is_quoted_from_both_ends() -> None:
 
 
 @pytest.mark.parametrize("code", [lang.code for lang in languages() if lang.has_prompts])
-async def test_it_is_asked_for_in_the_language_of_the_conversation(code: str) -> None:
+async def test_the_prompt_is_in_the_language_of_the_conversation(code: str) -> None:
     texts = {
         "de": "Wann wurde die Brücke über den Fluss gebaut und wer war der Architekt?",
         "en": "When was the bridge over the river built and who was the architect?",
@@ -309,7 +309,7 @@ async def test_it_is_asked_for_in_the_language_of_the_conversation(code: str) ->
         f"Who designed it? {'It is long. ' * 40}?",
     ],
 )
-async def test_what_is_no_question_leaves_the_question_as_it_is(written: str | None) -> None:
+async def test_answers_that_are_no_question_are_ignored(written: str | None) -> None:
     model = Model(standalone=lambda _: written)
     answer = await asked(model, *X100, WHO)
     # The answer is repaired all the same, and the turn before is searched for, too.

@@ -69,7 +69,7 @@ async def test_hold_gives_the_draft_where_nothing_was_found() -> None:
     assert [s.flagged for part in parts for s in part.sentences] == [False, True, False]
 
 
-async def test_what_was_not_shown_tells_what_in_it_was_not_scored() -> None:
+async def test_repaired_streams_list_unscored_text() -> None:
     code = "```\na = 1\n```"
     draft = f"{CROSSES} {MADE_UP}\n\n{code}\n\n{TRACKS}"
     parts, answer = await read(Model(draft), shelf=Shelf([]))
@@ -171,7 +171,7 @@ class Pieces(Model):
         (f"{CROSSES} ", f"{MADE_UP} ", f"{TRACKS} ", f"{CROSSES} ", TRACKS),
     ],
 )
-async def test_what_is_in_doubt_is_shown_in_no_piece_but_mended(pieces: tuple[str, ...]) -> None:
+async def test_doubtful_sentences_are_shown_repaired_only(pieces: tuple[str, ...]) -> None:
     parts, answer = await read(Pieces(*pieces))
 
     assert "".join(part.text for part in parts) == answer.text

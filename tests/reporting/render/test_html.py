@@ -135,7 +135,7 @@ def whole_page() -> Element:
 # --- elements -------------------------------------------------------------------------------------
 
 
-def test_what_is_not_html_is_escaped() -> None:
+def test_text_is_escaped() -> None:
     made = tag(
         "p", "<b>&\"'", tag("b", "x"), None, class_='"><i>', hidden=True, id=None, open=False
     )
@@ -215,7 +215,7 @@ def test_each_sentence_is_coloured_and_says_its_score_in_digits() -> None:
     assert first.one("span", "said").text == "It opened in 1932."
 
 
-def test_what_is_doubtful_is_marked_in_words_and_by_class() -> None:
+def test_doubtful_sentences_are_marked_in_words_and_by_class() -> None:
     doubtful = replace(VERDICT.sentences[0], score=0.4, band="doubtful")
     part = shown(replace(VERDICT, sentences=(doubtful, *VERDICT.sentences[1:])))
     first = part.all("a", "sentence")[0]
@@ -259,7 +259,7 @@ def test_any_number_is_shown(score: float | None, level: str, text: str) -> None
     assert sentence.one("span", "chip").text == f"score {text}"
 
 
-def test_what_was_not_scored_is_shown_where_the_text_is_known() -> None:
+def test_unscored_text_is_shown_with_the_text() -> None:
     part = shown(Reported(VERDICT, text=RESPONSE)).one("div", "answer")
     assert [e.text for e in part.all("span", "unscored")] == [
         "# Bridge\n\n",
@@ -267,7 +267,7 @@ def test_what_was_not_scored_is_shown_where_the_text_is_known() -> None:
     ]
 
 
-def test_what_was_not_scored_is_shown_where_only_the_verdict_is_known() -> None:
+def test_unscored_text_is_shown_with_the_verdict_alone() -> None:
     unscored = (Unscored("# <Bridge>", 0, 8, "heading"), Unscored("```code```", 48, 58, "code"))
     section = shown(replace(VERDICT, unscored=unscored))
     part = section.one("div", "answer")
@@ -388,7 +388,7 @@ def test_sources_are_links_where_they_lead_to_the_web() -> None:
     ("change", "title"),
     [({"mode": "rewrite"}, "Rewritten"), ({"adopted": None}, "Not repaired")],
 )
-def test_what_became_of_the_first_answer(change: dict[str, Any], title: str) -> None:
+def test_outcomes_of_regeneration(change: dict[str, Any], title: str) -> None:
     part = shown(replace(VERDICT, regeneration=replace(REPAIRED, **change)))
     assert title in [e.text for e in part.all("h3")]
 
@@ -516,7 +516,7 @@ def test_several_verdicts_have_an_overview() -> None:
     assert not parsed(page([VERDICT])).all("nav")
 
 
-def test_what_is_not_a_verdict_is_refused() -> None:
+def test_invalid_verdicts_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="not a verdict; check decision"):
         Reported.from_dict({"text": "secret"})
     with pytest.raises(ConfigurationError, match="`usage` does not match") as refused:
@@ -524,7 +524,7 @@ def test_what_is_not_a_verdict_is_refused() -> None:
     assert "secret" not in str(refused.value)
 
 
-def test_what_stands_beside_a_verdict_is_read() -> None:
+def test_other_keys_next_to_a_verdict_are_read() -> None:
     logged = Reported.from_dict({**VERDICT.to_dict(), "id": "a", "action": "block", "text": "x"})
     assert (logged.verdict, logged.id, logged.action) == (VERDICT, "a", "block")
     assert (logged.text, logged.usage) == (None, None)

@@ -50,14 +50,14 @@ def browse(tab: Tab, tmp_path: Path) -> Browse:
 
 
 @pytest.mark.parametrize("scheme", PAPER)
-def test_it_is_painted_as_the_reader_likes_it(browse: Browse, tab: Tab, scheme: str) -> None:
+def test_colours_follow_the_colour_scheme(browse: Browse, tab: Tab, scheme: str) -> None:
     tab.looks(scheme)
     browse(page([VERDICT]))
     # The colour comes from the style sheet: the policy has let it in.
     assert tab.run("getComputedStyle(document.body).backgroundColor") == PAPER[scheme]
 
 
-def test_what_a_model_says_stays_words(browse: Browse) -> None:
+def test_output_of_a_model_stays_text(browse: Browse) -> None:
     said = Reported(VERDICT, id=ATTACK, text=f"It opened in 1932. {ATTACK}", action="annotate")
     dom = browse(page([said], title=ATTACK))
     assert "<script" not in dom

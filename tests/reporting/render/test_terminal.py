@@ -49,7 +49,7 @@ def shown(verdict: Verdict = VERDICT, response: str = RESPONSE, *, terminal: boo
     return file.getvalue()
 
 
-def test_it_shows_every_sentence_with_its_score_and_what_contradicts_it() -> None:
+def test_sentences_are_shown_with_scores_and_contradictions() -> None:
     lines = [line.rstrip() for line in shown().splitlines()]
     assert lines == [
         "FLAGGED  1 of 2 sentences > 0.50 with 5 samples",
@@ -119,7 +119,7 @@ def test_without_its_text_a_sentence_has_no_lines() -> None:
     assert "in doubt" not in shown(bare, "")
 
 
-def test_what_is_doubtful_has_a_mark() -> None:
+def test_doubtful_sentences_have_a_mark() -> None:
     doubtful = replace(VERDICT, sentences=(replace(KEPT, score=0.4, band="doubtful"), MADE_UP))
     assert " 0.40 ~ It opened in 1932." in shown(doubtful).splitlines()[3]
 
@@ -145,7 +145,7 @@ def test_a_models_control_characters_do_not_reach_the_terminal() -> None:
     assert "\N{REPLACEMENT CHARACTER}[31mred" in out
 
 
-def test_what_was_not_scored_says_so() -> None:
+def test_unscored_text_is_labelled() -> None:
     unscored = (Unscored("# Bridge", 0, 8, "heading"), Unscored(RESPONSE[59:71], 59, 71, "code"))
     lines = [line.rstrip() for line in shown(replace(VERDICT, unscored=unscored)).splitlines()]
     assert "    -   # Bridge  (heading, not scored)" in lines
@@ -176,14 +176,14 @@ def test_a_sentence_that_claims_nothing_lacks_no_score(kind: str, mark: str) -> 
 
 
 @pytest.mark.parametrize(("flagged", "colour"), [(True, "31"), (False, "33")])
-def test_what_is_flagged_is_red_whatever_its_threshold(flagged: bool, colour: str) -> None:
+def test_flagged_sentences_are_red_at_any_threshold(flagged: bool, colour: str) -> None:
     text = "It is."
     sentence = SentenceVerdict(text, 0, 6, 0.55, flagged, "facts")
     coloured = shown(Verdict("consistent", 0.55, "why", (sentence,)), text, terminal=True)
     assert f"\x1b[{colour}m 0.55\x1b" in coloured
 
 
-def test_it_shows_why_a_method_scored_the_passage() -> None:
+def test_reasons_of_passage_scores_are_shown() -> None:
     step = StepRecord("zero_shot", 2, 1.0, reason="the judge called [red]it[/red] non-factual")
     unscored = replace(KEPT, score=None, by=None)
     verdict = replace(VERDICT, sentences=(unscored,), steps=(step,))

@@ -192,7 +192,7 @@ async def test_lists_are_read_without_what_stands_around_them() -> None:
     ("variant", "problem"),
     [("question", "wrote no question"), ("matching", "wrote no list of features")],
 )
-async def test_what_cannot_be_searched_by_is_inconclusive(variant: str, problem: str) -> None:
+async def test_unusable_descriptions_are_inconclusive(variant: str, problem: str) -> None:
     scores = await score(Listening("I cannot.", "I cannot."), variant=variant)
     assert (scores.passage, scores.undetermined) == (None, 1)
     assert scores.error == f"the judge {problem}"
@@ -216,7 +216,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("refusal", REFUSALS)
-async def test_who_refuses_the_search_has_found_nothing_out(refusal: str) -> None:
+async def test_refused_searches_prove_nothing(refusal: str) -> None:
     judge = Listening(LIST, refusal, f"{ENTITY}, 100%")
     assert (await score(judge)).passage == 0.0
     assert judge.asked[2].startswith("Answer with the name of one entity")
@@ -228,7 +228,7 @@ async def test_who_refuses_the_search_has_found_nothing_out(refusal: str) -> Non
 @pytest.mark.parametrize(
     "nothing", ["I do not know such an entity.", "I couldn't find one.", "There is no such bridge."]
 )
-async def test_who_finds_nothing_has_answered(nothing: str) -> None:
+async def test_empty_search_results_are_answers(nothing: str) -> None:
     assert (await score(Listening(LIST, nothing))).passage == 1.0
 
 
@@ -246,7 +246,7 @@ def test_taking_a_name_out_leaves_the_rest_alone() -> None:
     assert without("Who wrote notes?", entity, "question") == "Who wrote notes?"
 
 
-async def test_with_nobody_to_ask_it_says_so() -> None:
+async def test_a_missing_judge_is_an_error() -> None:
     with pytest.raises(ScorerError, match="no judge available"):
         await ReverseValidation().score(PASSAGE, Evidence())
 
