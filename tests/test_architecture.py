@@ -17,8 +17,8 @@ from website.architecture import DISTRIBUTIONS, Distribution, svg_of
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
     *("errors", "_internal", "lang", "core", "providers", "models", "testing", "scorers"),
-    *("retrieval", "plugins", "policy", "engine", "reporting", "guard", "adapters", "commands"),
-    *("cli", "__main__", "_public"),
+    *("retrieval", "plugins", "policy", "engine", "reporting", "guard_core", "guard"),
+    *("adapters", "commands", "cli", "__main__", "_public"),
 )
 ROOTS = ("src", "integrations", "server/src", "lab/src")
 

@@ -19,8 +19,10 @@ from resay import (
     Query,
     Sources,
 )
+from resay.adapters import GuardRuntime
 from resay.core.check_context import CheckContext
 from resay.core.usage import Usage
+from resay.core.verdict_record import VerdictRecord
 from resay.providers import Completion, Completions, LiteLLMProvider, ReplayProvider
 from simulation import SimulatedProvider
 from support.alone import needs
@@ -232,10 +234,14 @@ async def test_samples_that_are_there_are_not_drawn(simulated: SimulatedProvider
     query = Query.of(QUESTION, model=MODEL, params=simulated.params)
     there = tuple(f"The bridge has {number} lamps." for number in (11, 22, 33))
     sources = Sources.all(LiteLLMProvider())
-    answer = await Guard(policy).aask_with(CheckContext(query, samples=there), sources)
+    answer = await GuardRuntime(Guard(policy)).aask_with(
+        CheckContext(query, samples=there), sources
+    )
     assert answer.verdict.samples == 4
     assert simulated.calls == 2
-    enough = await Guard(policy).aask_with(CheckContext(query, samples=there + there), sources)
+    enough = await GuardRuntime(Guard(policy)).aask_with(
+        CheckContext(query, samples=there + there), sources
+    )
     assert enough.verdict.samples == 6
     assert simulated.calls == 3
 
@@ -245,7 +251,7 @@ async def test_each_source_gets_its_own_calls() -> None:
     sources = Sources(Named("main", log), Named("samples", log), Named("judge", log))
     chain = [{"method": "prompt", "mode": "per_pair"}]
     policy = {"chain": chain, "sampling": {"max": 3}}
-    answer = await Guard(policy).aask_with(CheckContext(Query.of("Who?")), sources)
+    answer = await GuardRuntime(Guard(policy)).aask_with(CheckContext(Query.of("Who?")), sources)
     assert sorted(log) == ["judge"] * 3 + ["main"] + ["samples"] * 3
     assert answer.verdict.decision == "consistent"
 
@@ -590,3 +596,146 @@ def test_frameworks_can_tell_which_calls_are_async() -> None:
     assert inspect.iscoroutinefunction(guard.aask)
     assert inspect.iscoroutinefunction(guard.acheck)
     assert not inspect.iscoroutinefunction(guard.ask)
+
+
+MEMBERS = {
+    *("ask", "aask", "stream", "astream", "check", "acheck", "check_many", "acheck_many"),
+    *("policy", "with_options", "close", "aclose"),
+}
+
+
+def test_a_guard_has_only_what_applications_call() -> None:
+    assert {name for name in dir(Guard(NGRAM)) if not name.startswith("_")} == MEMBERS
+
+
+def test_the_constructor_names_the_nearest_keyword_as_well() -> None:
+    make: Any = Guard
+    with pytest.raises(TypeError, match="did you mean 'provider'"):
+        make(NGRAM, provder=ReplayProvider({}))
+
+
+class Recording(FromSettings):
+    @property
+    def params(self) -> list[dict[str, Any]]:
+        return [dict(query.params) for query in self.queries]
+
+
+async def test_a_guard_s_own_parameters_are_defaults_of_each_request() -> None:
+    provider = Recording()
+    guard = Guard(
+        {**NGRAM, "cache": {"store": "none"}},
+        model=MODEL,
+        api_base="http://own/v1",
+        api_key="sk-own",
+        params={"temperature": 0.3, "top_p": 0.5},
+        provider=provider,
+    )
+    own = {"temperature": 0.3, "top_p": 0.5, "api_base": "http://own/v1", "api_key": "sk-own"}
+    await guard.aask(QUESTION)
+    await guard.acheck("In 1900.", question=QUESTION)
+    assert all(params == own for params in provider.params)
+
+    provider.queries.clear()
+    query = Query.of(QUESTION, params={"top_p": 0.7})
+    await guard.aask(query, params={"api_key": "sk-other", "temperature": 0.4})
+    changed = {"temperature": 0.4, "top_p": 0.7, "api_key": "sk-other"}
+    assert all(params == own | changed for params in provider.params)
+
+
+async def test_a_copy_has_other_options_and_the_original_its_own() -> None:
+    provider, heard = Recording(), list[Any]()
+    guard = Guard(
+        {**NGRAM, "cache": {"store": "none"}},
+        model=MODEL,
+        api_key="sk-own",
+        params={"top_p": 0.5},
+        provider=provider,
+        on_verdict=heard.append,
+    )
+    copied = guard.with_options(model="openai/other", params={"top_p": 0.9}, on_verdict=None)
+    await copied.aask(QUESTION)
+    assert heard == []
+    assert {query.model for query in provider.queries} == {"openai/other"}
+    assert all(params == {"top_p": 0.9, "api_key": "sk-own"} for params in provider.params)
+
+    provider.queries.clear()
+    await copied.with_options(api_key=None, api_base="http://x").aask(QUESTION)
+    assert all(params == {"top_p": 0.9, "api_base": "http://x"} for params in provider.params)
+
+    provider.queries.clear()
+    await guard.aask(QUESTION)
+    assert len(heard) == 1
+    assert {query.model for query in provider.queries} == {MODEL}
+    assert all(params == {"top_p": 0.5, "api_key": "sk-own"} for params in provider.params)
+
+
+def test_a_copy_may_have_another_policy_and_is_checked_like_a_new_guard() -> None:
+    guard = Guard(NGRAM, model=MODEL)
+    assert (
+        guard.with_options(policy={"chain": [{"method": "facts"}]}).policy.chain[0].method_name
+        == "facts"
+    )
+    second = {**NGRAM, "second_opinion": {"model": MODEL}}
+    with pytest.raises(ConfigurationError, match="would repeat its own mistakes"):
+        guard.with_options(policy=second)
+
+
+async def test_a_guard_shows_in_one_line_and_without_keys() -> None:
+    secrets = {"api_key": "sk-secret", "api_base": "http://user:sk-secret@host/v1"}
+    params = {"headers": {"authorization": "sk-secret"}}
+    guard = Guard(NGRAM, model=MODEL, params=params, **secrets)
+    shown = f"Guard(policy='unnamed', model={MODEL!r}, chain='ngram', action='annotate')"
+    assert repr(guard) == shown
+    assert repr(GuardRuntime(guard)) == f"GuardRuntime({shown})"
+    copied = pickle.loads(pickle.dumps(guard.with_options(provider=FromSettings())))
+    assert repr(copied) == shown
+    assert (await copied.aask(QUESTION)).response
+
+
+class Prepared(FromSettings):
+    prepared = 0
+
+    async def prepare(self) -> None:
+        self.prepared += 1
+
+
+class Slow:
+    """A sink that takes a while, and may fail when it is flushed."""
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        self.taken = 0
+        self.failure = failure
+
+    async def on_verdict(self, record: VerdictRecord) -> None:
+        await anyio.lowlevel.checkpoint()
+        self.taken += 1
+
+    async def aflush(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+async def test_a_guard_as_context_manager_prepares_and_waits_for_its_sinks(is_async: bool) -> None:
+    provider, sink = Prepared(), Slow()
+    guard = Guard(NGRAM, provider=provider, sinks=[sink])
+    if is_async:
+        async with guard as entered:
+            await entered.acheck("It has 11 lamps.", samples=LAMPS)
+    else:
+        with guard as entered:
+            entered.check("It has 11 lamps.", samples=LAMPS)
+    assert entered is guard
+    assert (provider.prepared, sink.taken) == (1, 1)
+    # It can still be used.
+    guard.check("It has 11 lamps.", samples=LAMPS)
+    guard.close()
+    assert sink.taken == 2
+
+
+def test_a_sink_s_error_is_raised_unless_the_body_has_its_own() -> None:
+    guard = Guard(NGRAM, sinks=[Slow(OSError("disk full"))])
+    with pytest.raises(OSError, match="disk full"), guard:
+        pass
+    with pytest.raises(ValueError, match="of the body"), guard:
+        raise ValueError("of the body")

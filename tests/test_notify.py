@@ -31,6 +31,7 @@ import resay
 import resay_anthropic
 import resay_openai
 from resay import Guard, HallucinationBlocked, ProviderError, Verdict
+from resay.adapters import GuardRuntime
 from resay.core.verdict import OnVerdict
 from resay_langchain import GuardedChatModel, HallucinationMiddleware, guard_runnable
 from resay_litellm import HallucinationCallback, HallucinationGuardrail
@@ -324,9 +325,12 @@ def test_the_guardrail_of_litellm_names_who_is_told(tmp_path, monkeypatch) -> No
     assert importlib.import_module("listening").heard == [verdict]
 
 
-def test_a_guard_is_pickled_with_those_who_are_told() -> None:
+def test_a_guard_is_pickled_with_those_who_are_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     copied = pickle.loads(pickle.dumps(Guard(POLICY, on_verdict=print)))
-    assert copied.reporter.functions == (print,)
+    copied.check("It has 31 lamps.", samples=SAMPLES)
+    assert "flagged" in capsys.readouterr().out
     with pytest.raises(resay.ConfigurationError, match="cannot pickle this guard"):
         pickle.dumps(Guard(POLICY, on_verdict=lambda _: None))
 
@@ -347,9 +351,8 @@ async def test_a_guard_tells_of_checks_streams_and_nothing_without_a_verdict(sim
     verdict = await checks.acheck("It has 31 lamps.", samples=SAMPLES)
     assert heard == [verdict]
     too: list[Verdict] = []
-    asks = Guard(POLICY, model="openai/simulated", on_verdict=heard.append).with_listeners(
-        too.append
-    )
+    first = Guard(POLICY, model="openai/simulated", on_verdict=heard.append)
+    asks = GuardRuntime(first).with_listener(too.append)
     where = {"api_base": simulated.base_url, "api_key": "k"}
     with asks.stream(QUESTION, params=where) as stream:
         list(stream)

@@ -18,7 +18,7 @@ from anthropic import (
 )
 
 from resay import Guard
-from resay.adapters import OnVerdict, inside_guard, marked
+from resay.adapters import GuardRuntime, OnVerdict, inside_guard, marked
 from resay.adapters.apis import MESSAGES, Body, Request
 from resay.adapters.http import check, is_event_stream, package_of, stream
 from resay.adapters.own_field import OWN_FIELD
@@ -82,7 +82,7 @@ class HallucinationMiddleware(Middleware):
         guard = guard_of(policy, retriever, on_verdict)
         check_client_policy(guard, "a client of Anthropic's")
         remedy = ", which Anthropic's API does not return; use a method that compares with samples"
-        guard.require_inputs({"logprobs": remedy})
+        GuardRuntime(guard).require_inputs({"logprobs": remedy})
         self._guard = guard
         self._relay = Relay(guard, MESSAGES)
         self._calls = Calls()

@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_me
 from langchain_core.outputs import ChatGeneration, LLMResult
 
 from resay import Guard, Policy, Verdict
-from resay.adapters import run_sync
+from resay.adapters import GuardRuntime, run_sync
 from resay.adapters.policies import PolicyLike, guard_of
 from resay.adapters.verdicts import VERDICT_KEY
 from resay.errors import ConfigurationError
@@ -153,7 +153,7 @@ class HallucinationCallback(BaseCallbackHandler):
         guard = guard_of(policy)
         unseen = ", and HallucinationCallback sees no documents; leave `evidence: references` out,"
         remedy = f"{unseen} or use guard_runnable() or HallucinationMiddleware"
-        guard.require_inputs({"references": remedy})
+        GuardRuntime(guard).require_inputs({"references": remedy})
         for name, value in (("concurrency", concurrency), ("keep", keep)):
             if value < 1:
                 raise ConfigurationError(f"{name} is {value!r}; it must be at least 1")

@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig, patch_config
 from langchain_core.runnables.utils import AddableDict
 
 from resay import Guard
+from resay.adapters import GuardRuntime
 from resay.adapters.threads import CallStyle
 from resay.adapters.verdicts import VERDICT_KEY
 from resay_langchain._policies import withholding
@@ -27,7 +28,7 @@ class GuardedRun:
         config: RunnableConfig,
     ) -> None:
         self._policy = guard.policy
-        self._watch = Watch(collects=guard.takes_references)
+        self._watch = Watch(collects=GuardRuntime(guard).takes_references)
         manager = run_manager.get_child()
         manager.add_handler(self._watch)
         self.config = patch_config(config, callbacks=manager)

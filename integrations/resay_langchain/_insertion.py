@@ -31,7 +31,7 @@ from langchain_core.runnables.router import RouterRunnable
 from pydantic import model_validator
 
 from resay import Guard, HallucinationBlocked, Query, Sources
-from resay.adapters import CheckContext, Regenerate
+from resay.adapters import CheckContext, GuardRuntime, Regenerate
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
 from resay.adapters.upstream import litellm_provider
 from resay.adapters.verdicts import verdict_data
@@ -99,10 +99,11 @@ class Rerun(Wrapper):
         self, style: CallStyle, value: Any, kwargs: dict[str, Any], runs: Runs
     ) -> Any:
         sources = self._sources(style, value, kwargs, runs)
-        context = self.guard.with_skip_reason(CheckContext(self._query(value, kwargs)))
+        runtime = GuardRuntime(self.guard)
+        context = runtime.with_skip_reason(CheckContext(self._query(value, kwargs)))
         try:
             with runs.around():
-                answer = await style.run(self.guard.aask_with, context, sources)
+                answer = await style.run(runtime.aask_with, context, sources)
         except HallucinationBlocked as error:
             await runs.dispatch_verdict(style, verdict_data(error.verdict, "block"))
             raise
@@ -160,7 +161,7 @@ def _sampling_late(rerun: Rerun) -> Guard:
     if isinstance(policy.action, Regenerate):
         return rerun.guard
     patient = sampling.model_copy(update={"start": "after"})
-    return rerun.guard.with_policy(policy.model_copy(update={"sampling": patient}))
+    return rerun.guard.with_options(policy=policy.model_copy(update={"sampling": patient}))
 
 
 AnyRunnable = Runnable[Any, Any]

@@ -28,7 +28,7 @@ from langchain_core.runnables.router import RouterRunnable
 from pydantic import ConfigDict
 
 from resay import Guard, Query
-from resay.adapters import Sampling
+from resay.adapters import GuardRuntime, Sampling
 from resay.adapters.litellm_models import litellm_request
 from resay.adapters.models import (
     FRESH_ANSWER,
@@ -346,7 +346,7 @@ def check_runnable(runnable: Runnable[Any, Any], guard: Guard) -> None:
     if writer is None:
         refuse_without_writer(guard, runnable)
     if without_logprobs(runnable):
-        guard.require_inputs(
+        GuardRuntime(guard).require_inputs(
             {
                 "logprobs": f", and this {type(runnable).__name__} does not return them; guard the"
                 " chat model itself, with `logprobs=True` (and `top_logprobs` for entropies) set on"
@@ -380,4 +380,4 @@ def check_rerun(runnable: Runnable[Any, Any], guard: Guard) -> None:
             " is; leave `sampling.model` out"
         )
     unseen = f", which cannot be seen in this {type(runnable).__name__}; leave"
-    guard.require_inputs({"references": f"{unseen} `evidence: references` out"})
+    GuardRuntime(guard).require_inputs({"references": f"{unseen} `evidence: references` out"})

@@ -28,7 +28,7 @@ from langgraph.types import Command
 from typing_extensions import NotRequired
 
 from resay import Guard, HallucinationBlocked, Policy, Verdict
-from resay.adapters import Block, OnVerdict, Regenerate, act, inside_guard
+from resay.adapters import Block, GuardRuntime, OnVerdict, Regenerate, act, inside_guard
 from resay.adapters.policies import PolicyLike
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
 from resay.adapters.verdicts import VERDICT_KEY, verdict_data
@@ -85,7 +85,9 @@ def exiting(
     changed = Block.model_validate({"exit": leaving, "message": message})
     if not isinstance(own_policy.action, Regenerate):
         changed_policy = own_policy.model_copy(update={"action": changed})
-        return policy.with_policy(changed_policy) if isinstance(policy, Guard) else changed_policy
+        if isinstance(policy, Guard):
+            return policy.with_options(policy=changed_policy)
+        return changed_policy
     if isinstance(policy, Guard):
         raise ConfigurationError(
             "a Guard that regenerates does not take exit_behavior or violation_message; set"
@@ -282,7 +284,7 @@ class _Turn:
         self._policy = guard.policy
         self._state = cast("dict[str, Any]", request.state)
         self._ends = ends
-        collects = guard.takes_references
+        collects = GuardRuntime(guard).takes_references
         documents = documents_in(self._state) if collects else ()
         self._watch = Watch(collects=collects, documents=documents)
         model = _guarded(request.model, guard, self._watch, _schema_tools(request.response_format))

@@ -23,7 +23,7 @@ from langchain_core.prompt_values import PromptValue
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from resay import Answer, AnswerChunk, Guard, HallucinationBlocked, Query, Sources
-from resay.adapters import Block, CheckContext, Message
+from resay.adapters import Block, CheckContext, GuardRuntime, Message
 from resay.adapters.litellm_models import litellm_request
 from resay.adapters.models import model_name, tool_name
 from resay.adapters.stream_parts import read_parts
@@ -73,7 +73,9 @@ class Request:
         """Call the model, check the answer and act."""
         try:
             with self.runs.around():
-                answer = await self.style.run(self.guard.aask_with, self.context, self.sources)
+                answer = await self.style.run(
+                    GuardRuntime(self.guard).aask_with, self.context, self.sources
+                )
         except HallucinationBlocked as error:
             data = await self._record_block(error)
             message = AIMessage(self._refusal_message, response_metadata={VERDICT_KEY: data})
@@ -85,7 +87,7 @@ class Request:
     async def stream(self) -> AsyncGenerator[ChatGenerationChunk]:
         """Call the model, check the answer and act, streaming it as the policy says."""
         pieces = Pieces()
-        stream = self.guard.astream_with(self.context, self.sources, every_chunk=True)
+        stream = GuardRuntime(self.guard).astream_with(self.context, self.sources, every_chunk=True)
         try:
             async with aclosing(read_parts(self.style, stream, self.runs.around())) as parts:
                 async for part in parts:
@@ -132,7 +134,7 @@ class Request:
             structured=self.output_format == "json",
             object_tools=self.object_tools or tools,
         )
-        return self.guard.with_skip_reason(context)
+        return GuardRuntime(self.guard).with_skip_reason(context)
 
     @cached_property
     def _mapped(self) -> Query | None:

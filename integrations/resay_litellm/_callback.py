@@ -8,7 +8,7 @@ from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.utils import ModelResponse
 
 from resay import Guard
-from resay.adapters import Block, OnVerdict, field_of, inside_guard, marked
+from resay.adapters import Block, GuardRuntime, OnVerdict, field_of, inside_guard, marked
 from resay.adapters.policies import PolicyLike, guard_of
 from resay.adapters.relay import Relay
 from resay.adapters.verdicts import verdict_of
@@ -106,5 +106,5 @@ def _check(guard: Guard) -> None:
                 f" use `{key}: annotate`, or guard the proxy with HallucinationGuardrail"
             )
     remedy = ", and a callback knows none; leave `evidence: references` out"
-    guard.require_inputs({"references": remedy})
+    GuardRuntime(guard).require_inputs({"references": remedy})
     check_via(guard)

@@ -14,7 +14,7 @@ from litellm.integrations.custom_guardrail import CustomGuardrail
 from litellm.types.guardrails import GuardrailEventHooks
 
 from resay import Guard, HallucinationBlocked, Verdict
-from resay.adapters import OnVerdict, field_of, import_named, inside_guard
+from resay.adapters import GuardRuntime, OnVerdict, field_of, import_named, inside_guard
 from resay.adapters.apis import Body, Event, Request
 from resay.adapters.policies import PolicyLike, guard_of
 from resay.adapters.relay import Events, Relay
@@ -54,7 +54,7 @@ class HallucinationGuardrail(CustomGuardrail):
     ) -> None:
         listener = import_named(on_verdict) if isinstance(on_verdict, str) else on_verdict
         self.resay_guard = guard_of(policy, on_verdict=listener)
-        self.resay_guard.require_inputs(
+        GuardRuntime(self.resay_guard).require_inputs(
             {"references": ", and a proxy has none; leave `evidence: references` out"}
         )
         check_via(self.resay_guard)

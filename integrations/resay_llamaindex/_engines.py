@@ -29,7 +29,7 @@ from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from resay import Answer, AnswerChunk, Guard, Query, Sources, Verdict
-from resay.adapters import CheckContext, OnVerdict, inside_guard
+from resay.adapters import CheckContext, GuardRuntime, OnVerdict, inside_guard
 from resay.adapters.policies import PolicyLike, refuse_without_writer
 from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import (
@@ -252,14 +252,14 @@ class GuardedQueryEngine(BaseQueryEngine):
         context = self._context_of(bundle, retrieved)
         sources = self._sources(bundle, retrieved, caller_for(style))
         if retrieved is not None and streams(engine):
-            stream = self._guard.astream_with(context, sources)
+            stream = GuardRuntime(self._guard).astream_with(context, sources)
             metadata = retrieved.metadata
             tokens = _tokens(read_parts(style, stream, recorder.around()), recorder, metadata)
             if style.blocking:
                 return StreamingResponse(iterate_in_place(tokens), retrieved.sources, metadata)
             return AsyncStreamingResponse(tokens, retrieved.sources, metadata)
         with recorder.watching():
-            answer = await style.run(self._guard.aask_with, context, sources)
+            answer = await style.run(GuardRuntime(self._guard).aask_with, context, sources)
         return _response(answer, recorder.record(answer))
 
     def _retrieved_nothing(self, retrieved: RetrievedNodes | None) -> bool:
@@ -275,7 +275,7 @@ class GuardedQueryEngine(BaseQueryEngine):
             references=tuple(references_in(retrieved.nodes)) if retrieved else (),
             structured=gives_objects(self._query_engine),
         )
-        return self._guard.with_skip_reason(context)
+        return GuardRuntime(self._guard).with_skip_reason(context)
 
     def _sources(
         self, bundle: QueryBundle, retrieved: RetrievedNodes | None, caller: Caller
@@ -304,7 +304,7 @@ def _check_policy(guard: Guard, judge: LLM | None, engine: BaseQueryEngine) -> N
             f" are written by its own LLM; leave `sampling.{key}` out"
         )
     inside = ", which query engines do not pass on; guard the LLM inside with GuardedLLM"
-    guard.require_inputs({"logprobs": inside})
+    GuardRuntime(guard).require_inputs({"logprobs": inside})
     if judge is None:
         refuse_without_writer(guard, engine, " pass `llm`, or")
 

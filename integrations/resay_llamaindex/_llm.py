@@ -30,7 +30,7 @@ from llama_index.core.types import Model
 from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny
 
 from resay import Guard, HallucinationBlocked, Policy, Sources
-from resay.adapters import CheckContext, OnVerdict, inside_guard
+from resay.adapters import CheckContext, GuardRuntime, OnVerdict, inside_guard
 from resay.adapters.policies import PolicyLike
 from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, iterate_in_place, run_in_place
@@ -135,7 +135,7 @@ class GuardedResponder:
         recorder = Recorder(self._listener)
         context, sources = self._sources(style, request)
         with recorder.watching():
-            answer = await style.run(self.queries.guard.aask_with, context, sources)
+            answer = await style.run(GuardRuntime(self.queries.guard).aask_with, context, sources)
         data = recorder.record(answer)
         if not isinstance(request, Predicting):
             return outcome(request.response, answer, data, in_message=self._in_message)
@@ -156,7 +156,7 @@ class GuardedResponder:
     ) -> AsyncGenerator[Any, None]:
         showing = ResponseStream(request.response, recorder, in_message=self._in_message)
         context, sources = self._sources(style, request)
-        stream = self.queries.guard.astream_with(context, sources, every_chunk=True)
+        stream = GuardRuntime(self.queries.guard).astream_with(context, sources, every_chunk=True)
         with recorder.watching():
             async with aclosing(read_parts(style, stream, recorder.around())) as parts:
                 async for part in parts:

@@ -9,7 +9,7 @@ from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
 
 from resay import Guard, Query, Sources
-from resay.adapters import CheckContext, source_of
+from resay.adapters import CheckContext, GuardRuntime, source_of
 from resay.adapters.models import tool_name
 from resay.adapters.policies import check_via
 from resay.adapters.upstream import UnmappedError, litellm_provider
@@ -84,7 +84,7 @@ class QueryFactory:
             structured=isinstance(request, Predicting) or isinstance(self.llm, StructuredLLM),
             object_tools=_object_tools(request),
         )
-        return self.guard.with_skip_reason(context)
+        return GuardRuntime(self.guard).with_skip_reason(context)
 
     def _mapped(self, request: Request) -> Query | None:
         if self._policy.sampling.via != "litellm":
@@ -192,8 +192,8 @@ def _object_tools(request: Request) -> tuple[str, ...]:
 
 def _check_chain(guard: Guard, llm: LLM) -> None:
     engine = ", and an LLM has none; guard the query engine with GuardedQueryEngine, or"
-    guard.require_inputs({"references": f"{engine} leave `evidence: references` out"})
+    GuardRuntime(guard).require_inputs({"references": f"{engine} leave `evidence: references` out"})
     if not is_openai(llm):
         kind = type(llm).__name__
         remedy = f", which {kind} may not return; guard an OpenAI, OpenAILike or AzureOpenAI"
-        guard.require_inputs({"logprobs": remedy})
+        GuardRuntime(guard).require_inputs({"logprobs": remedy})

@@ -53,7 +53,7 @@ if child == 0:
     import slow
 
     guard.ask("When did it open?")
-    guard.flush()
+    guard.close()
     os._exit(0)
 print(os.waitpid(child, 0)[1])
 """

@@ -14,6 +14,7 @@ from resay import (
     Unscored,
     Verdict,
 )
+from resay.adapters import GuardRuntime
 from resay.core.regeneration import Attempt, Regeneration
 from resay.engine.actions import act, withheld_stops
 from resay.providers import Completion
@@ -46,12 +47,12 @@ HEATERS = "| a | b | c |\n|---|---|---|\n| d | 610 | 1 |\n"
 def test_in_a_table_the_flagged_cell_is_marked() -> None:
     samples = [HEATERS.replace("610", "500"), HEATERS.replace("610", "725")]
     policy = {"chain": [{"method": "ngram"}], "sampling": {"min": 2, "max": 2}}
-    answer = guard().apply(HEATERS, Guard(policy).check(HEATERS, samples=samples))
+    answer = GuardRuntime(guard()).apply(HEATERS, Guard(policy).check(HEATERS, samples=samples))
     assert answer.annotated() == HEATERS.replace("610", "610 [unsupported]")
 
 
 def test_annotate_never_changes_the_text() -> None:
-    answer = guard().apply(RESPONSE, FLAGGED)
+    answer = GuardRuntime(guard()).apply(RESPONSE, FLAGGED)
     assert (answer.text, answer.action, answer.blocked) == (RESPONSE, "annotate", False)
     assert str(answer) == RESPONSE
     assert not answer.regenerated
@@ -65,7 +66,7 @@ def test_denied_claims_are_marked_as_contradicted() -> None:
         SentenceVerdict("It is grey.", 0, 11, 0.9, flagged=True, band="contradicted"),
         SentenceVerdict("It is red.", 12, 22, 0.9, flagged=True, band="unsupported"),
     )
-    answer = guard().apply(text, Verdict("flagged", 0.9, "both", sentences))
+    answer = GuardRuntime(guard()).apply(text, Verdict("flagged", 0.9, "both", sentences))
     assert answer.annotated() == "It is grey. [contradicted] It is red. [unsupported]"
     assert answer.annotated(" (!)") == "It is grey. (!) It is red. (!)"
 
@@ -91,14 +92,14 @@ def test_a_contradicted_cell_and_name_are_marked_as_such() -> None:
         claims=(cell, code),
         unscored=(Unscored(block, len(row) + 2, len(text), "code"),),
     )
-    assert guard().apply(text, verdict).annotated(unscored="") == (
+    assert GuardRuntime(guard()).apply(text, verdict).annotated(unscored="") == (
         f"| d | 610 [contradicted] |\n\n{block}\n\n`requestz` [contradicted]"
     )
 
 
 def test_block_replaces_the_text() -> None:
     answering = guard(action={"do": "block", "message": "No."})
-    answer = answering.apply(RESPONSE, FLAGGED)
+    answer = GuardRuntime(answering).apply(RESPONSE, FLAGGED)
     assert (answer.text, answer.action, answer.blocked) == ("No.", "block", True)
     assert answer.annotated() == "No."
     answer = act(answering.policy, RESPONSE, FLAGGED, completion=Completion(RESPONSE))
@@ -107,55 +108,62 @@ def test_block_replaces_the_text() -> None:
 
 
 def test_a_withheld_response_is_in_no_dictionary() -> None:
-    shown = guard().apply(RESPONSE, FLAGGED).to_dict()
+    shown = GuardRuntime(guard()).apply(RESPONSE, FLAGGED).to_dict()
     assert (shown["text"], shown["action"]) == (RESPONSE, "annotate")
     assert shown["verdict"]["sentences"][0]["text"] == "It has six lanes."
-    withheld = guard(action={"do": "block", "message": "No."}).apply(RESPONSE, FLAGGED).to_dict()
+    withheld = (
+        GuardRuntime(guard(action={"do": "block", "message": "No."}))
+        .apply(RESPONSE, FLAGGED)
+        .to_dict()
+    )
     assert "lanes" not in json.dumps(withheld)
 
 
 def test_block_raises_where_the_policy_says_so() -> None:
     with pytest.raises(HallucinationBlocked) as caught:
-        guard(action={"do": "block", "exit": "raise"}).apply(RESPONSE, FLAGGED)
+        GuardRuntime(guard(action={"do": "block", "exit": "raise"})).apply(RESPONSE, FLAGGED)
     assert caught.value.verdict is FLAGGED
     assert "lanes" not in str(caught.value)
 
 
 @pytest.mark.parametrize("action", [{"do": "annotate"}, {"do": "block"}])
 def test_consistent_answers_are_allowed(action: dict[str, str]) -> None:
-    answer = guard(action=action).apply(RESPONSE, FINE)
+    answer = GuardRuntime(guard(action=action)).apply(RESPONSE, FINE)
     assert (answer.text, answer.action) == (RESPONSE, "allow")
 
 
 @pytest.mark.parametrize("action", ["allow", "annotate", "block"])
 def test_on_error_says_what_an_inconclusive_verdict_does(action: str) -> None:
-    answer = guard(on_error=action).apply(RESPONSE, UNSURE)
+    answer = GuardRuntime(guard(on_error=action)).apply(RESPONSE, UNSURE)
     assert answer.action == action
     assert (answer.text == RESPONSE) is (action != "block")
 
 
 def test_there_is_nothing_to_withhold_in_what_is_skipped() -> None:
     skipped = Verdict("skipped", None, "the answer calls tools")
-    answer = guard(on_error="block").apply("", skipped)
+    answer = GuardRuntime(guard(on_error="block")).apply("", skipped)
     assert (answer.text, answer.action) == ("", "allow")
 
 
 def test_an_object_without_a_text_is_withheld_as_any_other_answer() -> None:
-    assert guard(on_error="block").apply("", UNSURE).blocked
+    assert GuardRuntime(guard(on_error="block")).apply("", UNSURE).blocked
 
 
 def test_an_answer_that_was_written_again_and_could_not_be_checked_is_the_last_resorts() -> None:
     unsure = replace(UNSURE, regeneration=WRITTEN)
-    assert regenerating(otherwise="block").apply(RESPONSE, unsure).blocked
-    assert regenerating(otherwise="annotate").apply(RESPONSE, unsure).action == "annotate"
+    assert GuardRuntime(regenerating(otherwise="block")).apply(RESPONSE, unsure).blocked
+    assert (
+        GuardRuntime(regenerating(otherwise="annotate")).apply(RESPONSE, unsure).action
+        == "annotate"
+    )
     # The model's own first answer is no rewrite: `on_error` is for that.
     first = replace(UNSURE, regeneration=replace(WRITTEN, adopted=None))
-    assert regenerating(otherwise="block").apply(RESPONSE, first).action == "allow"
+    assert GuardRuntime(regenerating(otherwise="block")).apply(RESPONSE, first).action == "allow"
 
 
 def test_an_answer_that_was_written_again_says_so_unless_it_is_withheld() -> None:
     for verdict, action, shown in ((FINE, "regenerate", True), (FLAGGED, "block", False)):
-        answer = regenerating(otherwise="block").apply(
+        answer = GuardRuntime(regenerating(otherwise="block")).apply(
             RESPONSE, replace(verdict, regeneration=WRITTEN)
         )
         assert (answer.action, answer.regenerated) == (action, shown)
@@ -163,9 +171,14 @@ def test_an_answer_that_was_written_again_says_so_unless_it_is_withheld() -> Non
 
 def test_the_last_resort_says_how_it_withholds() -> None:
     block = {"do": "block", "message": "Ask a librarian."}
-    assert regenerating(otherwise=block).apply(RESPONSE, FLAGGED).text == "Ask a librarian."
+    assert (
+        GuardRuntime(regenerating(otherwise=block)).apply(RESPONSE, FLAGGED).text
+        == "Ask a librarian."
+    )
     with pytest.raises(HallucinationBlocked):
-        regenerating(otherwise={"do": "block", "exit": "raise"}).apply(RESPONSE, FLAGGED)
+        GuardRuntime(regenerating(otherwise={"do": "block", "exit": "raise"})).apply(
+            RESPONSE, FLAGGED
+        )
 
 
 def test_marks_stand_behind_what_cites_a_source() -> None:
@@ -181,12 +194,12 @@ def test_marks_stand_behind_what_cites_a_source() -> None:
         "It opened in 1932. It has six lanes. [2] Done. [1][2]"
         "\n\nSources:\n[1] Lanes (a)\n[2] b (u)\n[3] c"
     )
-    plain = regenerating().apply(RESPONSE, cited)
+    plain = GuardRuntime(regenerating()).apply(RESPONSE, cited)
     assert (plain.text, plain.cited()) == (RESPONSE, marked)
-    assert regenerating(citations="marks").apply(RESPONSE, cited).text == marked
-    assert regenerating(citations="marks").apply(RESPONSE, FINE).text == RESPONSE
+    assert GuardRuntime(regenerating(citations="marks")).apply(RESPONSE, cited).text == marked
+    assert GuardRuntime(regenerating(citations="marks")).apply(RESPONSE, FINE).text == RESPONSE
     withheld = regenerating(otherwise={"do": "block", "message": "No."}, citations="marks")
-    answer = withheld.apply(RESPONSE, replace(cited, decision="flagged"))
+    answer = GuardRuntime(withheld).apply(RESPONSE, replace(cited, decision="flagged"))
     assert answer.text == answer.cited() == "No."
 
 
@@ -200,7 +213,7 @@ def test_the_last_resort_says_whether_a_withheld_answer_ends_as_a_completed_one(
 
 def test_an_object_is_never_marked() -> None:
     fields = replace(FLAGGED, steps=(StepRecord("fields", 1),))
-    assert guard().apply(RESPONSE, fields).annotated() == RESPONSE
+    assert GuardRuntime(guard()).apply(RESPONSE, fields).annotated() == RESPONSE
 
 
 @pytest.mark.parametrize("stretch", [TABLE, SILENT])
@@ -208,29 +221,33 @@ def test_an_object_is_never_marked() -> None:
 def test_unscored_says_what_an_answer_does_of_which_not_all_was_scored(
     setting: str, stretch: Unscored
 ) -> None:
-    answer = guard(on_unscored=setting).apply(RESPONSE, replace(FINE, unscored=(stretch,)))
+    answer = GuardRuntime(guard(on_unscored=setting)).apply(
+        RESPONSE, replace(FINE, unscored=(stretch,))
+    )
     assert answer.action == setting
-    assert guard(on_unscored=setting).apply(RESPONSE, FINE).action == "allow"
+    assert GuardRuntime(guard(on_unscored=setting)).apply(RESPONSE, FINE).action == "allow"
 
 
 def test_by_default_it_is_given_with_a_verdict() -> None:
-    assert guard().apply(RESPONSE, replace(FINE, unscored=(TABLE,))).action == "annotate"
+    assert (
+        GuardRuntime(guard()).apply(RESPONSE, replace(FINE, unscored=(TABLE,))).action == "annotate"
+    )
 
 
 @pytest.mark.parametrize("verdict", [FLAGGED, UNSURE, Verdict("skipped", None, "only code")])
 def test_unscored_answers_are_withheld_in_any_case(verdict: Verdict) -> None:
     verdict = replace(verdict, unscored=(TABLE,))
     policy = {"on_unscored": "block", "on_error": "allow"}
-    assert guard(**policy).apply(RESPONSE, verdict).blocked
-    assert not guard(on_error="allow").apply(RESPONSE, verdict).blocked
+    assert GuardRuntime(guard(**policy)).apply(RESPONSE, verdict).blocked
+    assert not GuardRuntime(guard(on_error="allow")).apply(RESPONSE, verdict).blocked
 
 
 def test_text_excluded_by_the_policy_is_not_withheld() -> None:
     strict = guard(on_unscored="block")
-    assert strict.apply(RESPONSE, replace(FINE, unscored=(FIELD,))).action == "allow"
+    assert GuardRuntime(strict).apply(RESPONSE, replace(FINE, unscored=(FIELD,))).action == "allow"
     skipped = Verdict("skipped", None, "a greeting", unscored=(SILENT,))
-    assert strict.apply(RESPONSE, skipped).action == "allow"
-    assert guard().apply(RESPONSE, skipped).action == "allow"
+    assert GuardRuntime(strict).apply(RESPONSE, skipped).action == "allow"
+    assert GuardRuntime(guard()).apply(RESPONSE, skipped).action == "allow"
 
 
 def test_a_name_in_code_is_marked_below_its_own_block() -> None:
@@ -247,7 +264,7 @@ def test_a_name_in_code_is_marked_below_its_own_block() -> None:
         ),
         unscored=tuple(Unscored(block, start, start + len(block), "code") for start in starts),
     )
-    answer = guard(on_unscored="allow").apply(text, verdict)
+    answer = GuardRuntime(guard(on_unscored="allow")).apply(text, verdict)
     assert answer.annotated(unscored="") == f"{text}\n\n`requestz` [unsupported]"
 
 
@@ -261,7 +278,9 @@ def test_a_name_in_a_sentence_is_marked_with_it() -> None:
         claims=(claim_verdict("x", 17, 25, unit="code", score=0.9, flagged=True),),
         unscored=(Unscored(text, 0, len(text), "sentence"),),
     )
-    assert guard().apply(text, verdict).annotated(unscored="") == f"{text} [unsupported]"
+    assert (
+        GuardRuntime(guard()).apply(text, verdict).annotated(unscored="") == f"{text} [unsupported]"
+    )
 
 
 def test_unscored_text_is_marked() -> None:
@@ -272,10 +291,10 @@ def test_unscored_text_is_marked() -> None:
         Unscored("| a |\n|---|", at, at + 11, "table"),
     )
     verdict = Verdict("flagged", 0.9, "why", (SentenceVerdict("It is grey.", 0, 11, 0.9, True),))
-    answer = guard().apply(text, replace(verdict, unscored=stretches))
+    answer = GuardRuntime(guard()).apply(text, replace(verdict, unscored=stretches))
     assert answer.annotated() == (
         "It is grey. [unsupported] Yes. [not checked]\n\n| a |\n|---|\n\n[not checked]\n\nDone."
     )
     assert answer.annotated("?", "") == f"It is grey.?{text[11:]}"
     fine = replace(FINE, unscored=stretches)
-    assert guard(on_unscored="allow").apply(text, fine).annotated() == text
+    assert GuardRuntime(guard(on_unscored="allow")).apply(text, fine).annotated() == text

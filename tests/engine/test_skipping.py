@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from resay import ConfigurationError, Guard, Query, Sources
+from resay.adapters import GuardRuntime
 from resay.core.check_context import CheckContext
 from resay.providers.litellm import LiteLLMProvider
 from resay.scorers.gate import When
@@ -76,11 +77,11 @@ async def test_a_query_may_say_itself_that_it_is_not_to_be_checked(
     sources = Sources.all(LiteLLMProvider())
     for policy in (JUDGED, JUDGED | {"on_error": "block", "stream_mode": "hold"}):
         guard = Guard(policy)
-        known = guard.with_skip_reason(context)
+        known = GuardRuntime(guard).with_skip_reason(context)
         assert known.skip_reason == "it was asked for in private"
-        answer = await guard.aask_with(known, sources)
+        answer = await GuardRuntime(guard).aask_with(known, sources)
         assert answer.verdict.reason == "it was asked for in private"
-        async with guard.astream_with(known, sources) as stream:
+        async with GuardRuntime(guard).astream_with(known, sources) as stream:
             text = "".join([part.text async for part in stream])
         assert stream.answer.verdict.skipped
         assert text == stream.answer.response
@@ -89,7 +90,7 @@ async def test_a_query_may_say_itself_that_it_is_not_to_be_checked(
 
 def test_skipped_requests_are_known_before_the_call() -> None:
     context = CheckContext(Query.of(QUESTION))
-    assert Guard(JUDGED).with_skip_reason(context).skip_reason is None
+    assert GuardRuntime(Guard(JUDGED)).with_skip_reason(context).skip_reason is None
     by_roles = Guard({**JUDGED, "when": {"roles": ["tool"]}})
     assert "when.roles" in (by_roles.with_skip_reason(context).skip_reason or "")
     wanted = CheckContext(Query.of(QUESTION, params={"response_format": {"type": "json_object"}}))
@@ -153,8 +154,8 @@ async def test_the_form_of_an_answer_is_no_way_around(when: dict[str, Any]) -> N
     assert verdict.skipped
     assert [stretch.kind for stretch in verdict.unscored] == ["code"]
     assert verdict.reason.endswith("; not scored: 1 code block")
-    assert Guard(policy).apply(CODE, verdict).action == "allow"
-    assert Guard({**policy, "on_unscored": "block"}).apply(CODE, verdict).blocked
+    assert GuardRuntime(Guard(policy)).apply(CODE, verdict).action == "allow"
+    assert GuardRuntime(Guard({**policy, "on_unscored": "block"})).apply(CODE, verdict).blocked
 
 
 async def test_sentences_that_are_left_alone_are_told_and_given() -> None:
@@ -165,7 +166,7 @@ async def test_sentences_that_are_left_alone_are_told_and_given() -> None:
     assert verdict.skipped
     assert [stretch.kind for stretch in verdict.unscored] == ["sentence", "sentence"]
     assert "not scored" not in verdict.reason
-    assert guard.apply("Hello! How can I help you?", verdict).action == "allow"
+    assert GuardRuntime(guard).apply("Hello! How can I help you?", verdict).action == "allow"
 
 
 async def test_an_answer_that_is_left_alone_whatever_it_says_is_given() -> None:
@@ -173,4 +174,4 @@ async def test_an_answer_that_is_left_alone_whatever_it_says_is_given() -> None:
     guard = Guard({"chain": chain, "when": {"roles": ["tool"]}, "on_unscored": "block"})
     verdict = await guard.acheck(CODE, question=QUESTION, samples=[SHORT] * 3)
     assert (verdict.decision, verdict.unscored) == ("skipped", ())
-    assert guard.apply(CODE, verdict).action == "allow"
+    assert GuardRuntime(guard).apply(CODE, verdict).action == "allow"

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Guard
+from resay.adapters import GuardRuntime
 from resay.models import ModelConfig
 from resay.models.encoding import TextEncoder
 from resay.models.language import LocalLanguageModel, _pieces
@@ -71,7 +72,7 @@ async def test_a_long_text_is_read_in_parts(model_folder: Path) -> None:
 async def test_the_proxy_scores_sentences(model_folder: Path, measure: str) -> None:
     step = {"method": "proxy_logprobs", "model": str(model_folder), "measure": measure}
     guard = Guard({"chain": [step]})
-    await guard.aprepare()
+    await GuardRuntime(guard).aprepare()
     verdict = await guard.acheck(TEXT, question="Who opened the bridge?")
     assert [s.score is not None for s in verdict.sentences] == [True] * len(verdict.sentences)
     assert len(verdict.sentences) == 2

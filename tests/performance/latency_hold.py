@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
+from resay.adapters import GuardRuntime
 from resay.core.check_context import CheckContext
 from resay.core.query import Query
 from resay.core.sentence_verdict import SentenceVerdict
@@ -109,7 +110,9 @@ async def first_release(guard: Guard, query: Query, provider: Provider) -> Relea
     released: float | None = None
     sentence = SentenceVerdict("", 0, 0)
     started = time.perf_counter()
-    async with guard.astream_with(CheckContext(query), sources, stream_mode="hold") as stream:
+    async with GuardRuntime(guard).astream_with(
+        CheckContext(query), sources, stream_mode="hold"
+    ) as stream:
         async for part in stream:
             if released is None and part.sentences:
                 released, sentence = time.perf_counter(), part.sentences[0]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from resay import ConfigurationError, Guard, Policy, PolicyError
+from resay.adapters import GuardRuntime
 from resay.cli.app import app
 from resay.core.usage import Usage
 from resay.policy import ChainBudget, policy_schema
@@ -204,7 +205,7 @@ def test_a_chain_with_a_missing_package_is_not_chosen(monkeypatch):
 
 def test_without_a_model_for_the_judge_the_message_names_the_budget():
     guard = Guard({"chain": "auto", "budget": {"answers": "long"}})
-    assert guard.required_by("judge")
+    assert GuardRuntime(guard).required_by("judge")
     with pytest.raises(ConfigurationError, match="free_only: true"):
         guard.check("It opened in 1932.", samples=["It opened in 1932."] * 5)
 

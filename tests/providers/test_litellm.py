@@ -20,6 +20,7 @@ import anyio.to_thread
 import pytest
 
 from resay import Guard, MissingDependencyError, ProviderError, ProviderRefusedError, Query
+from resay.adapters import GuardRuntime
 from resay.providers import FanOut, LiteLLMProvider, Retrying, ScriptedProvider
 from simulation import (
     EmptyAnswer,
@@ -332,12 +333,12 @@ async def test_importing_litellm_is_not_the_providers_time(
 async def test_preparing_imports_litellm_where_it_is_needed(waiting: _Waiting) -> None:
     waiting.may.set()
     judged = {"chain": [{"method": "zero_shot", "judge": "openai/x"}]}
-    await Guard().aprepare()
-    await Guard(judged, provider=ScriptedProvider(["Yes."])).aprepare()
+    await GuardRuntime(Guard()).aprepare()
+    await GuardRuntime(Guard(judged, provider=ScriptedProvider(["Yes."]))).aprepare()
     assert not waiting.imported
-    await Guard(judged).aprepare()
+    await GuardRuntime(Guard(judged)).aprepare()
     assert waiting.imported == 1
-    await Guard(model="openai/x").aprepare()
+    await GuardRuntime(Guard(model="openai/x")).aprepare()
     assert waiting.imported == 1
 
 

@@ -27,6 +27,7 @@ from resay import (
     request_id,
 )
 from resay._internal.event_loops import in_background, run_sync
+from resay.adapters import GuardRuntime
 from resay.core.regeneration import Regeneration
 from resay.core.verdict import Verdict
 from resay.plugins import VerdictRecord
@@ -112,7 +113,7 @@ def policy(to: str = "Kept", **settings: Any) -> dict[str, Any]:
 
 
 def delivery_of(guard: Guard) -> Delivery:
-    (sink,) = guard.sinks
+    (sink,) = GuardRuntime(guard).sinks
     assert isinstance(sink, Delivery)
     return sink
 
@@ -141,7 +142,7 @@ async def test_a_verdict_is_pushed_without_its_words(placed: Place) -> None:
     token = request_id.set("r-7")
     verdict = await guard.acheck(ERROR, references=[FACT])
     request_id.reset(token)
-    await guard.aflush()
+    await guard.aclose()
     ((where, finding),) = Kept.made[0].sent
     assert where is placed
     assert Kept.made[0].flushed == 1
@@ -155,7 +156,7 @@ async def test_a_verdict_is_pushed_without_its_words(placed: Place) -> None:
 async def test_words_are_pushed_where_the_policy_says_so(placed: Place) -> None:
     guard = guarded(content=True, name="made_up")
     await guard.acheck(ERROR, references=[FACT])
-    await guard.aflush()
+    await guard.aclose()
     (finding,) = findings()
     assert finding.name == "made_up"
     assert finding.details["flagged_sentences"] == [ERROR]
@@ -170,7 +171,7 @@ async def test_answers_and_streams_and_withheld_ones(simulated: SimulatedProvide
         await guard.aask(question, params=simulated.params)
     with pytest.raises(HallucinationBlocked):
         await read(guard.astream(question, params=simulated.params))
-    await guard.aflush()
+    await guard.aclose()
     assert [one.metadata["action"] for one in findings()] == ["block", "block"]
     assert [one.metadata["model"] for one in findings()] == [MODEL, MODEL]
 
@@ -179,7 +180,7 @@ async def test_answers_and_streams_and_withheld_ones(simulated: SimulatedProvide
 async def test_what_is_skipped_is_not_pushed() -> None:
     guard = guarded()
     assert (await guard.acheck("  ", references=[FACT])).skipped
-    await guard.aflush()
+    await guard.aclose()
     assert not findings()
 
 
@@ -197,7 +198,7 @@ async def test_no_answer_waits_for_a_tool_that_hangs(caplog: pytest.LogCaptureFi
     # One is being sent, two wait.
     assert delivery.lost == 6
     Kept.made[0].gate.set()
-    await guard.aflush()
+    await guard.aclose()
     assert (delivery.sent, len(findings())) == (3, 3)
     assert "too many verdicts were waiting" in caplog.text
     assert len(caplog.records) == 3  # at 1, 2 and 4
@@ -208,7 +209,7 @@ async def test_what_a_tool_raises_is_named_by_its_type(caplog: pytest.LogCapture
     guard = guarded("Broken", content=True)
     with caplog.at_level(logging.WARNING):
         assert (await guard.acheck(ERROR, references=[FACT])).flagged
-        await guard.aflush()
+        await guard.aclose()
     assert delivery_of(guard).lost == 1
     assert "sending failed with RuntimeError" in caplog.text
     assert "secret" not in caplog.text
@@ -220,7 +221,7 @@ async def test_a_tool_that_would_end_the_thread_costs_one_batch() -> None:
     guard = guarded("Leaving")
     for lost in (1, 2):
         await guard.acheck(ERROR, references=[FACT])
-        await guard.aflush()
+        await guard.aclose()
         assert delivery_of(guard).lost == lost
 
 
@@ -279,7 +280,7 @@ async def test_outside_of_a_trace_nothing_is_pushed(caplog: pytest.LogCaptureFix
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
             await guard.acheck(ERROR, references=[FACT])
-    await guard.aflush()
+    await guard.aclose()
     assert (delivery_of(guard).unplaced, findings()) == (2, [])
     (record,) = caplog.records
     assert "has no current trace" in record.message
@@ -290,8 +291,8 @@ async def test_a_verdict_belongs_to_the_span_of_the_application(seen: Seen) -> N
     with trace.get_tracer("app").start_as_current_span("request") as span:
         guard.check(ERROR, references=[FACT])
     await guard.acheck(FACT, references=[FACT])
-    guard.reporter.report(await guard.acheck(FACT, references=[FACT]))
-    await guard.aflush()
+    GuardRuntime(guard).report(await guard.acheck(FACT, references=[FACT]))
+    await guard.aclose()
     context = span.get_span_context()
     places = [where for where, _ in Kept.made[0].sent]
     assert places[0] == Place(f"{context.trace_id:032x}", f"{context.span_id:016x}")
@@ -302,8 +303,13 @@ async def test_a_verdict_belongs_to_the_span_of_the_application(seen: Seen) -> N
 
 def test_guards_with_the_same_settings_share_one_and_can_be_pickled() -> None:
     guard = guarded()
-    assert pickle.loads(pickle.dumps(guard)).sinks == guard.sinks
-    assert guard.with_policy(guard.policy).sinks == guard.with_listeners(print).sinks == guard.sinks
+    runtime = GuardRuntime(guard)
+    copies = [
+        pickle.loads(pickle.dumps(guard)),
+        guard.with_options(policy=guard.policy),
+        runtime.with_listener(print),
+    ]
+    assert [GuardRuntime(copied).sinks for copied in copies] == [runtime.sinks] * 3
     assert len(Kept.made) == 1
 
 
@@ -336,6 +342,6 @@ def test_the_gateway_pushes_to_the_span_that_its_client_names(tmp_path: Path) ->
             headers={"traceparent": f"00-{trace_id}-{span_id}-01"},
         )
     assert answer.status_code == 200, answer.text
-    Guard(policy()).flush()
+    Guard(policy()).close()
     ((where, finding),) = Kept.made[0].sent
     assert (where, finding.decision) == (Place(trace_id, span_id), "flagged")

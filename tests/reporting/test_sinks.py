@@ -74,7 +74,7 @@ async def test_a_sink_gets_the_record_of_an_answer() -> None:
     token = request_id.set("r-7")
     answer = await guard.aask("When did it open?", tenant="acme")
     request_id.reset(token)
-    await guard.aflush()
+    await guard.aclose()
     (record,) = sink.records
     assert record.verdict == answer.verdict
     assert (record.action, record.policy, record.api) == (answer.action, "unnamed", "chat")
@@ -101,7 +101,7 @@ async def test_checks_streams_and_withheld_answers_have_one_record_each() -> Non
     with pytest.raises(HallucinationBlocked):
         await guard.aask("When?", references=[FACT])
     await guard.acheck(ERROR, references=[FACT])
-    await guard.aflush()
+    await guard.aclose()
     assert [record.action for record in sink.records] == ["allow", "block", "annotate"]
     assert [record.api for record in sink.records] == ["chat", "chat", "check"]
     assert [record.verdict for record in sink.records] == heard
@@ -115,7 +115,7 @@ async def test_what_a_sink_raises_is_named_by_its_type(caplog: pytest.LogCapture
             verdict = await guard.acheck(ERROR, references=[FACT], question="When?")
             assert verdict.flagged
         with pytest.raises(OSError, match="the disk is full"):
-            await guard.aflush()
+            await guard.aclose()
     assert len(sink.records) == 3
     lines = [record.getMessage() for record in caplog.records]
     assert len(lines) == 2  # the first and the second
@@ -135,7 +135,7 @@ async def test_no_answer_waits_for_a_sink_that_hangs(
             assert (await guard.acheck(ERROR, references=[FACT])).flagged
     assert "too many verdicts were waiting" in caplog.text
     run_sync(_open, sink.gate)
-    await guard.aflush()
+    await guard.aclose()
     assert len(sink.records) == 2
 
 
@@ -151,7 +151,7 @@ async def test_functions_are_called_before_the_call_returns_and_sinks_later() ->
     assert heard == [verdict]
     assert not sink.records
     run_sync(_open, sink.gate)
-    await guard.aflush()
+    await guard.aclose()
     assert [record.verdict for record in sink.records] == [verdict]
 
 
@@ -171,7 +171,7 @@ async def test_a_policy_names_a_sink(tmp_path: Path, to: str, content: bool) -> 
     with installed(tmp_path, CODE, points, name="acme_sink"):
         guard = Guard({**POLICY, "observers": [{"to": to, "content": content}]})
         verdict = await guard.acheck(ERROR, references=[FACT], question="When?")
-        await guard.aflush()
+        await guard.aclose()
         (record,) = sys.modules["acme_sink"].Sink.records
     assert record.verdict.decision == verdict.decision
     assert record.verdict.score == verdict.score
@@ -203,14 +203,14 @@ async def test_copies_of_a_guard_report_to_the_same_ones(tmp_path: Path) -> None
     heard: list[Verdict] = []
     sink = Collected()
     guard = Guard(file, sinks=[sink], on_verdict=heard.append)
-    changed = guard.with_policy(guard.policy.model_copy(update={"claims": "sentences"}))
+    changed = guard.with_options(policy=guard.policy.model_copy(update={"claims": "sentences"}))
     verdict = await changed.acheck(ERROR, references=[FACT])
-    await changed.aflush()
+    await changed.aclose()
     assert heard == [verdict]
     assert [record.policy for record in sink.records] == ["support"]
     pickled = pickle.loads(pickle.dumps(Guard(file, sinks=[Collected()])))
     await pickled.acheck(ERROR, references=[FACT])
-    await pickled.aflush()
+    await pickled.aclose()
     assert [record.policy for record in Collected.records] == ["support", "support"]
 
 
@@ -251,9 +251,9 @@ def test_a_fork_does_not_wait_for_what_its_parent_delivers() -> None:
     if not child:
         signal.alarm(60)
         sink.gate.set()
-        guard.flush()
+        guard.close()
         os._exit(len(sink.records))
     run_sync(_open, sink.gate)
-    guard.flush()
+    guard.close()
     assert len(sink.records) == 1
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from resay import Guard, Passage
+from resay.adapters import GuardRuntime
 from resay.core.scores import Scores
 from resay.models import ModelConfig
 from resay.scorers.common.nearest_sentences import NearestSentences
@@ -209,10 +210,12 @@ async def test_preparing_says_what_is_wrong_before_the_first_check(tiny: Tiny) -
     from resay.errors import ConfigurationError
 
     with pytest.raises(ConfigurationError, match="was not made for classification"):
-        await Guard(
-            {"chain": [{"method": "nli", "model": str(tiny(make_bert, pooling=None))}]}
+        await GuardRuntime(
+            Guard({"chain": [{"method": "nli", "model": str(tiny(make_bert, pooling=None))}]})
         ).aprepare()
-    await Guard({"chain": [{"method": "nli", "model": str(tiny(make_deberta))}]}).aprepare()
+    await GuardRuntime(
+        Guard({"chain": [{"method": "nli", "model": str(tiny(make_deberta))}]})
+    ).aprepare()
 
 
 async def test_references_take_the_place_of_samples(tiny: Tiny) -> None:

@@ -26,6 +26,7 @@ from resay import (
     ProviderTimeoutError,
     Query,
 )
+from resay.adapters import GuardRuntime
 from resay.core.logprobs import TokenLogprob
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
@@ -288,7 +289,7 @@ async def test_measures_of_whole_texts_are_those_of_the_papers(tiny: Tiny) -> No
 async def test_preparing_says_what_is_wrong_with_the_model(tmp_path: Path) -> None:
     guard = Guard({"chain": [{"method": "semantic", "model": str(tmp_path / "none")}]})
     with pytest.raises(ConfigurationError, match="none"):
-        await guard.aprepare()
+        await GuardRuntime(guard).aprepare()
 
 
 async def test_measures_of_sentences_are_those_of_the_papers(tiny: Tiny) -> None:

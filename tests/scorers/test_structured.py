@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from resay import Guard, Sources, Verdict
+from resay.adapters import GuardRuntime
 from resay.core.check_context import CheckContext
 from resay.core.logprobs import TokenLogprob
 from resay.core.query import Query
@@ -252,7 +253,7 @@ async def test_claims_beside_an_object_are_listed(
     assert [(part.kind, part.text) for part in verdict.unscored] == [
         ("prose", part) for part in unscored
     ]
-    assert guard.apply(text, verdict).action == ("block" if unscored else "allow")
+    assert GuardRuntime(guard).apply(text, verdict).action == ("block" if unscored else "allow")
 
 
 async def test_small_objects_may_repeat() -> None:
@@ -347,7 +348,9 @@ async def test_the_arguments_of_a_tool_may_be_the_answer() -> None:
     query = Query.of(
         "Who?", params={"tools": [{"type": "function", "function": {"name": "person"}}]}
     )
-    answer = await guard.aask_with(CheckContext(query, object_tools=("person",)), sources)
+    answer = await GuardRuntime(guard).aask_with(
+        CheckContext(query, object_tools=("person",)), sources
+    )
     assert scores(answer.verdict) == {"name": 0.5}
 
 
@@ -392,4 +395,4 @@ async def test_fields_that_are_not_compared_are_told_and_withhold_nothing() -> N
     assert verdict.decision == "consistent"
     assert [(stretch.kind, stretch.text) for stretch in verdict.unscored] == [("field", "id: 7")]
     assert verdict.reason.endswith("; not scored: 1 field")
-    assert guard.apply(text, verdict).action == "allow"
+    assert GuardRuntime(guard).apply(text, verdict).action == "allow"

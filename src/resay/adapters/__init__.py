@@ -27,6 +27,7 @@ from resay._internal.telemetry import (
     trace_context_of,
     use_trace_context,
 )
+from resay.adapters.runtime import GuardRuntime
 from resay.core.check_context import CheckContext
 from resay.core.decision import Action, Decision
 from resay.core.failures import tally
@@ -38,7 +39,7 @@ from resay.core.verdict import OnVerdict
 from resay.engine.actions import act, withheld_stops
 from resay.engine.regeneration.instructions import without_instructions
 from resay.engine.regeneration.prompts import format_for_judge
-from resay.guard import Input
+from resay.engine.requirements import Input
 from resay.policy import Block, Regenerate, Sampling, Threshold
 from resay.providers.caching import source_of
 from resay.retrieval.base import id_of
@@ -49,6 +50,7 @@ __all__ = [
     "Block",
     "CheckContext",
     "Decision",
+    "GuardRuntime",
     "Input",
     "Message",
     "OnVerdict",

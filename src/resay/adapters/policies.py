@@ -7,6 +7,7 @@ from os import PathLike
 from typing import Any
 
 from resay._internal.importing import require_optional
+from resay.adapters.runtime import GuardRuntime
 from resay.core.verdict import OnVerdict
 from resay.engine.regeneration.rechecking import reference_steps
 from resay.errors import ConfigurationError
@@ -40,7 +41,6 @@ def guard_of(
             which has its own retriever, and a retriever were given; or the policy uses Batch APIs,
             which are too slow for callers that wait for an answer.
     """
-    listeners = () if on_verdict is None else (on_verdict,)
     if isinstance(policy, Guard):
         if retriever is not None:
             raise ConfigurationError(
@@ -49,10 +49,11 @@ def guard_of(
                 " Guard"
             )
         _refuse_batches(policy)
-        return policy.with_listeners(*listeners) if listeners else policy
-    guard = Guard(policy, retriever=None if retriever is None else convert(retriever))
+        return policy if on_verdict is None else GuardRuntime(policy).with_listener(on_verdict)
+    converted = None if retriever is None else convert(retriever)
+    guard = Guard(policy, retriever=converted, on_verdict=on_verdict)
     _refuse_batches(guard)
-    return guard.with_listeners(*listeners)
+    return guard
 
 
 def _refuse_batches(guard: Guard) -> None:
@@ -75,7 +76,7 @@ def refuse_without_writer(guard: Guard, answering: object, remedy: str = "") -> 
         ConfigurationError: The policy needs that model to judge or to write.
     """
     where = f"which cannot be found in this {type(answering).__name__};{remedy} name"
-    guard.require_inputs({"model": f", {where} a judge in the policy with `judge:`"})
+    GuardRuntime(guard).require_inputs({"model": f", {where} a judge in the policy with `judge:`"})
     action, missing = guard.policy.action, None
     if isinstance(action, Regenerate):
         steps = reference_steps(action.recheck or guard.policy.chain)
@@ -105,7 +106,9 @@ def check_client_policy(guard: Guard, client: str, *, gives_references: bool = F
     sampling = guard.policy.sampling
     if not gives_references:
         remedy = f", and {client} has none; leave `evidence: references` out, or call"
-        guard.require_inputs({"references": f"{remedy} `Guard.check` with `references`"})
+        GuardRuntime(guard).require_inputs(
+            {"references": f"{remedy} `Guard.check` with `references`"}
+        )
     check_via(sampling, f"{client} draws its samples itself")
     for setting, model in guard.policy.named_models:
         require_optional(

@@ -25,6 +25,7 @@ from resay.adapters.choices import ChoiceStream, FirstOfStream
 from resay.adapters.events import is_unread, words_of
 from resay.adapters.outcomes import outcome_of, unchecked_answer, unchecked_outcome
 from resay.adapters.own_field import references_in, without_own_field
+from resay.adapters.runtime import GuardRuntime
 from resay.adapters.stream_parts import aparts_of
 from resay.adapters.stream_rewriter import StreamRewriter
 from resay.adapters.threads import (
@@ -126,6 +127,11 @@ class Relay:
     on_answer: Callable[[Answer], None] = field(default=_ignore, kw_only=True)
     on_failure: Callable[[], None] = field(default=_do_nothing, kw_only=True)
 
+    @property
+    def runtime(self) -> GuardRuntime:
+        """The guard, as adapters use it."""
+        return GuardRuntime(self.guard)
+
     def read(self, body: Body, *, tenant: str | None = None, answered: bool = False) -> Request:
         """Parse a request, and remove the guard's own field.
 
@@ -146,7 +152,7 @@ class Relay:
             client_references=references,
             client_body=request.body,
         )
-        context = self.guard.with_skip_reason(context)
+        context = self.runtime.with_skip_reason(context)
         field, reason = self._obstacle(request, context)
         refuses = reason is not None and self.guard.policy.for_uncheckable == "refuse"
         # What the policy does not check anyway is not refused.
@@ -161,28 +167,28 @@ class Relay:
 
     def _obstacle(self, request: Request, context: CheckContext) -> tuple[str | None, str | None]:
         """Return the field that prevents a check of the answer, and why; both may be None."""
-        guard = self.guard
+        runtime = self.runtime
         if context.uncheckable:
             return request.field, context.uncheckable
         if context.unrepeatable and not self._does_without_samples(request, context):
             return request.field, context.unrepeatable
-        if guard.required_by("query") and not context.request.question:
+        if runtime.required_by("query") and not context.request.question:
             field = next((name for name in _QUESTION_FIELDS if name in request.body), None)
             return field, "there is no question to compare with"
-        if guard.required_by("logprobs") and not self.api.gives_logprobs:
+        if runtime.required_by("logprobs") and not self.api.gives_logprobs:
             return None, "the API returns no token probabilities"
         return None, None
 
     def _does_without_samples(self, request: Request, context: CheckContext) -> bool:
         """Return whether an answer can be checked although no samples may be drawn."""
-        guard = self.guard
+        runtime = self.runtime
         if context.wants_object:
             return False
-        if guard.checks_without_samples or guard.finds_references:
+        if runtime.checks_without_samples or runtime.finds_references:
             return True
-        if request.brings_references and guard.compares_documents:
+        if request.brings_references and runtime.compares_documents:
             return True
-        return guard.decides_by_references(context)
+        return runtime.decides_by_references(context)
 
     def _sources(self, request: Request, main: Provider, upstream: Upstream) -> Sources:
         judge = JudgeProvider(self.api, request.body, upstream)
@@ -201,7 +207,7 @@ class Relay:
         """Return the body to send if the main call is sent before the guard runs."""
         if request.query.params.get("logprobs") or request.context.wants_object:
             return request.body
-        if not self.guard.required_by("logprobs"):
+        if not self.runtime.required_by("logprobs"):
             return request.body
         return self.api.with_logprobs(request.body, alternatives_needed(self.guard.policy.chain))
 
@@ -245,10 +251,10 @@ class Relay:
         if request.n > 1 or main_first:
             return await self.acheck(request, await self.send_main(request, send), upstream)
         main = MainProvider(self.api, request, send, upstream.cost_usd)
-        upstream = replace(upstream, budget=self.guard.new_budget(request.query))
+        upstream = replace(upstream, budget=self.runtime.new_budget(request.query))
         sources = self._sources(request, main, upstream)
         try:
-            answer = await self.guard.aask_with(request.context, sources)
+            answer = await self.runtime.aask_with(request.context, sources)
         except BrokenAnswerError as error:
             return self._error_body(cast("Body", error.error))
         assert answer.completion is not None  # noqa: S101 - there was a main call
@@ -278,7 +284,7 @@ class Relay:
         if is_error(response):
             return self._error_body(response)
         items = completions_in(self.api, response)
-        upstream = replace(upstream, budget=self.guard.new_budget(request.query))
+        upstream = replace(upstream, budget=self.runtime.new_budget(request.query))
         async with arelay_verdicts():
             usage = with_counted_tokens(items, self.api.usage(response))
             answers = await self._check_each(request, items, usage, upstream)
@@ -303,7 +309,7 @@ class Relay:
     def _report_unchecked(self, request: Request, reason: str, usage: Usage) -> None:
         priced = self.guard.policy.prices.priced(request.model, usage)
         answer = unchecked_answer(reason, priced)
-        self.guard.reporter.report(answer.verdict, _query_with_model(request))
+        self.runtime.report(answer.verdict, _query_with_model(request))
         self.on_answer(answer)
 
     async def _answered(self, request: Request, response: Body, answers: list[Answer]) -> Body:
@@ -359,7 +365,7 @@ class Relay:
                 others = [*items[:index], *items[index + 1 :]]
                 samples = [sample_of(other, context) for other in others[:_MAX_OTHERS]]
             try:
-                return await self.guard.aask_with(
+                return await self.runtime.aask_with(
                     replace(context, samples=tuple(samples) or None),
                     self._sources(request, main, upstream),
                 )
@@ -367,8 +373,8 @@ class Relay:
                 raise
             except Exception as error:
                 verdict = failed_check(error)
-                self.guard.reporter.report(verdict, _query_with_model(request))
-                return self.guard.apply(items[index].text, verdict)
+                self.runtime.report(verdict, _query_with_model(request))
+                return self.runtime.apply(items[index].text, verdict)
 
         return await _gather([check(index) for index in range(first, len(items))])
 
@@ -417,7 +423,7 @@ class Relay:
         upstream = replace(
             upstream,
             parent_span=current_trace_context(),
-            budget=self.guard.new_budget(request.query),
+            budget=self.runtime.new_budget(request.query),
         )
         if request.n > 1:
             guarded = self._guard_several(request, events, upstream)
@@ -624,8 +630,8 @@ class Relay:
                     for unchecked in rewriter.unchecked_events(event):
                         yield unchecked
         verdict = failed_check(check_error)
-        self.guard.reporter.report(verdict, _query_with_model(request))
-        answer = self.guard.apply("", verdict)
+        self.runtime.report(verdict, _query_with_model(request))
+        answer = self.runtime.apply("", verdict)
         self.on_answer(answer)
         if answer.blocked:
             yield AnswerChunk(notice_after(rewriter.text, answer.text), is_replacement=True)
@@ -692,7 +698,7 @@ class Relay:
     async def _parts(
         self, request: Request, main: OpenedProvider, upstream: Upstream
     ) -> AsyncGenerator[AnswerChunk | Answer]:
-        stream = self.guard.astream_with(
+        stream = self.runtime.astream_with(
             request.context,
             self._sources(request, main, upstream),
             stream_mode=self._stream_mode(request.query),

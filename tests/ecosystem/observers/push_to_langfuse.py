@@ -10,6 +10,6 @@ guard = Guard({"chain": [{"method": "facts"}], "observers": [{"to": "langfuse"}]
 with get_client().start_as_current_observation(name="request"):
     print(get_client().get_current_trace_id(), get_client().get_current_observation_id())
     guard.check("It opened in 1947.", references=["It opened in 1932."])
-    guard.flush()
+    guard.close()
     guard.check("It opened in 1932.", references=["It opened in 1932."])
 print("langfuse", version("langfuse"))

@@ -14,7 +14,7 @@ def request() -> None:
     run = get_current_run_tree()
     print(run.trace_id, run.id)
     guard.check("It opened in 1947.", references=["It opened in 1932."])
-    guard.flush()
+    guard.close()
     guard.check("It opened in 1932.", references=["It opened in 1932."])
 
 

@@ -13,6 +13,6 @@ with trace.get_tracer("app").start_as_current_span("request") as span:
     context = span.get_span_context()
     print(trace.format_trace_id(context.trace_id), trace.format_span_id(context.span_id))
     guard.check("It opened in 1947.", references=["It opened in 1932."])
-    guard.flush()
+    guard.close()
 guard.check("It opened in 1932.", references=["It opened in 1932."])
 print("arize-phoenix-client", version("arize-phoenix-client"))

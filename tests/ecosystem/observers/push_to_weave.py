@@ -15,7 +15,7 @@ def request() -> None:
     call = weave.get_current_call()
     print(call.trace_id, call.id)
     guard.check("It opened in 1947.", references=["It opened in 1932."])
-    guard.flush()
+    guard.close()
     guard.check("It opened in 1932.", references=["It opened in 1932."])
 
 

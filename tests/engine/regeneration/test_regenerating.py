@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from resay import ConfigurationError, Document, Guard, HallucinationBlocked, Verdict
+from resay.adapters import GuardRuntime
 from support.regenerating import (
     CROSSES,
     DESIGNED,
@@ -665,7 +666,7 @@ async def test_a_verdict_alone_is_acted_on_as_otherwise_says() -> None:
     guard = guard_of(Model(), action={"otherwise": "block"})
     flagged = await guard.acheck(DRAFT, question=QUESTION, samples=["Nobody knows."] * 2 + ["No."])
 
-    assert guard.apply(DRAFT, flagged).blocked
+    assert GuardRuntime(guard).apply(DRAFT, flagged).blocked
 
 
 async def test_a_search_is_on_behalf_of_the_tenant() -> None:

@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from resay import Guard, Policy, PolicyError, Query, Verdict
+from resay.adapters import GuardRuntime
 from resay.adapters.policies import guard_of
 from resay.core.check_context import CheckContext
 from resay.errors import ConfigurationError
@@ -131,9 +132,9 @@ async def test_only_recorded_answers_can_be_checked(tmp_path: Path) -> None:
         guard.astream("Who built it?")
     context, sources = CheckContext(Query.of("Who built it?")), Sources.all(ReplayProvider({}))
     with pytest.raises(ConfigurationError, match=message):
-        await guard.aask_with(context, sources)
+        await GuardRuntime(guard).aask_with(context, sources)
     with pytest.raises(ConfigurationError, match=message):
-        await guard.acheck_with(TRUE, context, sources)
+        await GuardRuntime(guard).acheck_with(TRUE, context, sources)
     # An adapter, or the gateway.
     for given in (guard, guard.policy):
         with pytest.raises(ConfigurationError, match=message):
@@ -197,7 +198,7 @@ async def test_a_round_of_the_default_policy_is_a_batch(
 
 async def test_samples_that_are_there_need_no_batch(tmp_path: Path) -> None:
     guard = pickle.loads(pickle.dumps(Guard(policy(tmp_path))))
-    await guard.aprepare()
+    await GuardRuntime(guard).aprepare()
     verdict = await guard.acheck(TRUE, samples=[TRUE] * 3)
     assert (verdict.decision, verdict.via) == ("consistent", None)
 

@@ -35,7 +35,7 @@ def policy(path: Path, *, action: dict[str, Any] | None = None, **settings: Any)
 
 
 async def kept(guard: Guard) -> list[Entry]:
-    await guard.aflush()
+    await guard.aclose()
     journal = journal_of(guard)
     assert journal is not None
     return await journal.recent()
@@ -96,7 +96,7 @@ async def test_a_withheld_answer_is_written_down(
 def test_callers_that_are_not_async(tmp_path: Path) -> None:
     guard = Guard(policy(tmp_path))
     guard.check("It has 31 lamps.", samples=SAMPLES)
-    guard.flush()
+    guard.close()
     assert count(tmp_path) == 1
 
 
@@ -110,7 +110,7 @@ def count(path: Path) -> int:
 async def test_guards_with_the_same_settings_share_one_journal(tmp_path: Path) -> None:
     one, other = Guard(policy(tmp_path)), Guard(policy(tmp_path))
     assert journal_of(one) is journal_of(other)
-    assert journal_of(one.with_listeners(print)) is journal_of(one)
+    assert journal_of(one.with_options(on_verdict=print)) is journal_of(one)
     assert journal_of(Guard(policy(tmp_path, content="none"))) is not journal_of(one)
 
 
@@ -133,10 +133,10 @@ async def test_the_policy_is_called_as_its_file(tmp_path: Path) -> None:
 
 async def test_without_a_journal_nothing_is_written(tmp_path: Path) -> None:
     guard = Guard(policy(tmp_path))
-    guard = guard.with_policy(guard.policy.model_copy(update={"journal": None}))
+    guard = guard.with_options(policy=guard.policy.model_copy(update={"journal": None}))
     assert journal_of(guard) is None
     await guard.acheck("It has 31 lamps.", samples=SAMPLES)
-    await guard.aflush()
+    await guard.aclose()
     assert not (tmp_path / "journal.db").exists()
 
 
@@ -150,7 +150,7 @@ async def test_a_journal_that_cannot_be_written_costs_no_answer(
             verdict = await guard.acheck("It has 31 lamps.", samples=SAMPLES)
             assert verdict.sentences
         with pytest.raises(Exception, match="file is not a database"):
-            await guard.aflush()
+            await guard.aclose()
     assert "31 lamps" not in caplog.text
 
 

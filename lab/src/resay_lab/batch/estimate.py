@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from resay import Guard, Query, Usage
-from resay.adapters import run_sync
+from resay.adapters import GuardRuntime, run_sync
 from resay.adapters.providers import BATCH_SHARE, BatchCallsConfig, Prices
 from resay.errors import ConfigurationError, ResayError
 from resay.plugins import Completion, Completions
@@ -100,8 +100,9 @@ async def _usages_of(
     guard: Guard, columns: Columns, rows: Sequence[dict[str, Any]], judge_answer: str
 ) -> tuple[list[Usage], list[str]]:
     """Check rows; return the usage of each, and the errors of those that cannot be checked."""
-    provider = _TrialProvider(judge_answer, guard.policy.prices, guard.model)
-    trial = guard.with_provider(provider)
+    runtime = GuardRuntime(guard)
+    provider = _TrialProvider(judge_answer, guard.policy.prices, runtime.model)
+    trial = runtime.with_provider(provider)
     usages: list[Usage] = []
     failures: list[str] = []
     for row in rows:

@@ -19,6 +19,7 @@ from types import FrameType
 from typing import Any
 
 from resay import Guard, __version__
+from resay.adapters import GuardRuntime
 from resay.errors import ScorerError
 from resay_lab.batch.columns import Columns
 from resay_lab.batch.engines import Engine, engine_of
@@ -125,7 +126,7 @@ def run_batch(
 def policy_fingerprint(guard: Guard) -> str:
     """Return a hash of a guard's behavior: its policy and its model."""
     policy = guard.policy.model_dump(mode="json", fallback=repr)
-    text = json.dumps([policy, guard.model], sort_keys=True, default=repr)
+    text = json.dumps([policy, GuardRuntime(guard).model], sort_keys=True, default=repr)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, cast
 
 from resay import ClaimVerdict, Guard, SentenceVerdict, Usage, Verdict
-from resay.adapters import run_sync, sync_version
+from resay.adapters import GuardRuntime, run_sync, sync_version
 from resay.adapters.providers import collecting_unusable
 from resay.errors import ResayError, without_cause
 from resay.plugins import ScorerConfig
@@ -73,7 +73,7 @@ class RowScorer:
     @property
     def calls_providers(self) -> bool:
         """Whether a check of a row may send requests."""
-        return self.guard.calls_models
+        return GuardRuntime(self.guard).calls_models
 
     async def ascore(self, row: Row) -> Scored:
         """Check a row. If that fails, the error becomes part of its result."""

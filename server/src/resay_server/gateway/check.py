@@ -14,9 +14,10 @@ from pydantic import (
     model_validator,
 )
 
-from resay import Document, Guard, HallucinationBlocked, TokenLogprob, Verdict
+from resay import Document, HallucinationBlocked, TokenLogprob, Verdict
 from resay.adapters import (
     CheckContext,
+    GuardRuntime,
     Input,
     compute,
     format_for_judge,
@@ -175,14 +176,14 @@ async def check(
     Raises:
         RefusedError: It is not valid, or lacks something that the policy needs.
     """
-    check_request, guard = read_as(CheckRequest, body), context.guard
+    check_request, runtime = read_as(CheckRequest, body), GuardRuntime(context.guard)
     request = _request(check_request, context.call.tenant)
-    _refuse_incomplete(guard, check_request, request)
-    request = replace(request, context=await _with_inputs(guard, check_request, request.context))
+    _refuse_incomplete(runtime, check_request, request)
+    request = replace(request, context=await _with_inputs(runtime, check_request, request.context))
     question = request.query.question or None
     try:
         verdict = await _verdict(context, check_request.response, request, routing, shared)
-        answer = guard.apply(check_request.response, verdict)
+        answer = runtime.apply(check_request.response, verdict)
     except HallucinationBlocked as error:
         answer, refusal = await withheld_answer(error, context.detail)
         return Reply(
@@ -213,7 +214,7 @@ async def _verdict(
 ) -> Verdict:
     sources = sources_of(context, request, routing, shared.sample_tags)
     try:
-        return await context.guard.acheck_with(response, request.context, sources)
+        return await GuardRuntime(context.guard).acheck_with(response, request.context, sources)
     # As for guarded answers: the verdict reports the failure.
     except Exception as error:
         return failed_check(error)
@@ -237,7 +238,7 @@ def _request(check_request: CheckRequest, tenant: str | None) -> Request:
 
 
 async def _with_inputs(
-    guard: Guard, check_request: CheckRequest, context: CheckContext
+    runtime: GuardRuntime, check_request: CheckRequest, context: CheckContext
 ) -> CheckContext:
     """Return the context with the client's documents and tokens as the policy's methods read them.
 
@@ -246,31 +247,33 @@ async def _with_inputs(
     """
     context = replace(
         context,
-        references=await _references(guard, check_request),
+        references=await _references(runtime, check_request),
         logprobs=_tokens(check_request),
     )
-    return guard.with_skip_reason(context)
+    return runtime.with_skip_reason(context)
 
 
-def _refuse_incomplete(guard: Guard, check_request: CheckRequest, request: Request) -> None:
+def _refuse_incomplete(
+    runtime: GuardRuntime, check_request: CheckRequest, request: Request
+) -> None:
     """Refuse a check that could only be inconclusive because the client left something out.
 
     Nothing was spent yet, and an inconclusive verdict is easily mistaken for a decision.
     """
-    problem = _missing(guard, check_request, request)
+    problem = _missing(runtime, check_request, request)
     another = "use another policy (x-resay-policy)"
-    if problem is None and check_request.references and not guard.takes_references:
+    if problem is None and check_request.references and not runtime.takes_references:
         problem = (
             "no step of the policy compares with `references`; set `evidence: references` on one,"
             f" or {another}"
         )
-    if problem is None and check_request.logprobs and not guard.required_by("logprobs"):
+    if problem is None and check_request.logprobs and not runtime.required_by("logprobs"):
         problem = f"no step of the policy uses `logprobs`; add `method: logprobs`, or {another}"
     if problem is not None:
         raise RefusedError(400, "invalid_request", problem)
 
 
-def _missing(guard: Guard, check_request: CheckRequest, request: Request) -> str | None:
+def _missing(runtime: GuardRuntime, check_request: CheckRequest, request: Request) -> str | None:
     query, unavailable = request.query, dict[Input, str]()
     if not query.question:
         unavailable["query"] = "; pass `question` or `messages`"
@@ -278,8 +281,8 @@ def _missing(guard: Guard, check_request: CheckRequest, request: Request) -> str
         unavailable["references"] = "; pass `references`"
     if not check_request.logprobs:
         unavailable["logprobs"] = "; pass `logprobs`"
-    can_draw = query.messages and (check_request.model or guard.policy.sampling.model)
-    decided = guard.decides_by_references(request.context)
+    can_draw = query.messages and (check_request.model or runtime.policy.sampling.model)
+    decided = runtime.decides_by_references(request.context)
     if check_request.samples is None and not can_draw and not decided:
         remedy = (
             "pass `samples`, or the question (`question` or `messages`) and the `model` to draw"
@@ -291,7 +294,7 @@ def _missing(guard: Guard, check_request: CheckRequest, request: Request) -> str
         unavailable["model"] = (
             "; pass `model`, or use a policy that names its judge (x-resay-policy)"
         )
-    return guard.missing_inputs(unavailable)
+    return runtime.missing_inputs(unavailable)
 
 
 def _tokens(check_request: CheckRequest) -> tuple[TokenLogprob, ...]:
@@ -301,21 +304,21 @@ def _tokens(check_request: CheckRequest) -> tuple[TokenLogprob, ...]:
         raise RefusedError(400, "invalid_request", str(error)) from None
 
 
-async def _references(guard: Guard, check_request: CheckRequest) -> tuple[str, ...]:
+async def _references(runtime: GuardRuntime, check_request: CheckRequest) -> tuple[str, ...]:
     """Return the documents, as one text for steps that compare with them in place of samples.
 
     A sentence is supported by the documents as a whole, not by each of them separately.
     """
     if not check_request.references:
         return ()
-    if not guard.required_by("references"):
+    if not runtime.required_by("references"):
         return tuple(reference.text for reference in check_request.references)
     documents: list[Document] = []
     for number, reference in enumerate(check_request.references, start=1):
         source = reference.source or f"document {number}"
         metadata = {} if reference.title is None else {"title": reference.title}
         documents.append(Document(source, reference.text, metadata=metadata))
-    if not guard.required_by("judge"):
+    if not runtime.required_by("judge"):
         return ("\n\n".join(document.text.strip() for document in documents),)
 
     def for_judge() -> str:

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from starlette.types import Receive, Scope, Send
 
 from resay import request_id
-from resay.adapters import compute, trace_context_from, use_trace_context
+from resay.adapters import GuardRuntime, compute, trace_context_from, use_trace_context
 from resay.adapters.apis import CHAT_COMPLETIONS, RESPONSES, Body, Event, json_bytes
 from resay.adapters.http import is_event_stream
 from resay.adapters.limits import SharedState
@@ -203,7 +203,7 @@ class RequestHandler:
         policy, guard = self._policies.choose(call.policy, brings_answer=call.own is not None)
         if call.own is None:
             remedy = f", which only {CHECK} is given; use another policy (x-resay-policy)"
-            problem = guard.missing_inputs({"references": remedy})
+            problem = GuardRuntime(guard).missing_inputs({"references": remedy})
             if problem is not None:
                 raise RefusedError(400, "policy_needs_references", f"policy {policy!r}: {problem}")
         api = call.api or CHAT_COMPLETIONS

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from resay import Guard
+from resay.adapters import GuardRuntime
 from resay.adapters.policies import check_client_policy, guard_of
 from resay.errors import ResayError
 from resay_server.gateway.config import DEFAULT_POLICY, GatewayConfig
@@ -162,7 +163,7 @@ class Policies:
         if self._journals:
             guards = {name: _without_journal(guard) for name, guard in guards.items()}
         for guard in guards.values():
-            await guard.aprepare()
+            await GuardRuntime(guard).aprepare()
         return guards
 
     def _file_signatures(self) -> Mapping[str, _Signature]:
@@ -178,7 +179,7 @@ def _guard(name: str, file: str | None) -> Guard:
 
 
 def _without_journal(guard: Guard) -> Guard:
-    return guard.with_policy(guard.policy.model_copy(update={"journal": None}))
+    return guard.with_options(policy=guard.policy.model_copy(update={"journal": None}))
 
 
 def _signature(file: str) -> _Signature:

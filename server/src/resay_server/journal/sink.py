@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from resay import Guard
-from resay.adapters import compute
+from resay.adapters import GuardRuntime, compute
 from resay.adapters.event_loops import on_exit
 from resay.adapters.settings import JournalConfig
 from resay.adapters.verdicts import verdict_cost
@@ -66,7 +66,7 @@ def journal_of(guard: Guard) -> Journal | None:
     Args:
         guard: The guard.
     """
-    for sink in guard.sinks:
+    for sink in GuardRuntime(guard).sinks:
         if isinstance(sink, JournalSink):
             return sink.journal
     return None

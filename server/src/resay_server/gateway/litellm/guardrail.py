@@ -15,6 +15,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from resay import Answer, Guard, HallucinationBlocked, Sources, Usage, Verdict
+from resay.adapters import GuardRuntime
 from resay.adapters.apis import CHAT_COMPLETIONS, Body, Request
 from resay.adapters.relay import Relay
 from resay.adapters.settings import Strict
@@ -266,32 +267,32 @@ class _AnswerCheck:
             return _TextOutcome(withheld, blocked_reason=str(error))
 
     async def _answer(self, text: str) -> Answer:
-        guard = self._context.guard
+        runtime = GuardRuntime(self._context.guard)
         reason = self._obstacle()
         if reason is not None:
-            return guard.apply(text, Verdict("inconclusive", None, reason))
+            return runtime.apply(text, Verdict("inconclusive", None, reason))
         try:
-            answer = await guard.aask_with(self._request.context, self._sources(text))
+            answer = await runtime.aask_with(self._request.context, self._sources(text))
         except HallucinationBlocked:
             raise
         # As for guarded answers: the verdict reports the failure.
         except Exception as error:
-            return guard.apply(text, failed_check(error))
+            return runtime.apply(text, failed_check(error))
         # The answer itself was paid for elsewhere.
         return replace(answer, usage=answer.verdict.usage)
 
     def _obstacle(self) -> str | None:
         """Return why LiteLLM's request does not allow a check, or None."""
-        guard = self._context.guard
+        runtime = GuardRuntime(self._context.guard)
         if self._shared.sample_tags.has_tag_prefix(self._guardrail_request.litellm_call_id or ""):
             # Samples of samples would never end.
             return _FOREIGN_TAG
         remedy = ", and LiteLLM gives none"
-        if problem := guard.missing_inputs({"references": remedy, "logprobs": remedy}):
+        if problem := runtime.missing_inputs({"references": remedy, "logprobs": remedy}):
             return problem
         if self._knows_question:
-            return None if self._model or not _asks_model(guard) else "LiteLLM names no model"
-        if method := guard.required_by("samples") or guard.required_by("query"):
+            return None if self._model or not _asks_model(runtime) else "LiteLLM names no model"
+        if method := runtime.required_by("samples") or runtime.required_by("query"):
             return f"method {method!r} needs the question: {_UNKNOWN_QUESTION}"
         return None
 
@@ -306,10 +307,10 @@ class _AnswerCheck:
         )
 
 
-def _asks_model(guard: Guard) -> bool:
+def _asks_model(runtime: GuardRuntime) -> bool:
     """Return whether the model that wrote an answer is called again."""
-    draws = guard.required_by("samples") is not None and guard.policy.sampling.model is None
-    return draws or guard.asking_response_model is not None
+    draws = runtime.required_by("samples") is not None and runtime.policy.sampling.model is None
+    return draws or runtime.asking_response_model is not None
 
 
 def _guardrail_response(

@@ -1,0 +1,286 @@
+"""What a guard is made of, for `resay.Guard` and `resay.adapters.GuardRuntime`."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import Any, cast, get_args
+
+from resay.core.check_context import CheckContext
+from resay.core.request_references import references_in
+from resay.core.verdict import OnVerdict, Verdict
+from resay.core.verdict_record import Sink
+from resay.engine.actions import Answer
+from resay.engine.answer_stream import AnswerStream
+from resay.engine.chain import Chain
+from resay.engine.check import early_skip_reason
+from resay.engine.request import RequestRunner
+from resay.engine.requirements import Requirements
+from resay.errors import ConfigurationError
+from resay.policy import Policy, Regenerate, StreamMode
+from resay.providers.base import Provider, prepare
+from resay.providers.batching import BatchCallsConfig, BatchProvider, open_batches
+from resay.providers.caching import open_cache
+from resay.providers.litellm import LiteLLMProvider
+from resay.providers.sources import Sources
+from resay.reporting.outbox import Outbox
+from resay.reporting.reporter import Reporter
+from resay.reporting.sinks import check_sink, outboxes_of
+
+
+@dataclass(frozen=True, slots=True)
+class GuardSettings:
+    """The settings of a guard.
+
+    Attributes:
+        policy: The policy.
+        policy_name: The policy's name in records.
+        model: The model to ask unless a call names another.
+        params: The provider's parameters unless a call has others. They may contain a key.
+        provider: The provider of answers; None for litellm.
+        retriever: The document source of a policy that regenerates; None for the policy's own.
+        outboxes: The outboxes of the guard's own sinks.
+        listeners: The application's functions that are called with each verdict.
+    """
+
+    policy: Policy
+    policy_name: str
+    model: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    provider: Provider | None = None
+    retriever: object | None = None
+    outboxes: tuple[Outbox, ...] = ()
+    listeners: tuple[OnVerdict, ...] = ()
+
+    def to_state(self) -> dict[str, object]:
+        """Return the settings for a pickle.
+
+        Raises:
+            ConfigurationError: One of them cannot be pickled.
+        """
+        state: dict[str, object] = {}
+        for setting in fields(self):
+            if setting.name == "outboxes":
+                state["sinks"] = tuple(outbox.sink for outbox in self.outboxes)
+            else:
+                state[setting.name] = getattr(self, setting.name)
+        for name, value in state.items():
+            _check_pickles(name, value)
+        return state
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> GuardSettings:
+        """Return the settings of a pickle."""
+        others = dict(state)
+        return cls(outboxes=outboxes_for(others.pop("sinks")), **others)
+
+
+class GuardCore:
+    """What a guard is made of. It does not change.
+
+    Args:
+        settings: The guard's settings.
+
+    Attributes:
+        settings: The settings.
+        policy: The policy.
+        chain: The policy's steps.
+        runner: Runs requests and checks.
+        requirements: What the chain requires of a request.
+        reporter: Reports verdicts.
+
+    Raises:
+        ConfigurationError: The policy regenerates without a usable retriever, or uses Batch APIs
+            together with a provider, or the model is that of the second opinion.
+    """
+
+    def __init__(self, settings: GuardSettings) -> None:
+        policy = settings.policy
+        second = policy.second_opinion
+        if second is not None and second.is_model(settings.model):
+            raise ConfigurationError(
+                f"`second_opinion` is {second.model!r}, the model that answers, and would repeat"
+                " its own mistakes; name another"
+            )
+        cache = open_cache(policy.cache)
+        self.settings = settings
+        self.policy = policy
+        self.chain = Chain(policy, cache)
+        self.runner = RequestRunner(policy, self.chain, cache, settings.retriever)
+        self._batching = _batch_provider(policy, settings.provider)
+        live_provider = None if self._batching is not None else settings.provider
+        self.requirements = Requirements(self.chain, live_provider, self._batching)
+        self.reporter = Reporter(
+            settings.policy_name, settings.listeners, (*outboxes_of(policy), *settings.outboxes)
+        )
+
+    async def prepare(self) -> None:
+        """Load the policy's models, and litellm if models are called through it.
+
+        Raises:
+            ConfigurationError: A model cannot be loaded as configured.
+            MissingDependencyError: litellm is needed and not installed.
+            ScorerError: A model's server does not answer.
+        """
+        await self.runner.prepare()
+        if self._batching is not None:
+            return
+        provider = self.settings.provider
+        if provider is not None:
+            await prepare(provider)
+        elif self.settings.model is not None or self.runner.names_models:
+            await LiteLLMProvider().prepare()
+
+    def with_skip_reason(self, context: CheckContext) -> CheckContext:
+        """Return a context that says whether the policy checks the answer, whatever it is.
+
+        Args:
+            context: The context of the request, complete otherwise.
+        """
+        return replace(context, skip_reason=early_skip_reason(self.policy, context))
+
+    def decides_by_references(self, context: CheckContext) -> bool:
+        """Return whether a check can be decided by its references, without samples.
+
+        Args:
+            context: The context; the request's messages may contain references too.
+        """
+        if not self.chain.grounds:
+            return False
+        if context.references:
+            return self.policy.references.unmentioned != "samples"
+        in_request = references_in(context, self.policy.references.from_)
+        return bool(in_request) and not self.chain.checks_unmentioned(in_request)
+
+    async def answer(self, context: CheckContext, sources: Sources) -> Answer:
+        """Ask, check, act and report the verdict.
+
+        Args:
+            context: The request and what is known about it; see `with_skip_reason`.
+            sources: The provider of each kind of call.
+
+        Raises:
+            ConfigurationError: An input that the chain needs is missing.
+        """
+        self.requirements.check_request(context, sources)
+        work = self.runner.answer(context, sources)
+        return await self.reporter.report_after(work, context.request, sources)
+
+    async def check(self, response: str, context: CheckContext, sources: Sources | None) -> Verdict:
+        """Check an existing response and report the verdict.
+
+        Args:
+            response: The response.
+            context: The request that it answers and what is known about it; see
+                `with_skip_reason`.
+            sources: The provider of each kind of call; None if none is made.
+        """
+        work = self.runner.check(response, context, sources)
+        return await self.reporter.report_after(work, context.request, sources)
+
+    def stream(
+        self,
+        context: CheckContext,
+        sources: Sources,
+        *,
+        stream_mode: StreamMode | None,
+        every_chunk: bool = False,
+    ) -> AnswerStream:
+        """Ask and stream the answer, checked as `stream_mode` says; report the verdict at its end.
+
+        Args:
+            context: The request and what is known about it; see `with_skip_reason`.
+            sources: The provider of each kind of call.
+            stream_mode: When to release text; None for the policy's mode.
+            every_chunk: Whether to yield chunks without text too.
+
+        Raises:
+            ConfigurationError: An input that the chain needs is missing.
+        """
+        self.requirements.check_request(context, sources)
+        stream_mode = resolve_stream_mode(self.policy, stream_mode)
+        run = partial(self.runner.stream, context, sources, stream_mode)
+        return AnswerStream(
+            lambda parts: self.reporter.report_after(run(parts), context.request, sources),
+            every_chunk=every_chunk,
+        )
+
+
+def resolve_stream_mode(policy: Policy, requested: StreamMode | None) -> StreamMode:
+    """Return when a stream releases text; refuse a mode that the policy does not support.
+
+    Args:
+        policy: The policy.
+        requested: The requested mode; None for the policy's.
+    """
+    stream_mode = requested or policy.stream_mode
+    if stream_mode not in get_args(StreamMode):
+        raise ConfigurationError(f"stream_mode must be hold, after or buffer, not {requested!r}")
+    if stream_mode == "after" and isinstance(policy.action, Regenerate):
+        raise ConfigurationError(
+            "stream_mode 'after' shows an answer before it can be regenerated; use 'hold' or"
+            " 'buffer'"
+        )
+    return stream_mode
+
+
+def texts_of(name: str, texts: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the texts of an argument; an iterator is read once, here.
+
+    Args:
+        name: The argument.
+        texts: Its value; None for no texts.
+
+    Raises:
+        ConfigurationError: It is a single string, no iterable, or one of its items is no string.
+    """
+    given = cast("object", texts)
+    if given is None:
+        return ()
+    if isinstance(given, (str, bytes)):
+        raise ConfigurationError(f"{name} must be a list of strings, not one string")
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        kind = type(texts).__name__
+        raise ConfigurationError(f"{name} must be a list of strings, not of type {kind}")
+    items = tuple(cast("Iterable[object]", given))
+    for item in items:
+        if not isinstance(item, str):
+            kind = type(item).__name__
+            raise ConfigurationError(f"{name} must be a list of strings, but one is of type {kind}")
+    return cast("tuple[str, ...]", items)
+
+
+def outboxes_for(sinks: Iterable[Sink]) -> tuple[Outbox, ...]:
+    """Return the outboxes of a guard's own sinks.
+
+    Raises:
+        ConfigurationError: One of them is no sink.
+    """
+    return tuple(Outbox(check_sink(sink, "an item of `sinks`")) for sink in sinks)
+
+
+def _batch_provider(policy: Policy, provider: Provider | None) -> BatchProvider | None:
+    """Return the provider that calls models through Batch APIs, if the policy uses them."""
+    if isinstance(provider, BatchProvider):
+        return provider
+    if not isinstance(policy.calls, BatchCallsConfig):
+        return None
+    if provider is not None:
+        raise ConfigurationError(
+            "the policy uses Batch APIs (`calls.via` is 'batch'), but the provider is a"
+            f" {type(provider).__name__!r}; omit `provider` or `calls`"
+        )
+    return open_batches(policy.calls)
+
+
+def _check_pickles(name: str, value: object) -> None:
+    try:
+        pickle.dumps(value)
+    # Pickling a user's class can raise anything.
+    except Exception as error:
+        raise ConfigurationError(
+            f"cannot pickle this guard because of its {name}, of type {type(value).__qualname__!r}"
+            f" ({type(error).__name__}); create the guard in the process that uses it"
+        ) from error
