@@ -52,6 +52,10 @@ API = {
         "resay_server.gateway",
         "A server in your process: [The gateway](../gateway.md).",
     ),
+    "For adapters": (
+        "resay.adapters",
+        "A guard for those who build an adapter or a gateway.",
+    ),
     "For your tests": ("resay.testing", "A simulated provider and its faults."),
 }
 ADAPTERS = {
