@@ -92,12 +92,12 @@ def test_skipped_requests_are_known_before_the_call() -> None:
     context = CheckContext(Query.of(QUESTION))
     assert GuardRuntime(Guard(JUDGED)).with_skip_reason(context).skip_reason is None
     by_roles = Guard({**JUDGED, "when": {"roles": ["tool"]}})
-    assert "when.roles" in (by_roles.with_skip_reason(context).skip_reason or "")
+    assert "when.roles" in (GuardRuntime(by_roles).with_skip_reason(context).skip_reason or "")
     wanted = CheckContext(Query.of(QUESTION, params={"response_format": {"type": "json_object"}}))
     unchecked = Guard({**JUDGED, "structured": {"check": "none"}})
-    reason = unchecked.with_skip_reason(wanted).skip_reason
+    reason = GuardRuntime(unchecked).with_skip_reason(wanted).skip_reason
     assert reason == "the policy does not check structured answers"
-    assert unchecked.with_skip_reason(context).skip_reason is None
+    assert GuardRuntime(unchecked).with_skip_reason(context).skip_reason is None
 
 
 async def test_a_greeting_is_not_worth_checking() -> None:

@@ -10,6 +10,7 @@ pytest.importorskip("litellm")
 import openai
 
 from resay import Guard
+from resay.adapters import GuardRuntime
 from resay.errors import ConfigurationError
 from resay_litellm import HallucinationCallback, verdict_of
 from simulation import Refused, SimulatedProvider
@@ -124,7 +125,7 @@ async def test_what_goes_wrong_is_an_inconclusive_verdict(guarded, provider, mon
     async def broken(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("words of the answer")
 
-    monkeypatch.setattr(Guard, "aask_with", broken)
+    monkeypatch.setattr(GuardRuntime, "aask_with", broken)
     provider.clear_faults()
     failed = await guarded.acompletion(**asked(provider, MADE_UP))
 

@@ -10,8 +10,9 @@ import pytest
 
 pytest.importorskip("litellm")
 
-from resay import Guard, HallucinationBlocked, Policy
+from resay import HallucinationBlocked, Policy
 from resay._internal.nesting import marked
+from resay.adapters import GuardRuntime
 from resay.errors import ConfigurationError, PolicyError
 from resay_litellm import VERDICT_KEY, HallucinationGuardrail, verdict_of
 from simulation import IgnoreN, ServerError, SimulatedProvider
@@ -292,7 +293,7 @@ async def test_a_guard_that_breaks_does_not_lose_the_answer(
     async def broken(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("words of the answer")
 
-    monkeypatch.setattr(Guard, "aask_with", broken)
+    monkeypatch.setattr(GuardRuntime, "aask_with", broken)
     policy = {**JUDGED, **BLOCK, "on_error": on_error}
     response = await checked(make_guardrail(policy), router, ask(MADE_UP))
 
