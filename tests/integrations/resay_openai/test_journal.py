@@ -25,7 +25,7 @@ async def test_what_a_client_is_answered(make: Callable[..., Any], tmp_path: Pat
     if inspect.isawaitable(response):
         response = await response
     # Guards with the same journal share it.
-    await Guard(policy).aflush()
+    await Guard(policy).aclose()
     journal = open_journal(JournalConfig(**settings))
     (entry,) = await journal.recent()
     await journal.aclose()
