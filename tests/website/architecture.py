@@ -76,6 +76,7 @@ DISTRIBUTIONS = (
                 Box("adapters", "what embeds a guard"),
             ),
             (Box("guard", "the public entry point"),),
+            (Box("guard_core", "what a guard is made of"),),
             (Box("reporting", "verdicts: terminal, HTML, tools"),),
             (Box("engine", "one request, from the question to the answer; regeneration"),),
             (Box("policy", "the YAML file, typed"), Box("plugins", "what extensions import")),
