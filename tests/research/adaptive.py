@@ -81,28 +81,36 @@ class _Setting:
             await check(policy, _shuffled(self.items, seed), self.judge, done=self.done)
             for seed in range(orders)
         ]
-        for part in self.parts if orders else ():
-            of_part = [self._row(aim, f"mean of {orders}", part, found) for found in shuffled]
-            rows.append(_mean(of_part))
+        if orders:
+            for part in self.parts:
+                order_rows = [
+                    self._row(aim, f"mean of {orders}", part, results) for results in shuffled
+                ]
+                rows.append(_mean(order_rows))
         return rows
 
-    def _row(self, aim: _Aim, order: str, part: str, found: Sequence[Checked]) -> Row:
-        keep = {"all": (0, 1), "even": (0,), "odd": (1,)}[part]
-        there = [i for i, item in enumerate(self.items) if item.index % 2 in keep]
-        if not there:
+    def _row(self, aim: _Aim, order: str, part: str, results: Sequence[Checked]) -> Row:
+        remainders = {"all": (0, 1), "even": (0,), "odd": (1,)}[part]
+        checked: list[Checked] = []
+        expected: list[bool] = []
+        decided: list[bool] = []
+        for item, whole, result in zip(self.items, self.whole, results, strict=True):
+            if item.index % 2 in remainders:
+                checked.append(result)
+                expected += aim.decisions(whole)
+                decided += aim.decisions(result)
+        if not checked:
             return self._about(aim, order, part)
-        expected = [d for i in there for d in aim.decisions(self.whole[i])]
-        decided = [d for i in there for d in aim.decisions(found[i])]
-        right = fmean(e == d for e, d in zip(expected, decided, strict=True))
-        sentences = sum(len(found[i].sentences) for i in there)
+        agreement = fmean(e == d for e, d in zip(expected, decided, strict=True))
+        sentences = sum(len(result.sentences) for result in checked)
         return {
             **self._about(aim, order, part),
             "flagged": round(100 * fmean(expected), 2),
-            "mean_samples": round(fmean(found[i].verdict.samples for i in there), 3),
-            "calls_per_sentence": round(sum(found[i].calls for i in there) / sentences, 3),
-            "waves": round(fmean(found[i].waves for i in there), 3),
-            "agreement": round(100 * right, 3),
-            "error": round(100 * (1 - right), 3),
+            "mean_samples": round(fmean(result.verdict.samples for result in checked), 3),
+            "calls_per_sentence": round(sum(result.calls for result in checked) / sentences, 3),
+            "waves": round(fmean(result.waves for result in checked), 3),
+            "agreement": round(100 * agreement, 3),
+            "error": round(100 * (1 - agreement), 3),
         }
 
     def _about(self, aim: _Aim, order: str, part: str) -> Row:
@@ -189,11 +197,11 @@ def _aims(half: float) -> Iterator[_Aim]:
 
 def halfway(scores: Sequence[float | None]) -> float:
     """Return a threshold that half of the scores exceed, midway between the two in the middle."""
-    known = sorted(score for score in scores if score is not None)
-    if not known:
+    ordered = sorted(score for score in scores if score is not None)
+    if not ordered:
         return 0.5
-    middle = len(known) // 2
-    return fmean(known[max(middle - 1, 0) : middle + 1])
+    middle = len(ordered) // 2
+    return fmean(ordered[max(middle - 1, 0) : middle + 1])
 
 
 def _shuffled(items: Sequence[Item], seed: int) -> list[Item]:
@@ -205,15 +213,15 @@ def _shuffled(items: Sequence[Item], seed: int) -> list[Item]:
 
 def _mean(rows: Sequence[Row]) -> Row:
     """Return the means over several orders, with the deviation of samples and of agreement."""
-    found: dict[str, Any] = dict(rows[0])
+    mean: dict[str, Any] = dict(rows[0])
     for key in _FIGURES:
         values = [row[key] for row in rows]
         if None not in values:
-            found[key] = round(fmean(values), 3)
-    if len(rows) > 1 and found["agreement"] is not None:
-        found["samples_deviation"] = round(stdev(row["mean_samples"] for row in rows), 3)
-        found["agreement_deviation"] = round(stdev(row["agreement"] for row in rows), 3)
-    return found
+            mean[key] = round(fmean(values), 3)
+    if len(rows) > 1 and mean["agreement"] is not None:
+        mean["samples_deviation"] = round(stdev(row["mean_samples"] for row in rows), 3)
+        mean["agreement_deviation"] = round(stdev(row["agreement"] for row in rows), 3)
+    return mean
 
 
 def _notes(setting: _Setting, orders: int) -> Iterator[str]:

@@ -83,7 +83,7 @@ async def check(
     for item in items:
         judge_meter = Metered(judge.provider_for(item.index))
         sampler = Metered(ReplayProvider({_QUESTION: item.samples}))
-        evidence = Evidence(Samples(), query=item.query, judge_provider=judge_meter)
+        evidence = Evidence(Samples(), query=item.query or Query(()), judge_provider=judge_meter)
         count = min(policy.sampling.max, len(item.samples))
         started = time.process_time()
         async with anyio.create_task_group() as tasks:

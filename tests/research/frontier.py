@@ -302,8 +302,8 @@ async def _measure(bench_chain: BenchChain, judged: Judged) -> list[Checked]:
     return found
 
 
-def _row(bench_chain: BenchChain, judged: Judged, found: Sequence[Checked]) -> dict[str, Any]:
-    scores = [one.sentences for one in found]
+def _row(bench_chain: BenchChain, judged: Judged, results: Sequence[Checked]) -> dict[str, Any]:
+    scores = [result.sentences for result in results]
     paper = (bench_chain.paper or {}).get(judged.source.name)
     asks = bench_chain.asks
     return {
@@ -311,36 +311,38 @@ def _row(bench_chain: BenchChain, judged: Judged, found: Sequence[Checked]) -> d
         "method": bench_chain.name,
         "judge": judged.judge if asks else None,
         **_figures(judged, scores),
-        "calls": fmean(one.verdict.samples + one.calls for one in found),
-        "judge_calls": fmean(one.calls for one in found),
+        "calls": fmean(result.verdict.samples + result.calls for result in results),
+        "judge_calls": fmean(result.calls for result in results),
         "tokens": fmean(
-            _sampling_tokens(item, one.verdict.samples) + one.tokens
-            for item, one in zip(judged.items, found, strict=True)
+            _sampling_tokens(item, result.verdict.samples) + result.tokens
+            for item, result in zip(judged.items, results, strict=True)
         ),
-        "ms": 1000 * fmean(one.seconds for one in found),
-        "rounds": fmean(one.waves - 1 + (one.waves if one.calls else 0) for one in found),
+        "ms": 1000 * fmean(result.seconds for result in results),
+        "rounds": fmean(
+            result.waves - 1 + (result.waves if result.calls else 0) for result in results
+        ),
         "paper": paper,
     }
 
 
 def _sampling_tokens(item: Item, samples: int) -> int:
-    asked = "" if item.query is None else str(item.query.question)
-    return samples * _tokens(asked) + _tokens(*item.samples[:samples])
+    question = "" if item.query is None else str(item.query.question)
+    return samples * _tokens(question) + _tokens(*item.samples[:samples])
 
 
 def _figures(judged: Judged, scores: Sequence[Sequence[float | None]]) -> dict[str, float | None]:
-    known = [
-        (label != "accurate", score)
-        for labels, of_one in zip(judged.labels, scores, strict=True)
-        for label, score in zip(labels, of_one, strict=True)
-        if label is not None and score is not None
-    ]
-    wrong, values = [w for w, _ in known], [score for _, score in known]
+    wrong: list[bool] = []
+    values: list[float] = []
+    for labels, answer_scores in zip(judged.labels, scores, strict=True):
+        for label, score in zip(labels, answer_scores, strict=True):
+            if label is not None and score is not None:
+                wrong.append(label != "accurate")
+                values.append(score)
     return {
         "roc_auc": metrics.roc_auc(wrong, values),
         "average_precision": metrics.average_precision(wrong, values),
         "nonfact": metrics.auc_pr(wrong, values),
-        "sentences": len(known),
+        "sentences": len(values),
     }
 
 
@@ -492,12 +494,12 @@ def _panel(name: str, rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         x, y = place(row)
         kind = "point" if row.get("frontier") else "other"
-        told = f"{row['method']}: ROC {row['roc_auc']:.2f}, {row['calls']:.1f} calls"
+        title = f"{row['method']}: ROC {row['roc_auc']:.2f}, {row['calls']:.1f} calls"
         yield (
             f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="4">'
-            f"<title>{escape(told)}</title></circle>"
+            f"<title>{escape(title)}</title></circle>"
         )
     for i, (row, (x, y)) in enumerate(zip(best, ends, strict=True), 1):
         yield svg_text(x, y - 8, str(i), "small", middle=True)
-        told = f"{i}  {row['method']}: {row['roc_auc']:.1f}, {row['calls']:.1f} calls"
-        yield svg_text(_WIDTH - _LABELS + 12, _TOP + 14 * i - 2, told, "small")
+        label = f"{i}  {row['method']}: {row['roc_auc']:.1f}, {row['calls']:.1f} calls"
+        yield svg_text(_WIDTH - _LABELS + 12, _TOP + 14 * i - 2, label, "small")

@@ -131,13 +131,13 @@ async def run(
         ]
     rows: list[Row] = []
     async with _folder_of(dict(zip(names, references, strict=True))) as retriever:
-        for flagged_by, found in flags.items():
-            cases = [
-                replace(case, question=_INSTRUCTIONS.format(question=case.question))
-                if instructions
-                else case
-                for case in _cases(corpus.items, found, names)
-            ]
+        for flagged_by, flagged in flags.items():
+            cases = list(_cases(corpus.items, flagged, names))
+            if instructions:
+                cases = [
+                    replace(case, question=_INSTRUCTIONS.format(question=case.question))
+                    for case in cases
+                ]
             for searched, way in WAYS.items():
                 results = [await _rank(retriever, way(case), case.name, k) for case in cases]
                 rows.append(_row(flagged_by, searched, results, k))
@@ -193,8 +193,8 @@ class _Ranked:
 
 
 async def _rank(retriever: Retriever, queries: Sequence[str], name: str, k: int) -> _Ranked:
-    found = fused([await retriever.retrieve(query, k=k) for query in queries])
-    files = [Path(str(document.metadata["path"])).name for document in found]
+    documents = fused([await retriever.retrieve(query, k=k) for query in queries])
+    files = [Path(str(document.metadata["path"])).name for document in documents]
     return _Ranked(len(queries), files.index(name) + 1 if name in files else None)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import fmean
 
 from resay.core.passage import Passage
+from resay.core.query import Query
 from resay.policy import Policy
 from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
@@ -154,21 +155,29 @@ async def run(data: Sequence[Judged], *, done: Callable[[], object] = lambda: No
 
 async def _compare(item: Item, labels: Sequence[Label | None]) -> list[Compared]:
     alone, shared = (Facts(Facts.Config(disagreement=weight)) for weight in (0.0, 1.0))
-    evidence = Evidence(Samples(item.samples), query=item.query)
+    evidence = Evidence(Samples(item.samples), query=item.query or Query(()))
     scores = (await alone.score_arrived(item.passage, evidence)).sentences
     disagreement = (await shared.score_arrived(item.passage, evidence)).sentences
-    of_samples: list[float] = []
+    sample_scores: list[float] = []
     for index, sample in enumerate(item.samples[:_SCORED_SAMPLES]):
         others = [*item.samples[:index], *item.samples[index + 1 :]]
         if others:
-            against = Evidence(Samples(others), query=item.query)
-            found = await alone.score_arrived(Passage.of(sample), against)
-            of_samples += [score for score in found.sentences if score is not None]
-    of_samples.sort()
+            against = Evidence(Samples(others), query=item.query or Query(()))
+            scored = await alone.score_arrived(Passage.of(sample), against)
+            sample_scores += (score for score in scored.sentences if score is not None)
+    sample_scores.sort()
     sentences: list[Compared] = []
     for label, score, common in zip(labels, scores, disagreement, strict=True):
         if label is not None and score is not None and common is not None:
-            sentences.append(Compared(item.index, label, score, common, of_samples))
+            sentences.append(
+                Compared(
+                    answer=item.index,
+                    label=label,
+                    score=score,
+                    disagreement=common,
+                    samples=sample_scores,
+                )
+            )
     return sentences
 
 
