@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from resay.core.check_context import CheckContext
 from resay.core.passage import Passage
 from resay.core.quantities import negations, quantities
 from resay.core.query import Query
@@ -111,7 +112,7 @@ WORDS = ("a", "1", "a ", "a.", "1,", "my ")
 
 
 def _object(text: str) -> None:
-    object_in(Completion(f"```\n{text}"), Query.of("Which?", model="m"))
+    object_in(Completion(f"```\n{text}"), CheckContext(Query.of("Which?", model="m")))
 
 
 def _repair(text: str) -> None:
