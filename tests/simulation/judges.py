@@ -16,13 +16,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, cast, get_args
 
 from resay.core.passage import Passage
 from resay.testing import tasks
-from resay.testing.tasks import Task, items_in, restated_task
+from resay.testing.tasks import Task, items_in, numbered, restated_task
 from resay.testing.world import (
     FUNCTION_WORDS,
     MONTHS,
@@ -95,7 +95,20 @@ def find_task(texts: Sequence[str]) -> Task | None:
         parts = form.parts(texts)
         if parts is not None:
             return Task("judge", partial(_answer_question, form, parts), parts)
-    return tasks.find_task(texts) or restated_task(texts, find_task)
+    task = tasks.find_task(texts) or restated_task(texts, find_task)
+    if task is not None and {"context", "claims"} <= task.parts.keys():
+        return replace(task, answer=partial(_judge_claims, task.parts))
+    return task
+
+
+def _judge_claims(parts: Mapping[str, str], world: World, rng: random.Random) -> str:
+    """Judge claims by a sample; published costs were measured with a judge of two verdicts."""
+    del world, rng
+    context = parts["context"]
+    return numbered(
+        "supported" if supports(context, claim) else "contradicted"
+        for claim in items_in(parts["claims"])
+    )
 
 
 def _answer_question(form: Form, parts: Mapping[str, str], world: World, rng: random.Random) -> str:
