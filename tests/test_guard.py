@@ -16,7 +16,7 @@ from resay import (
     Guard,
     HallucinationBlocked,
     MissingDependencyError,
-    Query,
+    Request,
     Sources,
 )
 from resay.adapters import GuardRuntime
@@ -221,26 +221,26 @@ class Named:
         self.name = name
         self.log = log
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         self.log.append(self.name)
         return Completions((Completion(f"Yes, {len(self.log)}."),))
 
 
 async def test_samples_that_are_there_are_not_drawn(simulated: SimulatedProvider) -> None:
     policy = NGRAM | {"sampling": {"max": 4, "min": 4}, "cache": {"store": "none"}}
-    query = Query.of(QUESTION, model=MODEL, params=simulated.params)
+    request = Request.of(QUESTION, model=MODEL, params=simulated.params)
     there = tuple(f"The bridge has {number} lamps." for number in (11, 22, 33))
     sources = Sources.all(LiteLLMProvider())
     answer = await GuardRuntime(Guard(policy)).aask_with(
-        CheckContext(query, samples=there), sources
+        CheckContext(request, samples=there), sources
     )
     assert answer.verdict.samples == 4
     assert simulated.calls == 2
     enough = await GuardRuntime(Guard(policy)).aask_with(
-        CheckContext(query, samples=there + there), sources
+        CheckContext(request, samples=there + there), sources
     )
     assert enough.verdict.samples == 6
     assert simulated.calls == 3
@@ -251,7 +251,7 @@ async def test_each_source_gets_its_own_calls() -> None:
     sources = Sources(Named("main", log), Named("samples", log), Named("judge", log))
     chain = [{"method": "prompt", "mode": "per_pair"}]
     policy = {"chain": chain, "sampling": {"max": 3}}
-    answer = await GuardRuntime(Guard(policy)).aask_with(CheckContext(Query.of("Who?")), sources)
+    answer = await GuardRuntime(Guard(policy)).aask_with(CheckContext(Request.of("Who?")), sources)
     assert sorted(log) == ["judge"] * 3 + ["main"] + ["samples"] * 3
     assert answer.verdict.decision == "consistent"
 
@@ -461,12 +461,12 @@ async def test_what_is_left_of_many_checks_is_cancelled() -> None:
     begun, cancelled = anyio.Event(), 0
 
     class Slow:
-        async def takes_n(self, query: Query) -> bool:
+        async def takes_n(self, request: Request) -> bool:
             return False
 
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             nonlocal cancelled
-            if "no lamps" not in str(query.messages):
+            if "no lamps" not in str(request.messages):
                 return Completions((Completion("Yes"),), Usage(1))
             begun.set()
             try:
@@ -490,14 +490,14 @@ class FromSettings:
     """A provider that draws anew only if the request decodes with sampling."""
 
     def __init__(self) -> None:
-        self.queries: list[Query] = []
+        self.queries: list[Request] = []
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.queries.append(query)
-        is_greedy = "temperature" in str(query.params) or "top_k" in str(query.params)
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.queries.append(request)
+        is_greedy = "temperature" in str(request.params) or "top_k" in str(request.params)
         year = 1900 if is_greedy else 1900 + len(self.queries)
         return Completions((Completion(f"In {year}."),) * n)
 
@@ -554,9 +554,9 @@ async def test_no_references_may_be_none() -> None:
 
 def test_a_conversation_may_come_from_an_iterator() -> None:
     messages = [{"role": "user", "content": "Who?"}]
-    assert Query.of(iter(messages)) == Query.of(messages)
+    assert Request.of(iter(messages)) == Request.of(messages)
     with pytest.raises(ConfigurationError, match="not of type dict"):
-        Query.of(messages[0])  # pyright: ignore[reportArgumentType]
+        Request.of(messages[0])  # pyright: ignore[reportArgumentType]
 
 
 MISTAKES: list[tuple[str, dict[str, Any], str]] = [
@@ -580,7 +580,7 @@ async def test_an_unknown_keyword_names_the_nearest(
 
 
 def test_a_query_names_the_nearest_keyword_as_well() -> None:
-    of: Any = Query.of
+    of: Any = Request.of
     with pytest.raises(TypeError, match="did you mean 'model'"):
         of(QUESTION, modle=MODEL)
 
@@ -636,8 +636,8 @@ async def test_a_guard_s_own_parameters_are_defaults_of_each_request() -> None:
     assert all(params == own for params in provider.params)
 
     provider.queries.clear()
-    query = Query.of(QUESTION, params={"top_p": 0.7})
-    await guard.aask(query, params={"api_key": "sk-other", "temperature": 0.4})
+    request = Request.of(QUESTION, params={"top_p": 0.7})
+    await guard.aask(request, params={"api_key": "sk-other", "temperature": 0.4})
     changed = {"temperature": 0.4, "top_p": 0.7, "api_key": "sk-other"}
     assert all(params == own | changed for params in provider.params)
 

@@ -11,7 +11,7 @@ import pytest
 from resay.core.check_context import CheckContext
 from resay.core.passage import Passage
 from resay.core.quantities import negations, quantities
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.tokens import tokenize
 from resay.engine.code_names import compare_names, index_samples, names_in
 from resay.engine.regeneration.citations import parse_citations
@@ -112,7 +112,7 @@ WORDS = ("a", "1", "a ", "a.", "1,", "my ")
 
 
 def _object(text: str) -> None:
-    object_in(Completion(f"```\n{text}"), CheckContext(Query.of("Which?", model="m")))
+    object_in(Completion(f"```\n{text}"), CheckContext(Request.of("Which?", model="m")))
 
 
 def _repair(text: str) -> None:
@@ -138,7 +138,7 @@ def _entity(text: str) -> None:
 
 
 def _facts(text: str) -> None:
-    evidence = Evidence(Samples([text, text[::-1]]), query=Query.of(f"Is {text}?"))
+    evidence = Evidence(Samples([text, text[::-1]]), request=Request.of(f"Is {text}?"))
     asyncio.run(Facts().score(Passage.from_sentences([f"x{text}"]), evidence))
 
 

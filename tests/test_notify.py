@@ -338,10 +338,10 @@ def test_a_guard_is_pickled_with_those_who_are_told(
 class Failing:
     """Has no answer."""
 
-    async def takes_n(self, query: resay.Query) -> bool:
+    async def takes_n(self, query: resay.Request) -> bool:
         return False
 
-    async def complete(self, query: resay.Query, *, n: int = 1) -> Any:
+    async def complete(self, query: resay.Request, *, n: int = 1) -> Any:
         raise ProviderError("no answer")
 
 

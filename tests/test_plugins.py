@@ -57,7 +57,7 @@ def test_a_policy_names_an_installed_retriever(tmp_path: Path) -> None:
     policy = {**FACTS, "action": {"do": "regenerate", "retriever": "pages", "attempts": 1}}
     answers = iter(["It has 6 lanes.", "It has 7 lanes.", "It has 9 lanes.", "It has 5 lanes."])
 
-    def reply(query: resay.Query) -> str:
+    def reply(query: resay.Request) -> str:
         text = str(query.messages[-1]["content"])
         return next(answers) if text == "How many lanes?" else "The bridge has 8 lanes."
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import anyio
 
-from resay.adapters.apis import Body, Request
+from resay.adapters.apis import ApiRequest, Body
 from resay.adapters.relay import Relay
 from resay.adapters.upstream import Upstream
 
@@ -30,7 +30,7 @@ class Call:
         upstream: How to send the guard's own requests.
     """
 
-    def __init__(self, relay: Relay, parsed: Request, upstream: Upstream) -> None:
+    def __init__(self, relay: Relay, parsed: ApiRequest, upstream: Upstream) -> None:
         self.parsed = parsed
         loop = asyncio.get_running_loop()
         self._response: asyncio.Future[Body] = loop.create_future()
@@ -128,7 +128,7 @@ class Calls:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def take(self, key: str | None, parsed: Request) -> Call | None:
+    def take(self, key: str | None, parsed: ApiRequest) -> Call | None:
         """Return the waiting call that an attempt belongs to, or None for a first attempt."""
         call = None if key is None else self._waiting.pop(_loop_key(key), None)
         if call is None:

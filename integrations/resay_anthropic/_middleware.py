@@ -19,7 +19,7 @@ from anthropic import (
 
 from resay import Guard
 from resay.adapters import GuardRuntime, OnVerdict, inside_guard, marked
-from resay.adapters.apis import MESSAGES, Body, Request
+from resay.adapters.apis import MESSAGES, ApiRequest, Body
 from resay.adapters.http import check, is_event_stream, package_of, stream
 from resay.adapters.own_field import OWN_FIELD
 from resay.adapters.policies import PolicyLike, check_client_policy, guard_of
@@ -157,7 +157,7 @@ class HallucinationMiddleware(Middleware):
     async def _attempt(
         self,
         request: APIRequest,
-        parsed: Request,
+        parsed: ApiRequest,
         send: _Send,
         owner: asyncio.Task[Any] | None,
     ) -> Any:
@@ -186,7 +186,7 @@ class HallucinationMiddleware(Middleware):
             self._calls.leave(key, call, longest_s, owner)
 
     async def _streaming(
-        self, style: CallStyle, response: Any, parsed: Request, upstream: Upstream
+        self, style: CallStyle, response: Any, parsed: ApiRequest, upstream: Upstream
     ) -> Any:
         raw = raw_of(response)
         if not raw.is_success:

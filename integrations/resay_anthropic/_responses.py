@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from resay import HallucinationBlocked, Verdict
 from resay.adapters import verdicts
-from resay.adapters.apis import Body, Event, Request
+from resay.adapters.apis import ApiRequest, Body, Event
 from resay.adapters.http import Change, body_in, with_body
 from resay.adapters.verdicts import VERDICT_KEY
 from resay.errors import ResayError
@@ -52,7 +52,7 @@ def body_of(response: Any) -> Body | None:
     return body_in(raw) if raw.is_success else None
 
 
-def answered(response: R, parsed: Request, body: Body) -> R:
+def answered(response: R, parsed: ApiRequest, body: Body) -> R:
     """Return a response with the guard's body, or unchanged if that is empty.
 
     Raises:
@@ -68,7 +68,7 @@ def answered(response: R, parsed: Request, body: Body) -> R:
     return _with_raw(response, raw)
 
 
-def streaming(response: R, parsed: Request, stream: Callable[[Change], Any]) -> R:
+def streaming(response: R, parsed: ApiRequest, stream: Callable[[Change], Any]) -> R:
     """Return a response with the guard's events in place of its own.
 
     Reading them raises `HallucinationBlocked` if the answer is an object and is withheld.
@@ -106,7 +106,7 @@ class _VerdictCapture(Change):
         verdict: The verdict's data, once it has arrived.
     """
 
-    def __init__(self, parsed: Request, request: Any = None) -> None:
+    def __init__(self, parsed: ApiRequest, request: Any = None) -> None:
         self.verdict: dict[str, Any] = {}
         self._request = request
         self._is_object = parsed.context.wants_object

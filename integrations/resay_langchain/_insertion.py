@@ -30,7 +30,7 @@ from langchain_core.runnables.configurable import RunnableConfigurableAlternativ
 from langchain_core.runnables.router import RouterRunnable
 from pydantic import model_validator
 
-from resay import Guard, HallucinationBlocked, Query, Sources
+from resay import Guard, HallucinationBlocked, Request, Sources
 from resay.adapters import CheckContext, GuardRuntime, Regenerate
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
 from resay.adapters.upstream import litellm_provider
@@ -100,7 +100,7 @@ class Rerun(Wrapper):
     ) -> Any:
         sources = self._sources(style, value, kwargs, runs)
         runtime = GuardRuntime(self.guard)
-        context = runtime.with_skip_reason(CheckContext(self._query(value, kwargs)))
+        context = runtime.with_skip_reason(CheckContext(self._request(value, kwargs)))
         try:
             with runs.around():
                 answer = await style.run(runtime.aask_with, context, sources)
@@ -114,13 +114,13 @@ class Rerun(Wrapper):
             watch.record(data, None, structured=False)
         return output
 
-    def _query(self, value: Any, kwargs: dict[str, Any]) -> Query:
-        """Return the part of the query that the guard needs; the runnable holds the rest."""
+    def _request(self, value: Any, kwargs: dict[str, Any]) -> Request:
+        """Return the part of the request that the guard needs; the runnable holds the rest."""
         tools = kwargs.get("tools")
         # Regeneration has no other source for the question.
         needs_question = isinstance(self.guard.policy.action, Regenerate)
         messages = question_in(value) if needs_question else ()
-        return Query(messages, None, {"tools": tools} if tools else {})
+        return Request(messages, None, {"tools": tools} if tools else {})
 
     def _sources(self, style: CallStyle, value: Any, kwargs: dict[str, Any], runs: Runs) -> Sources:
         runnable, policy = self.runnable, self.guard.policy

@@ -27,7 +27,7 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.runnables.router import RouterRunnable
 from pydantic import ConfigDict
 
-from resay import Guard, Query
+from resay import Guard, Request
 from resay.adapters import GuardRuntime, Sampling
 from resay.adapters.litellm_models import litellm_request
 from resay.adapters.models import (
@@ -225,8 +225,8 @@ def for_sampling(runnable: AnyRunnable, sampling: Sampling) -> AnyRunnable:
     Raises:
         ConfigurationError: Running it again would have side effects.
     """
-    query = Query(()).for_sampling(temperature=sampling.temperature, params=sampling.params)
-    extra = dict(query.params)
+    request = Request(()).for_sampling(temperature=sampling.temperature, params=sampling.params)
+    extra = dict(request.params)
 
     def change(inside: AnyRunnable) -> AnyRunnable | None:
         if isinstance(inside, RunnableWithMessageHistory):
@@ -258,8 +258,10 @@ def sampling_kwargs(
     # They may not reach a language model.
     if not kwargs or not isinstance(_innermost(runnable, 0), BaseLanguageModel):
         return dict(kwargs)
-    query = Query((), None, kwargs)
-    return dict(query.for_sampling(temperature=sampling.temperature, params=sampling.params).params)
+    request = Request((), None, kwargs)
+    return dict(
+        request.for_sampling(temperature=sampling.temperature, params=sampling.params).params
+    )
 
 
 def _innermost(runnable: AnyRunnable, step: int) -> AnyRunnable:
@@ -326,7 +328,7 @@ def fresh(model: M) -> M:
     if isinstance(inner := getattr(model, "llm", None), BaseLanguageModel):
         changes["llm"] = fresh(cast("Model", inner))
     if kwargs := getattr(model, "model_kwargs", None):
-        changes["model_kwargs"] = dict(Query((), None, kwargs).for_sampling().params)
+        changes["model_kwargs"] = dict(Request((), None, kwargs).for_sampling().params)
     return with_fields(model, changes)
 
 

@@ -17,7 +17,7 @@ from langsmith.run_helpers import (
     tracing_context,  # pyright: ignore[reportUnknownVariableType] - LangSmith's
 )
 
-from resay import Query, Usage
+from resay import Request, Usage
 from resay.adapters import Sampling
 from resay.adapters.threads import ASYNC, CallStyle, cancel_once, in_thread, read_in_threads
 from resay.adapters.upstream import OneAnswer, OwnJudge, refusal_of
@@ -77,7 +77,7 @@ class RunnableProvider(OneAnswer):
     style: CallStyle
     config: MakeConfig
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Run the runnable.
 
         Raises:
@@ -109,11 +109,11 @@ class SampleProvider(RunnableProvider):
         """Identifies the model, whatever the request."""
         return self.source
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         """Return whether the model's class has a number of answers among its settings."""
         return "n" in type(self.model).model_fields
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Draw samples in one request.
 
         Raises:
@@ -121,7 +121,7 @@ class SampleProvider(RunnableProvider):
             Exception: Anything else that the model raises, unchanged.
         """
         if n == 1:
-            return await super().complete(query)
+            return await super().complete(request)
         config = self.config(_NO_HANDLER)
         kwargs: dict[str, Any] = {
             **self.kwargs,
@@ -147,7 +147,7 @@ class SampleProvider(RunnableProvider):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ModelProvider(RunnableProvider):
-    """Answers the main query with the chat model, whole or streamed.
+    """Answers the main request with the chat model, whole or streamed.
 
     Callbacks and traces do not see this call: the guarded call is the run that they see.
 
@@ -157,7 +157,7 @@ class ModelProvider(RunnableProvider):
 
     references: Callable[[], tuple[str, ...]]
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Call the model.
 
         Raises:
@@ -169,7 +169,7 @@ class ModelProvider(RunnableProvider):
         return Completions((completion,), usage_of([output]))
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Stream the model's answer.
 
         Raises:
@@ -220,15 +220,15 @@ def own_judge(
         return OwnJudge(None, named=named_judges)
     plain, varied = judges_of(model, sampling)
 
-    async def ask(query: Query) -> Completions:
+    async def ask(request: Request) -> Completions:
         judge = RunnableProvider(
-            runnable=varied if query.varied else plain,
-            value=[dict(message) for message in query.messages],
-            kwargs=query.params,
+            runnable=varied if request.varied else plain,
+            value=[dict(message) for message in request.messages],
+            kwargs=request.params,
             style=style,
             config=config,
         )
-        return await judge.complete(query)
+        return await judge.complete(request)
 
     return OwnJudge(
         own=ask,

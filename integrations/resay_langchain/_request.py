@@ -1,4 +1,4 @@
-"""One request of a guarded chat model: its query, its providers and its response."""
+"""One request of a guarded chat model: its request, its providers and its response."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.prompt_values import PromptValue
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from resay import Answer, AnswerChunk, Guard, HallucinationBlocked, Query, Sources
+from resay import Answer, AnswerChunk, Guard, HallucinationBlocked, Request, Sources
 from resay.adapters import Block, CheckContext, GuardRuntime, Message
 from resay.adapters.litellm_models import litellm_request
 from resay.adapters.models import model_name, tool_name
@@ -44,7 +44,7 @@ OutputFormat = Literal["text", "json", "tools"]
 
 
 @dataclass(frozen=True)
-class Request:
+class ChatModelRequest:
     """One request.
 
     Attributes:
@@ -127,17 +127,17 @@ class Request:
         # The guard gives one answer; LangChain provides several answers or streams itself.
         params = {k: v for k, v in self.kwargs.items() if k not in ("n", "stream")}
         messages = self._openai_messages or self._plain_messages
-        query = self._mapped or Query(messages, None, params)
+        request = self._mapped or Request(messages, None, params)
         tools = _tool_names(self.kwargs.get("tools")) if self.output_format == "tools" else ()
         context = CheckContext(
-            query,
+            request,
             structured=self.output_format == "json",
             object_tools=self.object_tools or tools,
         )
         return GuardRuntime(self.guard).with_skip_reason(context)
 
     @cached_property
-    def _mapped(self) -> Query | None:
+    def _mapped(self) -> Request | None:
         if self.guard.policy.sampling.via != "litellm" or not self._openai_messages:
             return None
         try:
@@ -204,7 +204,7 @@ class Request:
         if self._through_litellm:
             return Traced(litellm_provider(), self.runs.manager, SAMPLE, self.messages)
         sampling = self.guard.policy.sampling
-        own = Query((), None, self.kwargs)
+        own = Request((), None, self.kwargs)
         kwargs = own.for_sampling(temperature=sampling.temperature, params=sampling.params).params
         source = source_of_model(self.model)
         model = fresh(self.model)
@@ -216,7 +216,7 @@ class Request:
             style=self.style,
             config=partial(self.runs.config, SAMPLE),
             source=source,
-            # If the query holds the whole conversation, answers may be cached for others.
+            # If the request holds the whole conversation, answers may be cached for others.
             cache_source=source if self._openai_messages else None,
         )
 

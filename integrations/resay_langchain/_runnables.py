@@ -37,7 +37,7 @@ from resay_langchain._guarded_run import GuardedRun
 from resay_langchain._insertion import Rerun, with_guard_inserted
 from resay_langchain._inside import Wrapper, check_rerun, check_runnable
 from resay_langchain._policies import guarding
-from resay_langchain._request import OutputFormat, Request, output_format_in, with_standard
+from resay_langchain._request import ChatModelRequest, OutputFormat, output_format_in, with_standard
 from resay_langchain._runs import RunManager, Runs, Watch, watch_among
 
 # The keyword argument that carries a `_Call` through LangChain's own methods.
@@ -367,10 +367,10 @@ class GuardedChatModel(BaseChatModel):
         stop: list[str] | None,
         run_manager: RunManager | None,
         kwargs: dict[str, Any],
-    ) -> Request:
+    ) -> ChatModelRequest:
         call: _Call | None = kwargs.pop(_CALL, None)
         runs = call.runs if call else Runs(run_manager, None)
-        return Request(
+        return ChatModelRequest(
             guard=self._guard,
             model=self.model,
             messages=messages,

@@ -24,7 +24,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import RunnableConfig, ensure_config, patch_config
 from langchain_core.runnables.config import var_child_runnable_config
 
-from resay import HallucinationBlocked, Query
+from resay import HallucinationBlocked, Request
 from resay.adapters import TraceContext, marked, trace_context_of, use_trace_context
 from resay.adapters.threads import CallStyle
 from resay.plugins import Completion, Completions, Layer, Provider
@@ -200,11 +200,11 @@ class Traced(Layer):
         inner: The provider that answers.
         manager: Creates the callbacks of a run.
         name: The run's name.
-        messages: The conversation in LangChain's format, or None to use the query's.
+        messages: The conversation in LangChain's format, or None to use the request's.
     """
 
     cache_source = "litellm"
-    """The query alone determines where a request goes, whatever the provider inside."""
+    """The request alone determines where a request goes, whatever the provider inside."""
 
     def __init__(
         self,
@@ -218,27 +218,32 @@ class Traced(Layer):
         self._name = name
         self._messages = messages
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Complete a query within a run of its own."""
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        """Complete a request within a run of its own."""
         messages = self._messages
         if messages is None:
-            messages = convert_to_messages([dict(message) for message in query.messages])
-        started = await self._start(query, list(messages))
+            messages = convert_to_messages([dict(message) for message in request.messages])
+        started = await self._start(request, list(messages))
         try:
-            answers = await self.inner.complete(query, n=n)
+            answers = await self.inner.complete(request, n=n)
         except BaseException as error:
             # End the runs of cancelled calls too.
             with anyio.CancelScope(shield=True):
                 await _await_if_async(started.on_llm_error(error))
             raise
-        await _await_if_async(started.on_llm_end(_result(answers, query.model)))
+        await _await_if_async(started.on_llm_end(_result(answers, request.model)))
         return answers
 
-    async def _start(self, query: Query, messages: list[BaseMessage]) -> Any:
+    async def _start(self, request: Request, messages: list[BaseMessage]) -> Any:
         manager = self._manager(self._name)
         # Without parameters, since they include the key.
-        options: dict[str, Any] = {"name": self._name, "invocation_params": {"model": query.model}}
-        manager.add_metadata({"ls_model_name": query.model, "ls_model_type": "chat"}, inherit=False)
+        options: dict[str, Any] = {
+            "name": self._name,
+            "invocation_params": {"model": request.model},
+        }
+        manager.add_metadata(
+            {"ls_model_name": request.model, "ls_model_type": "chat"}, inherit=False
+        )
         if isinstance(manager, AsyncCallbackManager):
             return (await manager.on_chat_model_start({}, [messages], **options))[0]
         assert isinstance(manager, CallbackManager)  # noqa: S101 - no other class exists

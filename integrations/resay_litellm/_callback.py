@@ -70,11 +70,13 @@ class HallucinationCallback(CustomLogger):
         if field_of(call_type, "value") != "acompletion" or verdict_of(response) is not None:
             return None
         relay = Relay(self.resay_guard, CHAT.api)
-        request = relay.read(_request_body(request_data, response), answered=True)
-        target = Target(None, request.body["model"])
+        api_request = relay.read(_request_body(request_data, response), answered=True)
+        target = Target(None, api_request.body["model"])
         body = CHAT.body(response)
         with marked():
-            checked = await relay.acheck(request, body, upstream_of(CHAT, target, request.body))
+            checked = await relay.acheck(
+                api_request, body, upstream_of(CHAT, target, api_request.body)
+            )
         return None if checked is body else CHAT.response(response, checked)
 
 

@@ -15,7 +15,7 @@ from litellm.types.guardrails import GuardrailEventHooks
 
 from resay import Guard, HallucinationBlocked, Verdict
 from resay.adapters import GuardRuntime, OnVerdict, field_of, import_named, inside_guard
-from resay.adapters.apis import Body, Event, Request
+from resay.adapters.apis import ApiRequest, Body, Event
 from resay.adapters.policies import PolicyLike, guard_of
 from resay.adapters.relay import Events, Relay
 from resay.adapters.upstream import Upstream
@@ -157,12 +157,12 @@ class HallucinationGuardrail(CustomGuardrail):
 
     def _reading(
         self, form: Format, data: Body, response: object
-    ) -> tuple[Relay, Request, Upstream]:
+    ) -> tuple[Relay, ApiRequest, Upstream]:
         target = Target.of(data, response)
         # LiteLLM computes the cost of a stream while it is read.
         relay = Relay(self.resay_guard, form.api, drain=True)
-        request = relay.read({**user_params(data), "model": target.model}, answered=True)
-        return relay, request, upstream_of(form, target, request.body)
+        api_request = relay.read({**user_params(data), "model": target.model}, answered=True)
+        return relay, api_request, upstream_of(form, target, api_request.body)
 
     def _record(self, request_data: dict[str, Any], data: Body, started_s: float) -> None:
         """Record the verdict in LiteLLM's own logs, without any text of the answer."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
-from resay import Query
+from resay import Request
 from resay.adapters import field_of, marked
 from resay.adapters.apis import Body
 from resay.adapters.upstream import JudgeProvider, Upstream, litellm_provider
@@ -31,14 +31,14 @@ def upstream_of(form: Format, target: Target, request: Body) -> Upstream:
         target: The deployment that answered it.
         request: The request, with the endpoint and credentials that it may name.
     """
-    connection = Query((), None, request).connection
+    connection = Request((), None, request).connection
 
     async def ask(body: Body) -> Body:
         return await _ask(form, target, {**connection, **body})
 
     async def takes_n() -> bool:
-        query = Query((), target.litellm_model, connection)
-        return query.model is not None and await litellm_provider().takes_n(query)
+        request = Request((), target.litellm_model, connection)
+        return request.model is not None and await litellm_provider().takes_n(request)
 
     return Upstream(
         ask,
@@ -56,24 +56,24 @@ class _NamedModels:
     def __init__(self, target: Target) -> None:
         self._target = target
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         """Return whether litellm forwards `n`; the proxy's own models give one answer at a time."""
-        if query.model is not None and self._target.knows(query.model):
+        if request.model is not None and self._target.knows(request.model):
             return False
-        return await litellm_provider().takes_n(query)
+        return await litellm_provider().takes_n(request)
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Send one request.
 
         Raises:
             ProviderError: The request failed.
         """
-        if query.model is None or not self._target.knows(query.model):
+        if request.model is None or not self._target.knows(request.model):
             with marked():
-                return await litellm_provider().complete(query, n=n)
+                return await litellm_provider().complete(request, n=n)
         upstream = upstream_of(CHAT, self._target, {})
-        judge = JudgeProvider(CHAT.api, {"model": query.model}, upstream)
-        return await judge.complete(replace(query, model=None))
+        judge = JudgeProvider(CHAT.api, {"model": request.model}, upstream)
+        return await judge.complete(replace(request, model=None))
 
 
 async def _ask(form: Format, target: Target, body: Body) -> Body:

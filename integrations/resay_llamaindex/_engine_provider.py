@@ -1,4 +1,4 @@
-"""Query engines as providers of answers."""
+"""Request engines as providers of answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from llama_index.core.base.response.schema import (
 )
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 
-from resay import Query, Usage
+from resay import Request, Usage
 from resay.adapters.upstream import OneAnswer
 from resay.plugins import Chunk, Completion, Completions
 from resay_llamaindex._callers import Caller, Role, tagged
@@ -88,7 +88,7 @@ class Querying(Call):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EngineProvider(OneAnswer):
-    """Answers queries by sending its own request to a query engine, once per answer.
+    """Answers requests by sending its own request to a query engine, once per answer.
 
     Attributes:
         request: The request.
@@ -102,7 +102,7 @@ class EngineProvider(OneAnswer):
     caller: Caller
     role: Role
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Return the engine's answer.
 
         Raises:
@@ -121,7 +121,7 @@ class EngineProvider(OneAnswer):
         return Completions((completion,), usage_recorder.usage or Usage(1, cost_usd=None))
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Return the engine's answer in chunks.
 
         Raises:

@@ -28,7 +28,7 @@ from llama_index.core.llms import LLM
 from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from resay import Answer, AnswerChunk, Guard, Query, Sources, Verdict
+from resay import Answer, AnswerChunk, Guard, Request, Sources, Verdict
 from resay.adapters import CheckContext, GuardRuntime, OnVerdict, inside_guard
 from resay.adapters.policies import PolicyLike, refuse_without_writer
 from resay.adapters.stream_parts import read_parts
@@ -271,7 +271,7 @@ class GuardedQueryEngine(BaseQueryEngine):
     def _context_of(self, bundle: QueryBundle, retrieved: RetrievedNodes | None) -> CheckContext:
         question = {"role": "user", "content": bundle.query_str}
         context = CheckContext(
-            Query((question,)),
+            Request((question,)),
             references=tuple(references_in(retrieved.nodes)) if retrieved else (),
             structured=gives_objects(self._query_engine),
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 from llama_index.core.llms import LLM
 
-from resay import Query
+from resay import Request
 from resay.adapters.litellm_models import (
     LiteLLMModel,
     LiteLLMModels,
@@ -15,7 +15,7 @@ from resay.adapters.litellm_models import (
     model_source,
 )
 from resay.adapters.upstream import OPENAI_PARAMS, UnmappedError
-from resay_llamaindex._requests import Chat, Completing, Predicting, Request, openai_message
+from resay_llamaindex._requests import Chat, Completing, LLMRequest, Predicting, openai_message
 from resay_llamaindex._samplers import too_cold
 
 _OPENAI = ("llama_index.llms.openai", "OpenAI")
@@ -89,8 +89,8 @@ def is_openai(llm: LLM) -> bool:
     return any(is_of_class(llm, of_class) for of_class in (_OPENAI, _OPENAI_LIKE, _AZURE))
 
 
-def mapped_query(llm: LLM, request: Request | None = None) -> Query:
-    """Return a request to an LLM as a query for litellm.
+def mapped_request(llm: LLM, request: LLMRequest | None = None) -> Request:
+    """Return a request to an LLM as one for litellm.
 
     Args:
         llm: The LLM.
@@ -104,13 +104,13 @@ def mapped_query(llm: LLM, request: Request | None = None) -> Query:
         raise UnmappedError("structured output mode is left to the LLM")
     messages = _messages(request, llm) if request is not None else ()
     kwargs = request.kwargs if request is not None else None
-    query = litellm_request(LITELLM_MODELS, llm, messages, kwargs)
+    mapped = litellm_request(LITELLM_MODELS, llm, messages, kwargs)
     if not llm.metadata.is_chat_model:
         raise UnmappedError(f"{type(llm).__name__} is not a chat model")
-    params = dict(query.params)
+    params = dict(mapped.params)
     if too_cold(params.get("temperature")):
         del params["temperature"]
-    return Query(query.messages, query.model, params)
+    return Request(mapped.messages, mapped.model, params)
 
 
 def _messages(request: Chat | Completing, llm: LLM) -> tuple[dict[str, Any], ...]:

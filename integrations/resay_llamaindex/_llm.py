@@ -46,7 +46,7 @@ from resay_llamaindex._outcome import (
 )
 from resay_llamaindex._policies import guarding
 from resay_llamaindex._queries import QueryFactory
-from resay_llamaindex._requests import Chat, Completing, Predicting, Request
+from resay_llamaindex._requests import Chat, Completing, LLMRequest, Predicting
 
 if TYPE_CHECKING:
     from llama_index.core.tools.types import BaseTool
@@ -122,7 +122,7 @@ class GuardedResponder:
         self._listener = listener
         self._answers_only = answers_only
 
-    async def ask(self, style: CallStyle, request: Request) -> Any:
+    async def ask(self, style: CallStyle, request: LLMRequest) -> Any:
         """Return a response, or an object.
 
         Raises:
@@ -163,11 +163,11 @@ class GuardedResponder:
                     for response in showing.show(part):
                         yield response
 
-    async def _unguarded(self, style: CallStyle, request: Request, prefix: str = "") -> Any:
+    async def _unguarded(self, style: CallStyle, request: LLMRequest, prefix: str = "") -> Any:
         prefix = prefix if style.blocking else f"a{prefix}"
         return await style.call(request.to, self.queries.llm, prefix)
 
-    def _sources(self, style: CallStyle, request: Request) -> tuple[CheckContext, Sources]:
+    def _sources(self, style: CallStyle, request: LLMRequest) -> tuple[CheckContext, Sources]:
         context = self.queries.context(request)
         return context, self.queries.sources(request, context.request, caller_for(style))
 

@@ -10,7 +10,7 @@ from llama_index.core.base.llms.types import ChatResponse, CompletionResponse
 from llama_index.core.llms import LLM
 from pydantic import BaseModel
 
-from resay import Query, Usage
+from resay import Request, Usage
 from resay.adapters import field_of, last_reported
 from resay.adapters.apis import CHAT_COMPLETIONS
 from resay.adapters.upstream import OneAnswer, is_about_parameters, refusal_of
@@ -18,7 +18,7 @@ from resay.errors import ProviderRefusedError
 from resay.plugins import Chunk, Completions
 from resay_llamaindex._callers import Caller, Role, tagged
 from resay_llamaindex._requests import (
-    Request,
+    LLMRequest,
     calls_in,
     completion_of,
     finish_reason_in,
@@ -35,7 +35,7 @@ _LOGPROBS = ("logprobs", "top_logprobs")
 class LLMProvider(OneAnswer):
     """Answers queries by sending its own request to an LLM, once per answer.
 
-    A query only adds log-probabilities to the request.
+    A guarded request only adds log-probabilities to the request.
 
     Attributes:
         request: The request.
@@ -45,23 +45,23 @@ class LLMProvider(OneAnswer):
         gives_logprobs: Whether the LLM accepts OpenAI's parameters for log-probabilities.
     """
 
-    request: Request
+    request: LLMRequest
     llm: LLM
     caller: Caller
     role: Role
     gives_logprobs: bool = False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Return the LLM's answer.
 
         Raises:
             Exception: Anything that the LLM raises, unchanged.
         """
-        request, asking = self._prepared(query)
+        llm_request, asking = self._prepared(request)
         spent = UsageRecorder()
         try:
             with tagged(self.role), spent.counting():
-                response: object = await self.caller.ask(request, self.llm)
+                response: object = await self.caller.ask(llm_request, self.llm)
         except Exception as error:
             if asking:
                 _check_refused(error)
@@ -69,10 +69,10 @@ class LLMProvider(OneAnswer):
         usage = spent.usage or usage_in(response) or Usage(1, cost_usd=None)
         return Completions((completion_of(response),), usage)
 
-    def _prepared(self, query: Query) -> tuple[Request, bool]:
+    def _prepared(self, request: Request) -> tuple[LLMRequest, bool]:
         """Return the request to send, and whether it asks for more than the application does."""
         kwargs = self.request.kwargs
-        added = {k: query.params[k] for k in _LOGPROBS if k in query.params and k not in kwargs}
+        added = {k: request.params[k] for k in _LOGPROBS if k in request.params and k not in kwargs}
         if not added or not self.gives_logprobs:
             return self.request, False
         return with_kwargs(self.request, {**kwargs, **added}), True
@@ -97,11 +97,11 @@ class SampleProvider(LLMProvider):
         """Identifies the LLM, whatever the request."""
         return self.source
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         """Return whether the LLM can give several answers to this request."""
         return self.gives_choices
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Draw samples in one request.
 
         Raises:
@@ -109,10 +109,10 @@ class SampleProvider(LLMProvider):
             Exception: Anything else that the LLM raises, unchanged.
         """
         if n == 1:
-            return await super().complete(query)
-        request = with_kwargs(self.request, {**self.request.kwargs, "n": n})
+            return await super().complete(request)
+        llm_request = with_kwargs(self.request, {**self.request.kwargs, "n": n})
         try:
-            answers = await replace(self, request=request).complete(query)
+            answers = await replace(self, request=llm_request).complete(request)
         except Exception as error:
             if (refusal := refusal_of(error)) is not None:
                 raise refusal from error
@@ -129,17 +129,17 @@ class StreamingProvider(LLMProvider):
     """An `LLMProvider` for requests whose response can be streamed."""
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Return the LLM's answer in chunks.
 
         Raises:
             Exception: Anything that the LLM raises, unchanged.
         """
-        request, asking = self._prepared(query)
+        llm_request, asking = self._prepared(request)
         try:
             with tagged(self.role):
                 async with (
-                    self.caller.stream(request, self.llm) as responses,
+                    self.caller.stream(llm_request, self.llm) as responses,
                     aclosing(_chunks(responses)) as chunks,
                 ):
                     yield chunks
@@ -175,7 +175,7 @@ class RefusingProvider(OneAnswer):
     def __init__(self, reason: str) -> None:
         self._reason = reason
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Refuse.
 
         Raises:

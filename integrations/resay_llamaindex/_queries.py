@@ -8,7 +8,7 @@ from typing import Any, cast
 from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
 
-from resay import Guard, Query, Sources
+from resay import Guard, Request, Sources
 from resay.adapters import CheckContext, GuardRuntime, source_of
 from resay.adapters.models import tool_name
 from resay.adapters.policies import check_via
@@ -16,7 +16,7 @@ from resay.adapters.upstream import UnmappedError, litellm_provider
 from resay.errors import MissingDependencyError
 from resay.plugins import Provider
 from resay_llamaindex._callers import Caller
-from resay_llamaindex._litellm import is_openai, mapped_query, source_of_llm
+from resay_llamaindex._litellm import is_openai, mapped_request, source_of_llm
 from resay_llamaindex._providers import (
     LLMProvider,
     RefusingProvider,
@@ -26,8 +26,8 @@ from resay_llamaindex._providers import (
 from resay_llamaindex._requests import (
     Chat,
     Completing,
+    LLMRequest,
     Predicting,
-    Request,
     asked_message,
     openai_message,
     readable_message,
@@ -67,45 +67,45 @@ class QueryFactory:
         if self._policy.sampling.via != "litellm":
             return None
         try:
-            mapped_query(self.llm)
+            mapped_request(self.llm)
             litellm_provider()
         except (UnmappedError, MissingDependencyError) as error:
             return str(error)
         return None
 
-    def context(self, request: Request) -> CheckContext:
+    def context(self, request: LLMRequest) -> CheckContext:
         """Return a request as the guard sees it."""
-        query = self._mapped(request)
-        if query is None:
+        guarded_request = self._mapped(request)
+        if guarded_request is None:
             messages = _openai_messages(request) or _readable_messages(request)
-            query = Query(messages, None, self._params(request))
+            guarded_request = Request(messages, None, self._params(request))
         context = CheckContext(
-            query,
+            guarded_request,
             structured=isinstance(request, Predicting) or isinstance(self.llm, StructuredLLM),
             object_tools=_object_tools(request),
         )
         return GuardRuntime(self.guard).with_skip_reason(context)
 
-    def _mapped(self, request: Request) -> Query | None:
+    def _mapped(self, request: LLMRequest) -> Request | None:
         if self._policy.sampling.via != "litellm":
             return None
         try:
-            return mapped_query(self.llm, request)
+            return mapped_request(self.llm, request)
         except UnmappedError:
             return None
 
-    def _params(self, request: Request) -> dict[str, Any]:
+    def _params(self, request: LLMRequest) -> dict[str, Any]:
         """Return a request's parameters, and those of the LLM that affect how it is checked."""
         own: Mapping[str, Any] = getattr(self.llm, "additional_kwargs", None) or {}
         decisive = {name: own[name] for name in ("response_format", "tools") if own.get(name)}
         return {**decisive, **request.kwargs}
 
-    def sources(self, request: Request, query: Query, caller: Caller) -> Sources:
+    def sources(self, request: LLMRequest, guarded_request: Request, caller: Caller) -> Sources:
         """Return the providers of answers, samples and judgements for a request.
 
         Args:
             request: The request.
-            query: The request as the guard sees it.
+            guarded_request: The request as the guard sees it.
             caller: How to call the LLM.
         """
         judge = own_judge(
@@ -119,13 +119,17 @@ class QueryFactory:
             gives = self._takes_openai_params
             main = StreamingProvider(request, self.llm, caller, "main", gives_logprobs=gives)
         names_model = self._policy.sampling.model is not None
-        if query.model is not None or (names_model and not isinstance(request, Predicting)):
-            return Sources(main, self._via_litellm(request, query), judge, "litellm")
+        if guarded_request.model is not None or (
+            names_model and not isinstance(request, Predicting)
+        ):
+            return Sources(main, self._via_litellm(request, guarded_request), judge, "litellm")
         samples = self._native(request, caller)
         return Sources(main, samples, judge, model=self.llm.metadata.model_name)
 
-    def _via_litellm(self, request: Request, query: Query) -> Provider:
-        messages = request.messages if isinstance(request, Chat) and query.model is None else ()
+    def _via_litellm(self, request: LLMRequest, guarded_request: Request) -> Provider:
+        messages = (
+            request.messages if isinstance(request, Chat) and guarded_request.model is None else ()
+        )
         for message in messages:
             if any(block.block_type != "text" for block in message.blocks):
                 return RefusingProvider(
@@ -133,14 +137,14 @@ class QueryFactory:
                 )
         return litellm_provider()
 
-    def _native(self, request: Request, caller: Caller) -> Provider:
+    def _native(self, request: LLMRequest, caller: Caller) -> Provider:
         kwargs = sampling_kwargs(request.kwargs, self._sampler, self._policy.sampling)
         if isinstance(request, Predicting) and self._policy.sampling.model is not None:
             return RefusingProvider(
                 "structured output mode is left to the LLM, and `sampling.model` is another"
             )
         is_chat = not isinstance(request, Predicting) and self.llm.metadata.is_chat_model
-        # If the query holds the whole request, answers may be cached for others.
+        # If the request to the provider holds the whole request, answers may be cached for others.
         is_whole = bool(_openai_messages(request)) and not isinstance(self.llm, StructuredLLM)
         cache_source = self._source
         if isinstance(request, Completing):
@@ -158,7 +162,7 @@ class QueryFactory:
         )
 
 
-def _openai_messages(request: Request) -> tuple[Mapping[str, Any], ...]:
+def _openai_messages(request: LLMRequest) -> tuple[Mapping[str, Any], ...]:
     """Return the whole conversation in OpenAI's format, or nothing if it cannot be converted."""
     if isinstance(request, Completing):
         return ({"role": "user", "content": request.prompt},)
@@ -170,7 +174,7 @@ def _openai_messages(request: Request) -> tuple[Mapping[str, Any], ...]:
         return ()
 
 
-def _readable_messages(request: Request) -> tuple[Mapping[str, Any], ...]:
+def _readable_messages(request: LLMRequest) -> tuple[Mapping[str, Any], ...]:
     if isinstance(request, Predicting):
         messages = request.template.format_messages(**request.values)
         return tuple(map(readable_message, messages))
@@ -178,7 +182,7 @@ def _readable_messages(request: Request) -> tuple[Mapping[str, Any], ...]:
     return tuple(map(asked_message, messages))
 
 
-def _object_tools(request: Request) -> tuple[str, ...]:
+def _object_tools(request: LLMRequest) -> tuple[str, ...]:
     """Return the one tool on offer if it must be called: its arguments are the answer."""
     tools: object = request.kwargs.get("tools")
     choice: object = request.kwargs.get("tool_choice")

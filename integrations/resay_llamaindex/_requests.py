@@ -333,9 +333,9 @@ class Predicting(Call):
         return [self.output_cls, self.template], {"llm_kwargs": dict(self.kwargs), **self.values}
 
 
-Request = Chat | Completing | Predicting
+LLMRequest = Chat | Completing | Predicting
 
 
-def with_kwargs(request: Request, kwargs: Mapping[str, Any]) -> Request:
+def with_kwargs(request: LLMRequest, kwargs: Mapping[str, Any]) -> LLMRequest:
     """Return a copy of a request with other keyword arguments."""
     return replace(request, kwargs=kwargs)

@@ -10,7 +10,7 @@ from llama_index.core.constants import DEFAULT_TEMPERATURE
 from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
 
-from resay import Query
+from resay import Request
 from resay.adapters import CONNECTION_PARAMS, Sampling
 from resay.adapters.models import (
     FRESH_ANSWER,
@@ -75,12 +75,12 @@ def own_judge(
         return OwnJudge(None)
     plain, varied = judges
 
-    async def ask(query: Query) -> Completions:
-        kwargs = {k: v for k, v in query.params.items() if k not in CONNECTION_PARAMS}
-        llm = varied if query.varied else plain
-        kwargs = _varied_kwargs(kwargs, llm) if query.varied else kwargs
-        request = Chat([chat_message(m) for m in query.messages], kwargs)
-        return await LLMProvider(request, llm, caller, "judge").complete(Query(()))
+    async def ask(request: Request) -> Completions:
+        kwargs = {k: v for k, v in request.params.items() if k not in CONNECTION_PARAMS}
+        llm = varied if request.varied else plain
+        kwargs = _varied_kwargs(kwargs, llm) if request.varied else kwargs
+        chat = Chat([chat_message(m) for m in request.messages], kwargs)
+        return await LLMProvider(chat, llm, caller, "judge").complete(Request(()))
 
     return OwnJudge(own=ask, cache_source=source, takes_openai_params=takes_openai_params)
 
@@ -126,7 +126,7 @@ def sampling_kwargs(kwargs: Mapping[str, Any], llm: LLM, sampling: Sampling) -> 
 
 
 def _fresh_kwargs(kwargs: Mapping[str, Any], sampling: Sampling) -> dict[str, Any]:
-    fresh = dict(Query((), None, kwargs).for_sampling().params)
+    fresh = dict(Request((), None, kwargs).for_sampling().params)
     if "temperature" in fresh and sampling.temperature is not None:
         fresh["temperature"] = sampling.temperature
     return {k: v for k, v in fresh.items() if k not in _CACHES}

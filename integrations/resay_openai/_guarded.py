@@ -19,8 +19,8 @@ from resay.adapters.apis import (
     COMPLETIONS,
     RESPONSES,
     Api,
+    ApiRequest,
     Body,
-    Request,
     mapping,
 )
 from resay.adapters.connections import spread_client
@@ -137,7 +137,7 @@ class Guarded:
 
         with_options = copy
 
-    def guarded_request(self, options: FinalRequestOptions) -> tuple[Relay, Request] | None:
+    def guarded_request(self, options: FinalRequestOptions) -> tuple[Relay, ApiRequest] | None:
         """Return the relay and the parsed request, or None if the request is not guarded."""
         relay = self._relays.get(options.url)
         if relay is None or inside_guard():
@@ -248,7 +248,7 @@ async def _guarded_call(
     stream: bool,
 ) -> Any:
     options = without_verdicts(options)
-    guarded: tuple[Relay, Request] | None = client.guarded_request(options)
+    guarded: tuple[Relay, ApiRequest] | None = client.guarded_request(options)
     if guarded is None:
         # An auxiliary call is sent once.
         update = {"max_retries": 0} if _auxiliary.get() else {}
@@ -297,7 +297,7 @@ async def _guarded_call(
 async def _answered(
     style: CallStyle,
     relay: Relay,
-    request: Request,
+    api_request: ApiRequest,
     upstream: Upstream,
     receive: Callable[[Body], Awaitable[Received]],
     guard_stream: Callable[[Received], Awaitable[Received]],
@@ -314,7 +314,7 @@ async def _answered(
         return body_in(received.response) or {}
 
     try:
-        body = await answer(style, relay, request, send, upstream)
+        body = await answer(style, relay, api_request, send, upstream)
     except StreamedError as error:
         received = await guard_stream(error.response)
         await style.either(received.response.read, received.response.aread)

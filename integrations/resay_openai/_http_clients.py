@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from resay import HallucinationBlocked
 from resay.adapters import OnVerdict, inside_guard
-from resay.adapters.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES, Body, Request
+from resay.adapters.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES, ApiRequest, Body
 from resay.adapters.http import body_in, check, is_event_stream, package_of, with_body
 from resay.adapters.http import stream as guarded_stream
 from resay.adapters.own_field import OWN_FIELD
@@ -81,7 +81,7 @@ def guard_http_client(
 
 
 Relays = Sequence[Relay]
-GuardedRequest = tuple[Relay, Request]
+GuardedRequest = tuple[Relay, ApiRequest]
 
 
 def _guarded_request(relays: Relays, request: Any) -> GuardedRequest | None:

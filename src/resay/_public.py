@@ -8,9 +8,9 @@ from resay.core.documents import Document as Document
 from resay.core.logprobs import TokenLogprob as TokenLogprob
 from resay.core.passage import Passage as Passage
 from resay.core.passage import Sentence as Sentence
-from resay.core.query import Query as Query
 from resay.core.recent_verdicts import last_verdict as last_verdict
 from resay.core.recent_verdicts import verdicts as verdicts
+from resay.core.request import Request as Request
 from resay.core.sentence_verdict import SentenceVerdict as SentenceVerdict
 from resay.core.step_record import StepRecord as StepRecord
 from resay.core.unscored import Unscored as Unscored

@@ -23,7 +23,7 @@ from resay._internal.event_loops import name_sync_version, sync_version, wait_fo
 from resay._internal.keywords import suggest_keywords
 from resay.core.check_context import CheckContext
 from resay.core.logprobs import tokens_of
-from resay.core.query import Message, Query
+from resay.core.request import Message, Request
 from resay.core.verdict import OnVerdict, Verdict
 from resay.core.verdict_record import Sink
 from resay.engine.actions import Answer
@@ -251,16 +251,16 @@ class Guard:
     ) -> None:
         wait_for(self.__aexit__(kind, error, traceback))
 
-    def _query(
+    def _request(
         self,
-        question: str | Iterable[Message] | Query,
+        question: str | Iterable[Message] | Request,
         model: str | None,
         tenant: str | None,
         params: Mapping[str, Any] | None,
-    ) -> Query:
+    ) -> Request:
         settings = self._core.settings
-        own: Mapping[str, Any] = question.params if isinstance(question, Query) else {}
-        return Query.of(
+        own: Mapping[str, Any] = question.params if isinstance(question, Request) else {}
+        return Request.of(
             question,
             model=model or settings.model,
             tenant=tenant,
@@ -270,7 +270,7 @@ class Guard:
     @suggest_keywords
     async def aask(
         self,
-        question: str | Iterable[Message] | Query,
+        question: str | Iterable[Message] | Request,
         *,
         model: str | None = None,
         entity: str | None = None,
@@ -281,7 +281,7 @@ class Guard:
         """Ask the model, check its answer and act on the verdict.
 
         Args:
-            question: A question, a conversation in OpenAI's message shape, or a `Query`.
+            question: A question, a conversation in OpenAI's message shape, or a `Request`.
             model: The model to ask instead of the guard's own.
             entity: The main subject of the question, for reverse validation; None lets the judge
                 determine it, unless the policy names one.
@@ -300,9 +300,11 @@ class Guard:
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
-        query = self._query(question, model, tenant, params)
-        sources = self._core.requirements.sources(query, asks=True)
-        context = CheckContext(query, references=texts_of("references", references), entity=entity)
+        request = self._request(question, model, tenant, params)
+        sources = self._core.requirements.sources(request, asks=True)
+        context = CheckContext(
+            request, references=texts_of("references", references), entity=entity
+        )
         return await self._core.answer(self._core.with_skip_reason(context), sources)
 
     @suggest_keywords
@@ -310,7 +312,7 @@ class Guard:
         self,
         response: str,
         *,
-        question: str | Iterable[Message] | Query | None = None,
+        question: str | Iterable[Message] | Request | None = None,
         samples: Iterable[str] | None = None,
         references: Iterable[str] | None = (),
         logprobs: Iterable[object] | None = None,
@@ -345,29 +347,29 @@ class Guard:
         chain, requirements = self._core.chain, self._core.requirements
         if question is None:
             settings = self._core.settings
-            query = Query(
+            request = Request(
                 messages=(),
                 model=model or settings.model,
                 params={**settings.params, **_provider_params(params)},
                 tenant=tenant,
             )
         else:
-            query = self._query(question, model, tenant, params)
+            request = self._request(question, model, tenant, params)
         unrepeatable = None
-        if samples is None and query == Query(()):
+        if samples is None and request == Request(()):
             unrepeatable = "the question is unknown"
         context = CheckContext(
-            query,
+            request,
             references=references,
             samples=samples,
             entity=entity,
             unrepeatable=unrepeatable,
         )
-        requirements.check_question(query)
+        requirements.check_question(request)
         # Without samples, look for references only if the verdict depends on them.
-        can_compare = samples is not None or requirements.can_draw(query)
+        can_compare = samples is not None or requirements.can_draw(request)
         if can_compare or not self._core.decides_by_references(context):
-            requirements.check_samples(query, samples)
+            requirements.check_samples(request, samples)
         requirements.check_references(references)
         tokens = tuple(logprobs or ())
         requirements.check_logprobs(tokens)
@@ -375,11 +377,11 @@ class Guard:
         draws = (
             samples is None
             and chain.required_by("samples") is not None
-            and requirements.can_draw(query)
+            and requirements.can_draw(request)
         )
-        splits = self.policy.claims == "model" and query.model is not None
+        splits = self.policy.claims == "model" and request.model is not None
         asks = draws or splits or chain.required_by("judge")
-        sources = requirements.sources(query) if asks else None
+        sources = requirements.sources(request) if asks else None
         return await self._core.check(response, self._core.with_skip_reason(context), sources)
 
     async def acheck_many(
@@ -432,7 +434,7 @@ class Guard:
     @suggest_keywords
     def astream(
         self,
-        question: str | Iterable[Message] | Query,
+        question: str | Iterable[Message] | Request,
         *,
         stream_mode: StreamMode | None = None,
         model: str | None = None,
@@ -444,7 +446,7 @@ class Guard:
         """Ask the model and stream its answer, checked as `stream_mode` says.
 
         Args:
-            question: A question, a conversation in OpenAI's message shape, or a `Query`.
+            question: A question, a conversation in OpenAI's message shape, or a `Request`.
             stream_mode: `hold` releases a sentence as soon as it is scored, while later ones are
                 being written; `after` passes text on as it arrives, with the verdict at the end;
                 `buffer` releases the whole answer at once or nothing. None for the policy's.
@@ -461,9 +463,11 @@ class Guard:
         Raises:
             ConfigurationError: An input that the chain needs is missing.
         """
-        query = self._query(question, model, tenant, params)
-        sources = self._core.requirements.sources(query, asks=True)
-        context = CheckContext(query, references=texts_of("references", references), entity=entity)
+        request = self._request(question, model, tenant, params)
+        sources = self._core.requirements.sources(request, asks=True)
+        context = CheckContext(
+            request, references=texts_of("references", references), entity=entity
+        )
         context = self._core.with_skip_reason(context)
         return self._core.stream(context, sources, stream_mode=stream_mode)
 

@@ -15,7 +15,6 @@ from resay.core.grounds import Grounds
 from resay.core.ids import new_id
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage, Sentence
-from resay.core.query import Query
 from resay.core.records import (
     RecordedLabels,
     RecordedVerdict,
@@ -24,6 +23,7 @@ from resay.core.records import (
     VerdictRecords,
     open_records,
 )
+from resay.core.request import Request
 from resay.core.scores import Scores, mean_score, over, without_noise
 from resay.core.usage import Usage
 from resay.core.verdict_record import ApiName, Sink, VerdictRecord
@@ -90,9 +90,9 @@ __all__ = [
     "Passage",
     "Prepares",
     "Provider",
-    "Query",
     "RecordedLabels",
     "RecordedVerdict",
+    "Request",
     "Retriever",
     "Sample",
     "SampleConfig",

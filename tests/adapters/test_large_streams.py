@@ -78,10 +78,10 @@ def test_many_events_are_shaped_off_the_event_loop_and_sent_in_turns(
 
     async def relay() -> None:
         relay = Relay(Guard({**POLICY, "stream_mode": mode}), CHAT_COMPLETIONS)
-        request = relay.read(REQUEST)
+        api_request = relay.read(REQUEST)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(take_turns)
-            async for group in relay.aevents(request, stream(), Upstream(ask)):
+            async for group in relay.aevents(api_request, stream(), Upstream(ask)):
                 turns_before.append(turns)
                 sizes.append(len(group))
             tasks.cancel_scope.cancel()

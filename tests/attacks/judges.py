@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from attacks.texts import Attack
-from resay import Query
+from resay import Request
 from resay.providers import Completion, Completions
 from resay.scorers.common import document_prompt, per_sample, together
 from resay.scorers.samples import Sample
@@ -106,13 +106,13 @@ class AttackedJudge:
     falls: frozenset[str] = frozenset()
     has_codes: bool = True
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         """Whether several answers are to be had at once."""
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Answer a question of `prompt` or `references`."""
-        question = str(query.messages[0]["content"])
+        question = str(request.messages[0]["content"])
         question.encode()  # as the clients of all providers do
         if not self.has_codes:
             question = question.replace(code_of(question), "")

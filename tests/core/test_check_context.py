@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from resay import Query
+from resay import Request
 from resay.core.check_context import CheckContext
 from resay.core.request_references import without_references
 
@@ -12,7 +12,7 @@ QUESTION = ({"role": "user", "content": "Who?"},)
 
 
 def context_of(params: dict[str, Any], **known: Any) -> CheckContext:
-    return CheckContext(Query(QUESTION, None, params), **known)
+    return CheckContext(Request(QUESTION, None, params), **known)
 
 
 def test_a_context_without_a_request_knows_nothing() -> None:
@@ -53,7 +53,7 @@ def test_tools_offered_to_get_an_object_are_not_run() -> None:
         (context_of({}), True),
         (context_of({"tools": [TOOL]}), False),
         (context_of({}, unrepeatable="the provider stores the conversation"), False),
-        (CheckContext(Query(())), False),
+        (CheckContext(Request(())), False),
     ],
 )
 def test_which_requests_are_sent_once_more(context: CheckContext, *, is_repeatable: bool) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Policy, PolicyError, Query
+from resay import Policy, PolicyError, Request
 from resay.core.check_context import CheckContext
 from resay.core.references import Origin, Reference
 from resay.core.request_references import references_in, without_references
@@ -24,7 +24,7 @@ def references_of(*messages: dict[str, Any] | str, **params: Any) -> tuple[Refer
         {"role": "user", "content": message} if isinstance(message, str) else message
         for message in messages
     ]
-    return references_in(CheckContext(Query.of(conversation, params=params)), ALL)
+    return references_in(CheckContext(Request.of(conversation, params=params)), ALL)
 
 
 PROMPTS = {
@@ -136,10 +136,10 @@ def test_documents_in_fields_of_providers_are_references() -> None:
 
 def test_only_the_given_places_are_searched() -> None:
     tool = {"role": "tool", "content": TUNNEL}
-    query = Query.of([tool, {"role": "user", "content": f"Context: {BRIDGE}\nQuestion: When?"}])
-    assert [r.text for r in references_in(CheckContext(query), ["tools"])] == [TUNNEL]
-    assert [r.text for r in references_in(CheckContext(query), ["messages"])] == [BRIDGE]
-    assert references_in(CheckContext(query), []) == ()
+    request = Request.of([tool, {"role": "user", "content": f"Context: {BRIDGE}\nQuestion: When?"}])
+    assert [r.text for r in references_in(CheckContext(request), ["tools"])] == [TUNNEL]
+    assert [r.text for r in references_in(CheckContext(request), ["messages"])] == [BRIDGE]
+    assert references_in(CheckContext(request), []) == ()
 
 
 def test_an_answer_is_bound_to_context_that_it_is_to_be_written_from() -> None:
@@ -181,11 +181,11 @@ def test_a_rule_about_citations_does_not_make_context_optional() -> None:
 def test_references_are_cut_from_the_question() -> None:
     content = [{"type": "text", "text": f"Context:\n[1] {BRIDGE}\n\nQuestion: When?"}]
     for form in (content[0]["text"], content):
-        query = Query.of([{"role": "user", "content": form}])
-        shortened = without_references(query, references_in(CheckContext(query), ALL))
+        request = Request.of([{"role": "user", "content": form}])
+        shortened = without_references(request, references_in(CheckContext(request), ALL))
         assert shortened.question == "Context:\n[1] [...]\n\nQuestion: When?"
-    query = Query.of("When?")
-    assert without_references(query, ()) is query
+    request = Request.of("When?")
+    assert without_references(request, ()) is request
 
 
 pieces = st.sampled_from(
@@ -200,13 +200,13 @@ pieces = st.sampled_from(
 def test_offsets_are_exact_in_any_text(text: str) -> None:
     if not text.strip():
         return
-    query = Query.of(text)
-    references = references_in(CheckContext(query), ALL)
+    request = Request.of(text)
+    references = references_in(CheckContext(request), ALL)
     assert all(text[r.start : r.end] == r.text for r in references)
     spans = sorted((r.start or 0, r.end or 0) for r in references)
     assert all(a[1] <= b[0] for a, b in pairwise(spans))
     for reference in references:
-        assert without_references(query, [reference]).question.count("[...]") >= 1
+        assert without_references(request, [reference]).question.count("[...]") >= 1
 
 
 HOSTILE = ["<doc>", "<doc", "Context: ", "[1] ", "Document 1: x y z\n", "```\n", "---\n", "a:", "<"]
@@ -215,9 +215,9 @@ HOSTILE = ["<doc>", "<doc", "Context: ", "[1] ", "Document 1: x y z\n", "```\n",
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_time_grows_linearly_with_the_text(unit: str) -> None:
     def seconds(chars: int) -> float:
-        query = Query.of("x " + unit * (chars // len(unit)))
+        request = Request.of("x " + unit * (chars // len(unit)))
         start = time.process_time()
-        references_in(CheckContext(query), ALL)
+        references_in(CheckContext(request), ALL)
         return time.process_time() - start
 
     assert any(seconds(200_000) < 16 * max(seconds(25_000), 0.005) for _ in range(4))
@@ -227,8 +227,8 @@ def test_time_grows_linearly_with_the_text(unit: str) -> None:
 
 
 def at(path: str, **body: Any) -> list[tuple[str, str]]:
-    query = Query.of("When?", params=body)
-    return [(r.text, r.source) for r in references_in(CheckContext(query), [path])]
+    request = Request.of("When?", params=body)
+    return [(r.text, r.source) for r in references_in(CheckContext(request), [path])]
 
 
 def test_references_at_a_path() -> None:
@@ -249,8 +249,8 @@ def test_references_at_a_path() -> None:
 
 def test_a_path_may_begin_with_the_messages() -> None:
     message = {"role": "user", "content": "When?", "metadata": {"sources": [{"text": BRIDGE}]}}
-    query = Query.of([{"role": "system", "content": "Be brief."}, message])
-    (reference,) = references_in(CheckContext(query), ["messages[*].metadata.sources[*].text"])
+    request = Request.of([{"role": "system", "content": "Be brief."}, message])
+    (reference,) = references_in(CheckContext(request), ["messages[*].metadata.sources[*].text"])
     assert reference.source == "messages[1].metadata.sources[0].text"
     assert (reference.origin, reference.binding) == ("own", True)
 
@@ -258,7 +258,7 @@ def test_a_path_may_begin_with_the_messages() -> None:
 def test_the_id_and_url_of_a_document_are_kept() -> None:
     docs = [{"text": BRIDGE, "id": 7, "title": "Garmo", "url": "https://b.example/g"}]
     (reference,) = references_in(
-        CheckContext(Query.of("When?", params={"metadata": {"docs": docs}})), ["metadata.docs"]
+        CheckContext(Request.of("When?", params={"metadata": {"docs": docs}})), ["metadata.docs"]
     )
     assert (reference.label, reference.url) == ("7", "https://b.example/g")
 
@@ -270,7 +270,7 @@ def test_a_path_never_leads_to_the_models_own_words(path: str) -> None:
         {"role": "assistant", "content": TUNNEL, "text": TUNNEL},
         {"role": "user", "content": "Really?"},
     ]
-    references = references_in(CheckContext(Query.of(messages)), [path])
+    references = references_in(CheckContext(Request.of(messages)), [path])
     assert TUNNEL not in [reference.text for reference in references]
 
 
@@ -280,8 +280,8 @@ def test_a_path_may_lead_to_citations_in_a_message_of_the_model() -> None:
         "content": "Yes.",
         "context": {"citations": [{"content": BRIDGE}]},
     }
-    query = Query.of([{"role": "user", "content": "When?"}, cited])
-    (reference,) = references_in(CheckContext(query), ["messages[*].context.citations[*]"])
+    request = Request.of([{"role": "user", "content": "When?"}, cited])
+    (reference,) = references_in(CheckContext(request), ["messages[*].context.citations[*]"])
     assert reference.text == BRIDGE
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import ConfigurationError, Passage, Policy, PolicyError, Query
+from resay import ConfigurationError, Passage, Policy, PolicyError, Request
 from resay.core.scores import Scores
 from resay.core.verdict import Verdict
 from resay.engine.chain import Chain
@@ -355,7 +355,7 @@ async def test_results_before_the_deadline_count() -> None:
 
 async def test_a_judge_who_never_answers_leaves_nothing_to_tell() -> None:
     class Silent(Count):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             await anyio.sleep_forever()
             raise AssertionError
 
@@ -499,11 +499,11 @@ class Rendezvous:
     def __init__(self) -> None:
         self.asked = {"Sentence:": anyio.Event(), "<claims-": anyio.Event()}
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        mine = "<claims-" if "<claims-" in query.question else "Sentence:"
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        mine = "<claims-" if "<claims-" in request.question else "Sentence:"
         self.asked[mine].set()
         for event in self.asked.values():
             await event.wait()
@@ -539,11 +539,11 @@ class Count:
         self.doubted = doubted
         self.asked: Counter[str] = Counter()
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        sentence = query.question.partition("Sentence: ")[2].partition("\n")[0]
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        sentence = request.question.partition("Sentence: ")[2].partition("\n")[0]
         self.asked[sentence] += 1
         return Completions((Completion("No" if sentence in self.doubted else "Yes"),))
 
@@ -579,10 +579,10 @@ async def test_no_more_samples_are_compared_than_the_decisions_need() -> None:
 
 async def test_a_block_is_settled_by_one_sentence() -> None:
     class Torn(Count):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            answers = await super().complete(query, n=n)
-            torn = SENTENCES[0] in query.question.partition("Sentence: ")[2]
-            odd = any(f"painter was {name}" in query.question for name in "ACEGI")
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            answers = await super().complete(request, n=n)
+            torn = SENTENCES[0] in request.question.partition("Sentence: ")[2]
+            odd = any(f"painter was {name}" in request.question for name in "ACEGI")
             return Completions((Completion("No"),)) if torn and odd else answers
 
     asked = {"annotate": Torn(SENTENCES[1]), "block": Torn(SENTENCES[1])}
@@ -660,10 +660,10 @@ async def test_results_before_the_deadline_are_reported(
     monkeypatch.setattr("resay.scorers.common.comparing._AVERAGING", deciding)
 
     class Slow(Count):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            if "painter was C" in query.question:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if "painter was C" in request.question:
                 await anyio.sleep_forever()
-            return await super().complete(query, n=n)
+            return await super().complete(request, n=n)
 
     chain = Chain(
         Policy.of(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from resay import Guard, Policy, Query, Verdict
+from resay import Guard, Policy, Request, Verdict
 from resay.engine.actions import act
 from resay.errors import PolicyError
 from resay.providers import Chunk, Completion, Completions
@@ -195,15 +195,15 @@ class Writer:
         self.others = others
         self.drawn = 0
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         self.drawn += 1
         return Completions((Completion(self.others[(self.drawn - 1) % len(self.others)]),))
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         async def parts() -> AsyncGenerator[Chunk]:
             for at in range(0, len(self.answer), 7):
                 yield Chunk(self.answer[at : at + 7])
@@ -250,10 +250,10 @@ def test_results_of_shown_names_do_not_change() -> None:
     shown = asyncio.Event()
 
     class Late(Writer):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            if query.index >= 2:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if request.index >= 2:
                 await shown.wait()
-            return Completions((Completion(self.others[query.index]),))
+            return Completions((Completion(self.others[request.index]),))
 
     sampling = {"max": 4, "min": 2, "confidence": None}
     policy = {"chain": [{"method": "facts"}], "code": "names", "sampling": sampling}
@@ -335,8 +335,8 @@ def test_documents_do_not_repair_code() -> None:
 class First(Writer):
     """Answers first, and gives samples then."""
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         if not self.answer:
-            return await super().complete(query, n=n)
+            return await super().complete(request, n=n)
         answer, self.answer = self.answer, ""
         return Completions((Completion(answer),))

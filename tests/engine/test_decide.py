@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from resay import Contradiction, Guard, Passage, Policy, ProviderError, Query, SentenceVerdict
+from resay import Contradiction, Guard, Passage, Policy, ProviderError, Request, SentenceVerdict
 from resay.core.scores import Scores
 from resay.core.verdict import Verdict
 from resay.engine.chain import Chain
@@ -424,14 +424,14 @@ async def test_settled_claims_are_seen_by_corrections_only() -> None:
 class Writer:
     """Writes the sentences; nobody else is asked."""
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         return Completions((Completion(f"{A} {B}"),))
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         async def pieces() -> AsyncGenerator[Chunk]:
             for text in (f"{A} ", B):
                 yield Chunk(text)
@@ -529,8 +529,8 @@ class Agreeing(Writer):
         self.fails = fails
         self.drawn = 0
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        if query.question.startswith("Context:"):
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        if request.question.startswith("Context:"):
             return Completions((Completion("Yes"),))
         if self.fails:
             raise ProviderError("not today")
@@ -552,7 +552,7 @@ class Second(Writer):
     def __init__(self, opinion: str | None) -> None:
         self.opinion = opinion
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         if self.opinion is None:
             raise ProviderError("not today")
         return Completions((Completion(self.opinion),))

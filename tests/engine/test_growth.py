@@ -18,7 +18,7 @@ from typing import Any
 import anyio
 import pytest
 
-from resay import Guard, Query, Verdict
+from resay import Guard, Request, Verdict
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.growing_passage import GrowingPassage, TextSoFar
 from resay.providers import Chunk, Completion, Completions
@@ -94,14 +94,14 @@ class Written:
         self._response = response
         self._samples = samples
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return True
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        return Completions(tuple(map(Completion, self._samples[query.index : query.index + n])))
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        return Completions(tuple(map(Completion, self._samples[request.index : request.index + n])))
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         async def words() -> AsyncGenerator[Chunk]:
             for word in self._response.split(" "):
                 yield Chunk(f"{word} ")

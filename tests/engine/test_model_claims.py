@@ -9,7 +9,7 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 
-from resay import Guard, Query
+from resay import Guard, Request
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
 
@@ -38,14 +38,14 @@ class Splitter:
 
     def __init__(self, *answers: str) -> None:
         self._answers = list(answers)
-        self.asked: list[Query] = []
+        self.asked: list[Request] = []
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         await anyio.lowlevel.checkpoint()
-        self.asked.append(query)
+        self.asked.append(request)
         return Completions((Completion(self._answers.pop(0)),))
 
 

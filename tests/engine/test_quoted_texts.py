@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from resay import Guard, Query
+from resay import Guard, Request
 from resay.providers import Completion, Completions
 
 pytestmark = pytest.mark.anyio
@@ -29,11 +29,11 @@ class Judge:
     def __init__(self) -> None:
         self.prompts: list[str] = []
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.prompts += [str(message["content"]) for message in query.messages]
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.prompts += [str(message["content"]) for message in request.messages]
         return Completions((Completion("1: supported"),))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from resay import Guard, Query, Verdict
+from resay import Guard, Request, Verdict
 from support.writing import MODES, QUESTION, Mode, Server, ask, policy, read
 
 pytestmark = pytest.mark.anyio
@@ -205,14 +205,14 @@ async def test_an_object_after_reasoning_is_the_one_that_is_judged() -> None:
 
 
 async def test_an_earlier_turn_is_quoted_to_a_judge_without_its_reasoning() -> None:
-    query = Query(
+    request = Request(
         (
             {"role": "user", "content": "Which bridge?"},
             {"role": "assistant", "content": f"<think>{DRAFT}</think>The one in Sydney."},
             {"role": "user", "content": "<think>is my tag</think> When?"},
         )
     )
-    said = query.conversation(1000)
+    said = request.conversation(1000)
     assert "assistant: The one in Sydney." in said
     assert DRAFT not in said
     assert "<think>is my tag</think>" in said

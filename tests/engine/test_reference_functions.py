@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from resay import ConfigurationError, Guard, Query, Verdict
+from resay import ConfigurationError, Guard, Request, Verdict
 from resay.providers import Completion, Completions
 
 pytestmark = pytest.mark.anyio
@@ -69,13 +69,13 @@ class Model:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.queries: list[Query] = []
+        self.queries: list[Request] = []
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.queries.append(query)
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.queries.append(request)
         return Completions((Completion(self.text),))
 
 
@@ -89,7 +89,7 @@ def policy(*places: str, **further: Any) -> dict[str, Any]:
 
 async def asked(text: str, *places: str, question: Any = QUESTION, **params: Any) -> Verdict:
     guard = Guard(policy(*places), provider=Model(text))
-    return (await guard.aask(Query.of(question, params=params))).verdict
+    return (await guard.aask(Request.of(question, params=params))).verdict
 
 
 @pytest.mark.parametrize("name", ["texts", "one_by_one", "later"])

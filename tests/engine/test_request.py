@@ -8,7 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from resay import Guard, Query
+from resay import Guard, Request
 from resay.core.usage import Usage
 from resay.providers import Completion, Completions
 from simulation import SimulatedProvider
@@ -31,12 +31,12 @@ class Priced:
         self.most_open = 0
         self.gate: anyio.Event | None = None
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        kind = "judge" if query.question.startswith("Context:") else "sample"
-        kind = "main" if query.params.get("seed") else kind
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        kind = "judge" if request.question.startswith("Context:") else "sample"
+        kind = "main" if request.params.get("seed") else kind
         self.log.append(kind)
         self.open += 1
         self.most_open = max(self.most_open, self.open)
@@ -46,7 +46,7 @@ class Priced:
                 await self.gate.wait()
         finally:
             self.open -= 1
-        texts = {"main": "One is. Two is.", "judge": "Yes", "sample": f"Three, {query.index}."}
+        texts = {"main": "One is. Two is.", "judge": "Yes", "sample": f"Three, {request.index}."}
         return Completions((Completion(texts[kind]),), Usage(1, 10, 5, self.price))
 
 
@@ -87,10 +87,10 @@ class Long(Priced):
         super().__init__(price=None)
         self.sentences, self.tokens = sentences, tokens
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        answered = await super().complete(query, n=n)
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        answered = await super().complete(request, n=n)
         usage = Usage(1, self.tokens, 0, None)
-        if not query.params.get("seed"):
+        if not request.params.get("seed"):
             return Completions(answered.items, usage)
         text = " ".join(f"It has part {i}." for i in range(self.sentences))
         return Completions((Completion(text),), usage)
@@ -202,11 +202,11 @@ async def test_nothing_runs_on_and_what_was_cancelled_is_counted() -> None:
 
 async def test_unneeded_early_samples_are_cancelled_at_an_estimated_price() -> None:
     class Ahead(Priced):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            if query.index >= 3:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if request.index >= 3:
                 self.log.append("sample")
                 await anyio.sleep_forever()
-            return await super().complete(query, n=n)
+            return await super().complete(request, n=n)
 
     provider = Ahead()
     guard = guarded(provider, sampling={"max": 9, "ahead": 4})
@@ -229,11 +229,11 @@ async def test_unneeded_early_samples_are_cancelled_at_an_estimated_price() -> N
 )
 async def test_requests_with_side_effects_are_not_sampled_early(params: Any) -> None:
     class Main(Priced):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            if query.params.get("seed"):
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if request.params.get("seed"):
                 await anyio.wait_all_tasks_blocked()
                 assert self.log == []
-            return await super().complete(query, n=n)
+            return await super().complete(request, n=n)
 
     provider = Main()
     answer = await guarded(provider).aask(QUESTION, params={"seed": 1, **params})
@@ -243,11 +243,11 @@ async def test_requests_with_side_effects_are_not_sampled_early(params: Any) -> 
 
 async def test_samples_start_together_with_the_main_call() -> None:
     class Main(Priced):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            if query.params.get("seed"):
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if request.params.get("seed"):
                 await anyio.wait_all_tasks_blocked()
                 assert self.log.count("sample") == 3
-            return await super().complete(query, n=n)
+            return await super().complete(request, n=n)
 
     provider = Main()
     await guarded(provider).aask(QUESTION, params={"seed": 1})

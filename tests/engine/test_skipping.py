@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from resay import ConfigurationError, Guard, Query, Sources
+from resay import ConfigurationError, Guard, Request, Sources
 from resay.adapters import GuardRuntime
 from resay.core.check_context import CheckContext
 from resay.providers.litellm import LiteLLMProvider
@@ -19,7 +19,7 @@ SHORT = "It opened in 1932."
 JUDGED = {"chain": [{"method": "prompt"}], "cache": {"store": "none"}}
 
 
-def about_bridges(query: Query | None, response: str) -> bool:
+def about_bridges(request: Request | None, response: str) -> bool:
     return "bridge" in response.lower()
 
 
@@ -50,12 +50,12 @@ async def test_requests_that_are_always_skipped_draw_no_sample(
 async def test_a_request_asks_once_whether_it_is_checked_at_all(
     mode: Any, simulated: SimulatedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Query | None] = []
+    asked: list[Request | None] = []
     original = When.before
 
-    def before(self: When, query: Query | None) -> str | None:
-        asked.append(query)
-        return original(self, query)
+    def before(self: When, request: Request | None) -> str | None:
+        asked.append(request)
+        return original(self, request)
 
     monkeypatch.setattr(When, "before", before)
     chain = [{"method": "facts"}]
@@ -72,8 +72,8 @@ async def test_a_request_asks_once_whether_it_is_checked_at_all(
 async def test_a_query_may_say_itself_that_it_is_not_to_be_checked(
     simulated: SimulatedProvider,
 ) -> None:
-    query = Query.of(QUESTION, model="openai/simulated", params=simulated.params)
-    context = CheckContext(query, unchecked="it was asked for in private")
+    request = Request.of(QUESTION, model="openai/simulated", params=simulated.params)
+    context = CheckContext(request, unchecked="it was asked for in private")
     sources = Sources.all(LiteLLMProvider())
     for policy in (JUDGED, JUDGED | {"on_error": "block", "stream_mode": "hold"}):
         guard = Guard(policy)
@@ -89,11 +89,11 @@ async def test_a_query_may_say_itself_that_it_is_not_to_be_checked(
 
 
 def test_skipped_requests_are_known_before_the_call() -> None:
-    context = CheckContext(Query.of(QUESTION))
+    context = CheckContext(Request.of(QUESTION))
     assert GuardRuntime(Guard(JUDGED)).with_skip_reason(context).skip_reason is None
     by_roles = Guard({**JUDGED, "when": {"roles": ["tool"]}})
     assert "when.roles" in (GuardRuntime(by_roles).with_skip_reason(context).skip_reason or "")
-    wanted = CheckContext(Query.of(QUESTION, params={"response_format": {"type": "json_object"}}))
+    wanted = CheckContext(Request.of(QUESTION, params={"response_format": {"type": "json_object"}}))
     unchecked = Guard({**JUDGED, "structured": {"check": "none"}})
     reason = GuardRuntime(unchecked).with_skip_reason(wanted).skip_reason
     assert reason == "the policy does not check structured answers"

@@ -20,7 +20,7 @@ from resay import (
     Guard,
     HallucinationBlocked,
     ProviderError,
-    Query,
+    Request,
     StreamUnfinishedError,
     last_verdict,
 )
@@ -55,24 +55,24 @@ class Typist:
         self.judged: list[str] = []
         self.samples = 0
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         await anyio.lowlevel.checkpoint()
-        asked = query.question
+        asked = request.question
         if asked.startswith("Context:"):
             sentence = asked.partition("Sentence: ")[2].partition("\n")[0]
             self.judged.append(sentence)
             return Completions((Completion("No" if self.doubted in sentence else "Yes"),))
         # Samples never inherit the seed.
-        if query.params.get("seed"):
+        if request.params.get("seed"):
             return Completions((Completion(self.response),))
         self.samples += 1
-        return Completions((Completion(f"Sample {query.index} says little."),))
+        return Completions((Completion(f"Sample {request.index} says little."),))
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         try:
             async with aclosing(self._words()) as words:
                 yield words
@@ -208,7 +208,7 @@ async def test_the_deadline_ends_a_model_that_writes_too_long(mode: Any) -> None
         await anyio.sleep_forever()
 
     class Silent(Typist):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             await anyio.sleep_forever()
             raise AssertionError
 
@@ -243,10 +243,10 @@ async def test_the_readers_own_error_comes_out_as_it_is() -> None:
 
 
 class BrokenJudge(Typist):
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        if query.question.startswith("Context:"):
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        if request.question.startswith("Context:"):
             raise ProviderError("no judge today")
-        return await super().complete(query, n=n)
+        return await super().complete(request, n=n)
 
 
 async def test_a_judge_that_fails_never_loses_the_answer() -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import AnswerChunk, AnswerStream, Guard, HallucinationBlocked, ProviderError, Query
+from resay import AnswerChunk, AnswerStream, Guard, HallucinationBlocked, ProviderError, Request
 from resay.policy import StreamMode
 from resay.providers import Chunk, Completion, Completions
 
@@ -38,15 +38,15 @@ class Writer:
         self.supported = supported
         self.samples = 0
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         await anyio.wait_all_tasks_blocked()
-        if not query.question.startswith("Context:"):
+        if not request.question.startswith("Context:"):
             self.samples += 1
             return Completions((Completion(f"Sample {self.samples} says little."),))
-        sentence = query.question.partition("Sentence: ")[2]
+        sentence = request.question.partition("Sentence: ")[2]
         for word, supported in self.supported.items():
             if word in sentence and supported is None:
                 raise ProviderError("no judge today")
@@ -55,7 +55,7 @@ class Writer:
         return Completions((Completion("Yes"),))
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         async def words() -> AsyncGenerator[Chunk]:
             for text in self.pieces:
                 await anyio.lowlevel.checkpoint()
@@ -135,7 +135,7 @@ async def test_one_sentence_of_a_piece_is_enough_to_withhold_it(
 async def test_nothing_more_is_read_once_something_is_withheld() -> None:
     class Endless(Writer):
         @asynccontextmanager
-        async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
             async def words() -> AsyncGenerator[Chunk]:
                 yield Chunk(FIRST + SECOND + THIRD)
                 await anyio.sleep_forever()
@@ -182,13 +182,13 @@ async def test_others_get_their_turn_between_pieces_that_are_there_already() -> 
     turns = 0
 
     class AtOnce(Writer):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             await anyio.lowlevel.checkpoint()
             self.samples += 1
             return Completions((Completion(f"Sample {self.samples} says little."),))
 
         @asynccontextmanager
-        async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
             async def words() -> AsyncGenerator[Chunk]:
                 for word in FIRST.split() * 20:
                     seen.append(turns)
@@ -219,26 +219,26 @@ class Doubting:
         self.text = " ".join(sentences) if text is None else text
         self.samples = 0
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         await anyio.lowlevel.checkpoint()
-        if query.question.startswith("I want you"):
+        if request.question.startswith("I want you"):
             return Completions((Completion("factual"),))
         # Samples never inherit the seed.
-        if query.params.get("seed"):
+        if request.params.get("seed"):
             return Completions((Completion(f"{self.text} "),))
-        if not query.question.startswith("Context:"):
+        if not request.question.startswith("Context:"):
             self.samples += 1
             return Completions((Completion(f"Sample {self.samples} is short."),))
-        said, _, sentence = query.question.partition("Sentence: ")
+        said, _, sentence = request.question.partition("Sentence: ")
         sample = int(said.partition("Sample ")[2].split()[0])
         doubts = self.against[int(sentence.split()[1])]
         return Completions((Completion("No" if sample <= doubts else "Yes"),))
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         async def words() -> AsyncGenerator[Chunk]:
             for word in self.text.split(" "):
                 yield Chunk(f"{word} " if word else " ")

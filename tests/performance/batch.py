@@ -23,7 +23,7 @@ from typing import Any
 
 from performance.readings import COLUMNS, Part, Reading, environment, row_of
 from performance.skipping import SkippedError
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.guard import Guard
@@ -175,10 +175,10 @@ def _started(*words: str | Path) -> str:
 class _Later:
     """A provider that answers after a while."""
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         import anyio
 
         await anyio.sleep(_CALL_S)

@@ -16,7 +16,7 @@ import anyio
 import anyio.to_thread
 
 from performance.chaos_plan import CACHED
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
 from simulation import RequestRecord
 
@@ -83,9 +83,9 @@ class Tracked(Layer):
         super().__init__(inner)
         self.calls: list[Call] = []
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Ask the wrapped provider and keep what became of it."""
-        call, asked = self._begin(query, streamed=False)
+        call, asked = self._begin(request, streamed=False)
         with _watched(call):
             completions = await self.inner.complete(asked, n=n)
             call.tokens = completions.usage.tokens
@@ -93,9 +93,9 @@ class Tracked(Layer):
         return completions
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Ask the wrapped provider and keep what became of it."""
-        call, asked = self._begin(query, streamed=True)
+        call, asked = self._begin(request, streamed=True)
         with _watched(call):
             async with (
                 open_stream(self.inner, asked) as chunks,
@@ -103,11 +103,11 @@ class Tracked(Layer):
             ):
                 yield noted
 
-    def _begin(self, query: Query, *, streamed: bool) -> tuple[Call, Query]:
-        call = Call(len(self.calls), current_request.get(), "metadata" in query.params, streamed)
+    def _begin(self, request: Request, *, streamed: bool) -> tuple[Call, Request]:
+        call = Call(len(self.calls), current_request.get(), "metadata" in request.params, streamed)
         self.calls.append(call)
-        headers = {**query.params.get("extra_headers", {}), HEADER: str(call.number)}
-        return call, replace(query, params={**query.params, "extra_headers": headers})
+        headers = {**request.params.get("extra_headers", {}), HEADER: str(call.number)}
+        return call, replace(request, params={**request.params, "extra_headers": headers})
 
 
 async def _noted(chunks: AsyncIterator[Chunk], call: Call) -> AsyncGenerator[Chunk]:

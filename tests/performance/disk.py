@@ -27,7 +27,7 @@ from starlette.applications import Starlette
 
 from performance.readings import COLUMNS, Part, Reading, row_of
 from resay._internal.event_loops import run_sync
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.guard import Guard
@@ -122,11 +122,11 @@ class _Instant:
 
     cache_source = "instant"
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return True
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        answers = (Completion(_answer(query.index + i), "stop") for i in range(n))
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        answers = (Completion(_answer(request.index + i), "stop") for i in range(n))
         return Completions(tuple(answers), Usage(n))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from resay._internal.event_loops import run_sync
 from resay.core.documents import Document
 from resay.core.passage import Passage
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.verdict import Verdict
 from resay.engine.regeneration.instructions import without_instructions
 from resay.engine.regeneration.replacements import parse_replacement
@@ -100,14 +100,14 @@ class _Streamed:
     def chars(self) -> int:
         return len(self.response) + sum(map(len, self.others))
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        return Completions(tuple(map(Completion, self.others[query.index : query.index + n])))
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        return Completions(tuple(map(Completion, self.others[request.index : request.index + n])))
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return True
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         async def words() -> AsyncGenerator[Chunk]:
             for word in self.response.split(" "):
                 yield Chunk(f"{word} ")

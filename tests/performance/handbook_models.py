@@ -27,7 +27,7 @@ import anyio.lowlevel
 
 from performance.handbook_world import ATTRIBUTES, PRODUCT, Handbook, Question
 from performance.skipping import SkippedError
-from resay.core.query import Message, Query
+from resay.core.request import Message, Request
 from resay.core.usage import Usage
 from resay.errors import ProviderError
 from resay.providers.base import Completion, Completions
@@ -339,29 +339,29 @@ class HandbookModel:
         self.misunderstood: list[str] = []
         """The prompts that nobody understood."""
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         """Return that one request may ask for several answers."""
         return True
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Answer a question, or what Resay asks about its answer."""
         await anyio.lowlevel.checkpoint()
-        question = self._questions.get(_key(query.messages))
+        question = self._questions.get(_key(request.messages))
         if question is None:
-            texts = [self._read(query)] * n
-        elif query.varied:
+            texts = [self._read(request)] * n
+        elif request.varied:
             count = len(question.samples)
-            texts = [question.samples[(query.index + i) % count] for i in range(n)]
+            texts = [question.samples[(request.index + i) % count] for i in range(n)]
         else:
             texts = [question.draft] * n
-        read = sum(len(str(message.get("content"))) for message in query.messages) // 4
+        read = sum(len(str(message.get("content"))) for message in request.messages) // 4
         written = sum(map(len, texts)) // 4
         return Completions(tuple(map(Completion, texts)), Usage(1, read, written))
 
-    def _read(self, query: Query) -> str:
-        answer = self._reads(query.messages)
+    def _read(self, request: Request) -> str:
+        answer = self._reads(request.messages)
         if answer is None:
-            self.misunderstood.append(query.question)
+            self.misunderstood.append(request.question)
             raise ProviderError("the model does not understand what it is asked")
         return answer
 

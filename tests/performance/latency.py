@@ -21,7 +21,7 @@ from performance.serving import simulated_elsewhere
 from performance.skipping import SkippedError
 from performance.turns import Ask, Setting, in_turns
 from resay.core.passage import Passage
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.guard import Guard
 from resay.policy import Policy
 from resay.providers.base import Provider
@@ -177,15 +177,15 @@ class _Ways:
 
     async def _by_hand(self, number: int, question: str, *, at_once: bool) -> Taken:
         meter = Metered(LiteLLMProvider())
-        query = Query.of(question, model=_MODEL, params=self.params)
+        request = Request.of(question, model=_MODEL, params=self.params)
         samples = self.compared.get(number) or Policy.default().sampling.max
         started = time.perf_counter()
-        await by_hand(meter, query, samples, at_once=at_once)
+        await by_hand(meter, request, samples, at_once=at_once)
         return Taken(time.perf_counter() - started, meter.usage.calls, samples)
 
     async def _held(self, guard: Guard, question: str) -> Taken:
-        query = Query.of(question, model=_MODEL, params=self.params)
-        released = await first_release(guard, query, LiteLLMProvider())
+        request = Request.of(question, model=_MODEL, params=self.params)
+        released = await first_release(guard, request, LiteLLMProvider())
         _must_have_worked(released.inconclusive, "a stream was inconclusive")
         return Taken(released.seconds, released.calls, released.samples, released.ready_s)
 
@@ -195,25 +195,25 @@ def _must_have_worked(inconclusive: bool, reason: str) -> None:
         raise SkippedError(f"a check was not what it should be: {reason}")
 
 
-async def by_hand(provider: Provider, query: Query, samples: int, *, at_once: bool) -> None:
+async def by_hand(provider: Provider, request: Request, samples: int, *, at_once: bool) -> None:
     """Check an answer without a guard: ask, draw samples in one go, ask a judge about each.
 
     Args:
         provider: Who is asked everything.
-        query: What is asked.
+        request: What is asked.
         samples: How many samples are drawn, and judged.
         at_once: Whether samples come with the answer and are judged all at once; else one thing is
             done after the other, as one would write it first.
     """
     judge = Prompt(Prompt.Config(mode="per_sample"))
-    evidence = Evidence(query=query, judge_provider=provider)
+    evidence = Evidence(request=request, judge_provider=provider)
     texts: list[str] = []
 
     async def answer() -> None:
-        texts.append((await provider.complete(query)).first.text)
+        texts.append((await provider.complete(request)).first.text)
 
     async def sample() -> None:
-        completions = await FanOut(provider).complete(query.for_sampling(), n=samples)
+        completions = await FanOut(provider).complete(request.for_sampling(), n=samples)
         drawn.extend(Sample(i, each.text) for i, each in enumerate(completions.items))
 
     async def compare(one: Sample) -> None:
@@ -254,7 +254,7 @@ async def run(
     with simulated_elsewhere(**setting.server) as params:
         ways = _Ways(params).all
         # The provider imports litellm quietly; by itself it fetches a list of prices first.
-        await LiteLLMProvider().takes_n(Query((), _MODEL))
+        await LiteLLMProvider().takes_n(Request((), _MODEL))
         # Everything once before, for what is loaded at the first use.
         for name, way in ways.items():
             await way(-1, f"Tell me about {_UNKNOWN}. ({name})")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from resay.adapters import GuardRuntime
 from resay.core.check_context import CheckContext
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.sentence_verdict import SentenceVerdict
 from resay.guard import Guard
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
@@ -33,20 +33,20 @@ class Moments(Layer):
         self.pieces: list[tuple[float, int]] = []
         self.questions: list[tuple[str, float]] = []
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Ask the wrapped provider, and keep when its answers came."""
         asked = time.perf_counter()
-        completions = await self.inner.complete(query, n=n)
+        completions = await self.inner.complete(request, n=n)
         came = time.perf_counter()
         self.samples += [came] * len(completions.items)
-        self.questions.append((query.question, came - asked))
+        self.questions.append((request.question, came - asked))
         return completions
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Ask the wrapped provider, and keep when its pieces came."""
         async with (
-            open_stream(self.inner, query) as chunks,
+            open_stream(self.inner, request) as chunks,
             aclosing(self._noted(chunks)) as noted,
         ):
             yield noted
@@ -94,12 +94,12 @@ class Released:
     inconclusive: bool
 
 
-async def first_release(guard: Guard, query: Query, provider: Provider) -> Released:
+async def first_release(guard: Guard, request: Request, provider: Provider) -> Released:
     """Stream an answer, and take the time of the first sentence released.
 
     Args:
         guard: The guard.
-        query: What is asked; its answer has at least one sentence.
+        request: What is asked; its answer has at least one sentence.
         provider: Who answers everything.
 
     Returns:
@@ -111,7 +111,7 @@ async def first_release(guard: Guard, query: Query, provider: Provider) -> Relea
     sentence = SentenceVerdict("", 0, 0)
     started = time.perf_counter()
     async with GuardRuntime(guard).astream_with(
-        CheckContext(query), sources, stream_mode="hold"
+        CheckContext(request), sources, stream_mode="hold"
     ) as stream:
         async for part in stream:
             if released is None and part.sentences:

@@ -33,7 +33,7 @@ from performance.skipping import SkippedError
 from resay.commands import JsonOption
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.guard import Guard
 from resay.providers import Completion, Completions, Metered
@@ -379,14 +379,14 @@ class _Option:
 
     tokens: Sequence[Mapping[str, Any]] = ()
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         if self.tokens:
             tokens = tuple(TokenLogprob(t["token"], t["logprob"]) for t in self.tokens)
             return Completions((Completion(tokens[0].token, logprobs=tokens),))
-        count = query.question.count("\n")
+        count = request.question.count("\n")
         return Completions((Completion("\n".join(f"{i}: supported" for i in range(1, count))),))
 
 

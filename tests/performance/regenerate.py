@@ -20,8 +20,8 @@ import resay
 from performance.regenerate_rows import COLUMNS, Taken, row_of
 from performance.serving import simulated_elsewhere
 from performance.turns import Ask, Setting, in_turns
-from resay.core.query import Query
 from resay.core.regeneration import Mode
+from resay.core.request import Request
 from resay.guard import Guard
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.prices import Metered
@@ -114,7 +114,7 @@ async def run(
         async with _documents() as retriever:
             asks = {way.name: _asking(way, params, retriever) for way in WAYS}
             # The provider imports litellm quietly; by itself it fetches a list of prices first.
-            await LiteLLMProvider().takes_n(Query((), _MODEL))
+            await LiteLLMProvider().takes_n(Request((), _MODEL))
             # Everything once before, for what is loaded at the first use.
             for ask in asks.values():
                 await ask(setting.requests)
@@ -140,29 +140,29 @@ def _asking(way: Way, params: Mapping[str, Any], retriever: Retriever) -> Ask[Ta
     return lambda number: ask(guard, _query(number, params))
 
 
-def _query(number: int, params: Mapping[str, Any]) -> Query:
+def _query(number: int, params: Mapping[str, Any]) -> Request:
     seed, subject = divmod(number, len(_SUBJECTS))
     question = f"Tell me about {_SUBJECTS[subject]}."
-    return Query.of(question, model=_MODEL, params={"seed": seed, **params})
+    return Request.of(question, model=_MODEL, params={"seed": seed, **params})
 
 
-async def _plainly(query: Query) -> Taken:
+async def _plainly(request: Request) -> Taken:
     meter = Metered(LiteLLMProvider())
     started = time.perf_counter()
-    await meter.complete(query)
+    await meter.complete(request)
     return Taken(time.perf_counter() - started, meter.usage)
 
 
-async def _whole(guard: Guard, query: Query) -> Taken:
+async def _whole(guard: Guard, request: Request) -> Taken:
     started = time.perf_counter()
-    answer = await guard.aask(query)
+    answer = await guard.aask(request)
     return Taken.by(answer, time.perf_counter() - started)
 
 
-async def _held(guard: Guard, query: Query) -> Taken:
+async def _held(guard: Guard, request: Request) -> Taken:
     first_s: float | None = None
     started = time.perf_counter()
-    async with guard.astream(query, stream_mode="hold") as stream:
+    async with guard.astream(request, stream_mode="hold") as stream:
         async for part in stream:
             if first_s is None and part.text.strip():
                 first_s = time.perf_counter() - started

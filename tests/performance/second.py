@@ -18,7 +18,7 @@ import typer
 
 from resay._internal.event_loops import run_sync
 from resay.commands import JsonOption
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.guard import Guard
@@ -126,16 +126,18 @@ class Models:
     calls: Counter[str] = field(default_factory=Counter[str])
     _drawn: Counter[str] = field(default_factory=Counter[str])
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         """Return that each answer is asked for alone."""
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Answer as the model that is asked."""
-        model = query.model or FIRST
+        model = request.model or FIRST
         self.calls[model] += 1
         world = self.worlds.second if model == SECOND else self.worlds.first
-        said = [str(message["content"]) for message in query.messages if message["role"] == "user"]
+        said = [
+            str(message["content"]) for message in request.messages if message["role"] == "user"
+        ]
         key = f"{model} {said}"
         self._drawn[key] += 1
         rng = random.Random(f"{self._drawn[key]} {key}")

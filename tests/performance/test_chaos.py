@@ -27,7 +27,7 @@ from performance.chaos_watch import (
     tasks_left,
     unmatched,
 )
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.errors import ProviderError
 from resay.providers import Chunk, Completion, Completions
@@ -177,14 +177,14 @@ async def test_a_task_that_is_left_is_seen() -> None:
 
 
 class Answering:
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.asked = query
-        if query.question == "hang":
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.asked = request
+        if request.question == "hang":
             await anyio.sleep_forever()
-        if query.question == "fail":
+        if request.question == "fail":
             raise ProviderError("no")
         return Completions((Completion("Yes"),), Usage(1, 3, 4))
 
@@ -194,15 +194,15 @@ async def test_calls_are_kept_with_their_fate() -> None:
     inner = Answering()
     tracked = Tracked(inner)
     current_request.set(5)
-    await tracked.complete(Query.of("why", params={"metadata": {"call": "main"}}))
+    await tracked.complete(Request.of("why", params={"metadata": {"call": "main"}}))
     assert inner.asked.params["extra_headers"] == {HEADER: "0"}
     with pytest.raises(ProviderError):
-        await tracked.complete(Query.of("fail"))
+        await tracked.complete(Request.of("fail"))
     with anyio.move_on_after(0):
-        await tracked.complete(Query.of("hang"))
-    async with tracked.stream(Query.of("why")) as chunks:
+        await tracked.complete(Request.of("hang"))
+    async with tracked.stream(Request.of("why")) as chunks:
         assert [chunk async for chunk in chunks] == [Chunk("Yes", usage=Usage(1, 3, 4))]
-    async with tracked.stream(Query.of("why")):
+    async with tracked.stream(Request.of("why")):
         pass
     assert [(c.number, c.request, c.main, c.streamed, c.fate, c.tokens) for c in tracked.calls] == [
         (0, 5, True, False, "answered", 7),

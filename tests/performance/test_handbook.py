@@ -14,10 +14,10 @@ from performance.__main__ import app
 from performance.handbook import outcome_of
 from performance.handbook_models import HandbookModel, Statement, by_statements, statements
 from performance.handbook_world import ATTRIBUTES, GROUPS, Claim, Handbook, Question, chosen, says
-from resay import Answer, Document, Query, Verdict
+from resay import Answer, Document, Request, Verdict
 from resay.core.passage import Passage
 from resay.core.sentence_verdict import SentenceVerdict
-from resay.engine.regeneration.prompts import repair_prompt, rewrite_query
+from resay.engine.regeneration.prompts import repair_prompt, rewrite_request
 from resay.scorers.common import document_prompt
 
 TINY = ["--questions", "12", "--retriever", "folder", "--k", "3"]
@@ -220,10 +220,10 @@ def test_the_writer_says_what_the_documents_say() -> None:
 
 
 def test_the_writer_says_what_the_documents_do_not() -> None:
-    query = Query.of(f"When was the {PRODUCT} launched?")
-    found = rewrite_query(query, [Document("a", "# Garmo X100\n\nIt weighs 4.2 kg.")])
+    request = Request.of(f"When was the {PRODUCT} launched?")
+    found = rewrite_request(request, [Document("a", "# Garmo X100\n\nIt weighs 4.2 kg.")])
     assert asked(found.question).endswith("[?]")
-    found = rewrite_query(query, [Document("a", "# Garmo X100\n\nIt was launched in 1984.")])
+    found = rewrite_request(request, [Document("a", "# Garmo X100\n\nIt was launched in 1984.")])
     assert asked(found.question) == f"The {PRODUCT} was launched in 1984. [1]"
 
 
@@ -231,9 +231,9 @@ def test_the_writer_says_what_the_documents_do_not() -> None:
 async def test_the_model_gives_its_answer_and_then_others() -> None:
     question = WORLD.questions[0]
     model = HandbookModel([question], by_statements)
-    query = Query.of([*question.messages])
-    assert (await model.complete(query)).first.text == question.draft
-    again = await model.complete(replace(query, varied=True, index=1), n=2)
+    request = Request.of([*question.messages])
+    assert (await model.complete(request)).first.text == question.draft
+    again = await model.complete(replace(request, varied=True, index=1), n=2)
     assert [item.text for item in again.items] == [*question.samples[1:3]]
 
 

@@ -12,10 +12,10 @@ from performance.__main__ import app
 from performance.latency import WAYS, Taken, by_hand, percentile, row_of
 from performance.latency_hold import Moments, first_release
 from resay import Guard
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.providers import Chunk, Completion, Completions
 
-QUERY = Query.of("Why?", model="m")
+REQUEST = Request.of("Why?", model="m")
 TINY = [
     *("--requests", "3", "--concurrency", "2", "--turns", "2", "--latency-s", "0.01"),
     *("--judge-latency-s", "0.01", "--jitter-s", "0.005", "--first-token-s", "0.001"),
@@ -30,11 +30,11 @@ class Busy:
         self.together: list[int] = []
         self.open = 0
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return True
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        judged = query.question.startswith("Context:") or "<claims-" in query.question
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        judged = request.question.startswith("Context:") or "<claims-" in request.question
         self.kinds.append("judge" if judged else f"n={n}")
         self.open += 1
         await anyio.wait_all_tasks_blocked()
@@ -44,7 +44,7 @@ class Busy:
         return Completions(tuple(Completion(text) for _ in range(n)))
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         async def words() -> AsyncGenerator[Chunk]:
             for text in ("It opened ", "in 1932. ", "It has ", "many lamps."):
                 await anyio.lowlevel.checkpoint()
@@ -84,7 +84,7 @@ def test_a_row_of_a_stream_compares_with_when_it_could_have_been_released() -> N
 @pytest.mark.anyio
 async def test_by_hand_one_thing_is_done_after_the_other() -> None:
     provider = Busy()
-    await by_hand(provider, QUERY, 3, at_once=False)
+    await by_hand(provider, REQUEST, 3, at_once=False)
     assert provider.kinds == ["n=1", "n=3", "judge", "judge", "judge"]
     assert provider.together == [1] * 5
 
@@ -92,7 +92,7 @@ async def test_by_hand_one_thing_is_done_after_the_other() -> None:
 @pytest.mark.anyio
 async def test_the_same_calls_can_be_made_at_once() -> None:
     provider = Busy()
-    await by_hand(provider, QUERY, 3, at_once=True)
+    await by_hand(provider, REQUEST, 3, at_once=True)
     assert provider.kinds == ["n=1", "n=3", "judge", "judge", "judge"]
     assert provider.together == [2, 1, 3, 2, 1]
 
@@ -115,7 +115,7 @@ def test_what_is_ready_needs_the_sentence_and_the_samples() -> None:
 @pytest.mark.parametrize("method", ["ngram", "prompt"])
 async def test_nothing_is_released_before_it_could_be(method: str) -> None:
     policy = {"chain": [{"method": method}], "cache": {"store": "none"}}
-    released = await first_release(Guard(policy), QUERY, Busy())
+    released = await first_release(Guard(policy), REQUEST, Busy())
     assert 0 < released.ready_s <= released.seconds
     assert released.samples >= 3
     assert released.calls >= (2 if method == "ngram" else 8)

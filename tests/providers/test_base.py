@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Query
+from resay import Request
 from resay.core.usage import Usage, last_reported
 from resay.policy import Price, Prices
 from resay.providers import (
@@ -58,10 +58,10 @@ def test_the_text_is_that_of_the_chunks_joined(texts: list[str]) -> None:
 
 
 class Whole:
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         token = TokenLogprob("fine", -0.1)
         return Completions((Completion("fine", "stop", (token,), "raw"),), Usage(1, 10, 5, 0.25))
 
@@ -70,7 +70,7 @@ class Whole:
 @pytest.mark.parametrize("wrap", [lambda p: p, Layer, lambda p: Layer(Layer(p))])
 async def test_who_does_not_stream_answers_in_one_chunk(wrap: Any) -> None:
     assert not isinstance(Whole(), Streams)
-    async with open_stream(wrap(Whole()), Query.of("Who?")) as chunks:
+    async with open_stream(wrap(Whole()), Request.of("Who?")) as chunks:
         (chunk,) = [chunk async for chunk in chunks]
     token = TokenLogprob("fine", -0.1)
     assert chunk == Chunk("fine", "stop", (token,), Usage(1, 10, 5, 0.25))
@@ -80,19 +80,19 @@ async def test_who_does_not_stream_answers_in_one_chunk(wrap: Any) -> None:
 @pytest.mark.anyio
 async def test_beginning_waits_for_the_first_chunk_and_gives_it() -> None:
     provider = ReplayProvider({"Who?": ["one two three"]})
-    async with begin_stream(provider, Query.of("Who?")) as chunks:
+    async with begin_stream(provider, Request.of("Who?")) as chunks:
         assert "".join([chunk.text async for chunk in chunks]) == "one two three"
 
     class Silent(Whole):
         @asynccontextmanager
-        async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
             async def none() -> AsyncGenerator[Chunk]:
                 for chunk in ():
                     yield chunk
 
             yield none()
 
-    async with begin_stream(Silent(), Query.of("Who?")) as chunks:
+    async with begin_stream(Silent(), Request.of("Who?")) as chunks:
         assert [chunk async for chunk in chunks] == []
 
 
@@ -135,7 +135,7 @@ class Repeating(Whole):
     """Reports its usage so far in each piece."""
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         async def chunks() -> AsyncIterator[Chunk]:
             for count in range(1, 11):
                 yield Chunk("a ", usage=Usage(1, 100, count, None))
@@ -147,7 +147,7 @@ class Repeating(Whole):
 async def test_the_meter_counts_a_request_once_whoever_repeats_its_usage() -> None:
     prices = Prices({"m": Price(input=1, output=10)})
     meter = Metered(Priced(Repeating(), prices))
-    async with open_stream(meter, Query.of("Who?", model="m")) as chunks:
+    async with open_stream(meter, Request.of("Who?", model="m")) as chunks:
         costs = [chunk.usage.cost_usd async for chunk in chunks if chunk.usage]
     assert costs[-1] == pytest.approx(200e-6)
     assert meter.usage == Usage(1, 100, 10, costs[-1])

@@ -6,7 +6,7 @@ from contextlib import aclosing, asynccontextmanager
 import anyio
 import pytest
 
-from resay import ProviderError, ProviderRefusedError, ProviderTimeoutError, Query
+from resay import ProviderError, ProviderRefusedError, ProviderTimeoutError, Request
 from resay.core.usage import Usage
 from resay.providers import (
     Chunk,
@@ -23,7 +23,7 @@ from resay.providers import (
 )
 
 pytestmark = pytest.mark.anyio
-QUERY = Query.of("Who?", model="m")
+REQUEST = Request.of("Who?", model="m")
 
 
 class Scripted:
@@ -31,10 +31,10 @@ class Scripted:
         self.reply = reply
         self.calls = 0
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return True
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         self.calls += 1
         result = self.reply(self.calls)
         if isinstance(result, Exception):
@@ -47,29 +47,29 @@ FINE = Completions((Completion("fine"),), Usage(1, 10, 5, 0.25))
 
 async def test_a_layer_passes_everything_on() -> None:
     layer = Layer(Scripted(lambda _: FINE))
-    assert await layer.takes_n(QUERY)
-    assert await layer.complete(QUERY) == FINE
+    assert await layer.takes_n(REQUEST)
+    assert await layer.complete(REQUEST) == FINE
 
 
 async def test_the_meter_counts_failed_calls_too() -> None:
     meter = Metered(Scripted(lambda call: ProviderError("x") if call == 1 else FINE))
     with pytest.raises(ProviderError):
-        await meter.complete(QUERY)
-    await meter.complete(QUERY)
+        await meter.complete(REQUEST)
+    await meter.complete(REQUEST)
     assert meter.usage == Usage(2, 10, 5, 0.25)
 
 
 async def test_the_meter_believes_a_provider_that_made_several_calls() -> None:
     several = Completions((Completion("fine"),), Usage(3, 10, 5, None))
     meter = Metered(Scripted(lambda _: several))
-    await meter.complete(QUERY)
+    await meter.complete(REQUEST)
     assert meter.usage == Usage(3, 10, 5, None)
 
 
 async def test_what_may_help_is_tried_again() -> None:
     failure = ProviderError("busy", status=429, retry_after_s=0.0, retryable=True)
     provider = Scripted(lambda call: failure if call < 3 else FINE)
-    assert await Retrying(provider, 2).complete(QUERY) == FINE
+    assert await Retrying(provider, 2).complete(REQUEST) == FINE
     assert provider.calls == 3
 
 
@@ -85,7 +85,7 @@ async def test_what_may_help_is_tried_again() -> None:
 async def test_the_last_failure_is_raised_as_it_is(error: Exception, calls: int) -> None:
     provider = Scripted(lambda _: error)
     with pytest.raises(type(error)) as caught:
-        await Retrying(provider, 2).complete(QUERY)
+        await Retrying(provider, 2).complete(REQUEST)
     assert caught.value is error
     assert provider.calls == calls
 
@@ -103,7 +103,7 @@ async def test_retry_after_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
             ProviderError("busy", retry_after_s=next(delays), retryable=True) if call < 4 else FINE
         )
     )
-    await Retrying(provider, 5).complete(QUERY)
+    await Retrying(provider, 5).complete(REQUEST)
     assert waits == [7.0, 60.0, 0.0]
 
 
@@ -116,7 +116,7 @@ async def test_without_retry_after_the_wait_is_bounded(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(anyio, "sleep", sleep)
     provider = Scripted(lambda call: ProviderError("x", retryable=True) if call < 8 else FINE)
-    await Retrying(provider, 9).complete(QUERY)
+    await Retrying(provider, 9).complete(REQUEST)
     assert len(waits) == 7
     assert all(0 < wait <= 8 for wait in waits)
 
@@ -126,10 +126,10 @@ async def test_no_more_than_the_limit_run_at_once() -> None:
     full = anyio.Event()
 
     class Busy:
-        async def takes_n(self, query: Query) -> bool:
+        async def takes_n(self, request: Request) -> bool:
             return False
 
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             nonlocal running, most
             running += 1
             most = max(most, running)
@@ -142,22 +142,22 @@ async def test_no_more_than_the_limit_run_at_once() -> None:
     limited = Limited(Busy(), anyio.Semaphore(3))
     async with anyio.create_task_group() as tasks:
         for _ in range(9):
-            tasks.start_soon(limited.complete, QUERY)
+            tasks.start_soon(limited.complete, REQUEST)
     assert most == 3
 
 
 async def test_what_takes_too_long_is_given_up() -> None:
     class Hanging:
-        async def takes_n(self, query: Query) -> bool:
+        async def takes_n(self, request: Request) -> bool:
             return False
 
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             await anyio.sleep_forever()
             raise AssertionError
 
     with pytest.raises(ProviderTimeoutError, match=r"0\.01 s"):
-        await TimeLimited(Hanging(), 0.01).complete(QUERY)
-    assert await TimeLimited(Scripted(lambda _: FINE), 5).complete(QUERY) == FINE
+        await TimeLimited(Hanging(), 0.01).complete(REQUEST)
+    assert await TimeLimited(Scripted(lambda _: FINE), 5).complete(REQUEST) == FINE
 
 
 # Streams
@@ -170,7 +170,7 @@ async def test_who_is_cancelled_as_a_place_becomes_free_sends_nothing() -> None:
     slots = anyio.Semaphore(1)
     await slots.acquire()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(Limited(provider, slots).complete, QUERY)
+        tasks.start_soon(Limited(provider, slots).complete, REQUEST)
         await anyio.wait_all_tasks_blocked()
         slots.release()
         tasks.cancel_scope.cancel()
@@ -188,12 +188,12 @@ class Streamed(Scripted):
     def __init__(self, *streams: list[Step | None]) -> None:
         super().__init__(lambda _: FINE)
         self.streams = list(streams)
-        self.asked: list[Query] = []
+        self.asked: list[Request] = []
         self.open = 0
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        self.asked.append(query)
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        self.asked.append(request)
         steps = self.streams.pop(0)
         cut = steps.index(None) if None in steps else 0
         async for _ in played(steps[:cut]):
@@ -224,7 +224,7 @@ YES, END = Chunk("Yes"), Chunk(".", "stop", usage=Usage(1, 10, 5, 0.25))
 
 async def read(provider: Provider, into: list[Chunk] | None = None) -> list[Chunk]:
     got = [] if into is None else into
-    async with open_stream(provider, QUERY) as chunks:
+    async with open_stream(provider, REQUEST) as chunks:
         async for chunk in chunks:
             got.append(chunk)
     return got
@@ -245,7 +245,7 @@ async def read(provider: Provider, into: list[Chunk] | None = None) -> list[Chun
 async def test_every_layer_passes_a_stream_on(wrap: Callable[[Provider], Provider]) -> None:
     provider = Streamed([YES, END], [YES, END], [])
     assert await read(wrap(provider)) == [YES, END]
-    async with open_stream(wrap(provider), QUERY) as chunks:
+    async with open_stream(wrap(provider), REQUEST) as chunks:
         assert await anext(chunks) == YES
         assert provider.open == 1
     assert provider.open == 0
@@ -275,7 +275,7 @@ async def test_the_meter_counts_what_a_stream_tells(steps: list[Step | None], sp
 
 async def test_a_stream_left_early_has_an_unknown_price() -> None:
     meter = Metered(Streamed([YES, END]))
-    async with open_stream(meter, QUERY) as chunks:
+    async with open_stream(meter, REQUEST) as chunks:
         await anext(chunks)
         assert meter.usage == Usage(1)
     assert meter.usage == Usage(1, 0, 0, None)
@@ -306,14 +306,14 @@ async def test_an_error_of_the_reader_is_not_tried_again() -> None:
     for layer in (Retrying(provider, 2), WithLogprobs(provider, 2)):
         provider.streams = [[YES, END], [YES, END]]
         with pytest.raises(ProviderRefusedError):
-            async with open_stream(layer, QUERY):
+            async with open_stream(layer, REQUEST):
                 raise ProviderRefusedError("the reader's", status=400, retryable=True)
         assert len(provider.streams) == 1
 
 
 async def test_a_place_is_kept_until_the_stream_is_left() -> None:
     places = anyio.Semaphore(1)
-    async with open_stream(Limited(Streamed([YES, END]), places), QUERY) as chunks:
+    async with open_stream(Limited(Streamed([YES, END]), places), REQUEST) as chunks:
         assert [chunk async for chunk in chunks] == [YES, END]
         assert places.value == 0
     assert places.value == 1
@@ -334,7 +334,7 @@ async def test_a_silent_stream_is_given_up(steps: list[Step | None]) -> None:
 
 
 async def test_a_reader_can_go_on_after_a_silence() -> None:
-    async with open_stream(TimeLimited(Streamed([YES, 60.0]), 0.01), QUERY) as chunks:
+    async with open_stream(TimeLimited(Streamed([YES, 60.0]), 0.01), REQUEST) as chunks:
         assert await anext(chunks) == YES
         with pytest.raises(ProviderTimeoutError):
             await anext(chunks)
@@ -347,7 +347,7 @@ async def test_a_stream_that_keeps_coming_may_take_longer() -> None:
 
 
 async def test_a_slow_reader_is_not_a_slow_provider() -> None:
-    async with open_stream(TimeLimited(Streamed([YES, END]), 0.02), QUERY) as chunks:
+    async with open_stream(TimeLimited(Streamed([YES, END]), 0.02), REQUEST) as chunks:
         await anyio.sleep(0.06)
         assert await anext(chunks) == YES
         await anyio.sleep(0.06)

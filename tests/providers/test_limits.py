@@ -14,7 +14,7 @@ from anyio.lowlevel import checkpoint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import BudgetExceededError, ConfigurationError, ProviderError, Query
+from resay import BudgetExceededError, ConfigurationError, ProviderError, Request
 from resay.core.usage import Usage
 from resay.providers import (
     Budget,
@@ -34,7 +34,7 @@ from resay.providers import (
 )
 from simulation import ServerError, SimulatedProvider
 
-QUERY = Query.of("Who?", model="openai/m")
+REQUEST = Request.of("Who?", model="openai/m")
 CHEAP = Usage(1, 10, 5, 0.25)
 
 
@@ -45,10 +45,10 @@ class Spending:
         self.costs = list(costs)
         self.calls = 0
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         await checkpoint()
         self.calls += 1
         cost = self.costs.pop(0) if len(self.costs) > 1 else self.costs[0]
@@ -58,12 +58,12 @@ class Spending:
 
 
 async def read(provider: Provider) -> list[Chunk]:
-    async with open_stream(provider, QUERY) as chunks:
+    async with open_stream(provider, REQUEST) as chunks:
         return [chunk async for chunk in chunks]
 
 
 async def ask(provider: Provider) -> None:
-    await provider.complete(QUERY)
+    await provider.complete(REQUEST)
 
 
 async def settled() -> None:
@@ -136,7 +136,7 @@ async def test_an_unknown_price_ends_a_limit_on_cost(way: Way) -> None:
 async def test_a_stream_that_tells_no_price_ends_it_too() -> None:
     class Silent(Spending):
         @asynccontextmanager
-        async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
             async def one() -> AsyncGenerator[Chunk]:
                 yield Chunk("fine")
 
@@ -159,7 +159,7 @@ async def test_each_retry_counts() -> None:
 @pytest.mark.anyio
 async def test_several_answers_in_one_request_are_one_call() -> None:
     budget = Budget(calls=1)
-    got = await Budgeted(Spending(CHEAP), budget).complete(QUERY, n=5)
+    got = await Budgeted(Spending(CHEAP), budget).complete(REQUEST, n=5)
     assert (len(got.items), budget.used.calls) == (5, 1)
 
 
@@ -195,7 +195,7 @@ async def test_what_was_sent_and_cancelled_is_used() -> None:
     budget, sent = Budget(calls=1), anyio.Event()
 
     class Hanging(Spending):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             sent.set()
             await anyio.sleep_forever()
             raise AssertionError
@@ -265,7 +265,7 @@ def test_a_budget_is_kept(
 @pytest.mark.anyio
 async def test_concurrent_requests_never_exceed_the_calls() -> None:
     budget, provider = Budget(calls=7), Spending(CHEAP)
-    got = await FanOut(Budgeted(provider, budget)).complete(QUERY, n=20)
+    got = await FanOut(Budgeted(provider, budget)).complete(REQUEST, n=20)
     assert (len(got.items), provider.calls, budget.refused) == (7, 7, 13)
     assert {type(error) for error in got.failures} == {BudgetExceededError}
 
@@ -275,15 +275,15 @@ async def test_concurrent_requests_never_exceed_the_calls() -> None:
 async def test_a_budget_is_shared_over_http(simulated: SimulatedProvider) -> None:
     simulated.set_faults(ServerError(first=2))
     budget = Budget(calls=5)
-    query = Query.of("Tell me about Marie Curie.", model="openai/m", params=simulated.params)
+    request = Request.of("Tell me about Marie Curie.", model="openai/m", params=simulated.params)
     sides = [Retrying(Budgeted(LiteLLMProvider(), budget), 0) for _ in range(2)]
     for side in sides:
         with pytest.raises(ProviderError):
-            await side.complete(query)
+            await side.complete(request)
     for side in (*sides, sides[0]):
-        await side.complete(query)
+        await side.complete(request)
     with pytest.raises(BudgetExceededError, match="5 calls"):
-        await sides[1].complete(query)
+        await sides[1].complete(request)
     assert simulated.calls == 5
     assert budget.used.tokens == simulated.prompt_tokens + simulated.completion_tokens
 
@@ -629,12 +629,12 @@ def test_limits_that_let_nothing_through_are_refused(limits: dict[str, Any], pro
 @pytest.mark.anyio
 @pytest.mark.usefixtures("litellm")
 async def test_the_process_is_a_limiter_like_any_other(simulated: SimulatedProvider) -> None:
-    query = Query.of("Tell me about Marie Curie.", model="openai/m", params=simulated.params)
+    request = Request.of("Tell me about Marie Curie.", model="openai/m", params=simulated.params)
     limits = ProcessLimits(concurrency=1)
     provider = Limited(LiteLLMProvider(), limits)
-    async with anyio.create_task_group() as tasks, open_stream(provider, query) as chunks:
+    async with anyio.create_task_group() as tasks, open_stream(provider, request) as chunks:
         await anext(chunks)
-        tasks.start_soon(provider.complete, query)
+        tasks.start_soon(provider.complete, request)
         await anyio.wait_all_tasks_blocked()
         assert simulated.calls == 1
         async for _ in chunks:

@@ -19,7 +19,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from resay import Guard, MissingDependencyError, ProviderError, ProviderRefusedError, Query
+from resay import Guard, MissingDependencyError, ProviderError, ProviderRefusedError, Request
 from resay.adapters import GuardRuntime
 from resay.providers import FanOut, LiteLLMProvider, Retrying, ScriptedProvider
 from simulation import (
@@ -65,7 +65,7 @@ async def test_a_known_model_has_a_price(simulated: SimulatedProvider) -> None:
     ],
 )
 async def test_who_takes_n(model: str, takes: bool) -> None:
-    assert await LiteLLMProvider().takes_n(Query.of("Who?", model=model)) is takes
+    assert await LiteLLMProvider().takes_n(Request.of("Who?", model=model)) is takes
 
 
 async def test_an_ignored_n_is_topped_up(simulated: SimulatedProvider) -> None:
@@ -118,7 +118,7 @@ async def test_a_refusal_of_the_model_is_an_answer() -> None:
     choice = {"index": 0, "message": refusal, "finish_reason": "stop"}
     with Upstream() as upstream:
         upstream.says(http_response({**body, "choices": [choice]}))
-        request = Query.of(
+        request = Request.of(
             QUESTION, model="openai/m", params={"api_base": upstream.root_url, "api_key": "k"}
         )
         got = await LiteLLMProvider().complete(request)
@@ -138,7 +138,7 @@ async def test_an_empty_answer_is_an_answer(simulated: SimulatedProvider) -> Non
     ],
 )
 async def test_what_cannot_be_reached_is_named(model: str, base: str, why: str) -> None:
-    nowhere = Query.of("Who?", model=model, params={"api_base": base, "api_key": "sk-secret"})
+    nowhere = Request.of("Who?", model=model, params={"api_base": base, "api_key": "sk-secret"})
     with pytest.raises(ProviderError) as caught:
         await LiteLLMProvider().complete(nowhere)
     assert f"{model!r} cannot be reached: {why}; check the server" in str(caught.value)
@@ -149,7 +149,7 @@ async def test_what_cannot_be_reached_is_named(model: str, base: str, why: str) 
 async def test_a_missing_key_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ProviderRefusedError, match="needs an API key"):
-        await LiteLLMProvider().complete(Query.of("Who?", model="openai/gpt-4.1-mini"))
+        await LiteLLMProvider().complete(Request.of("Who?", model="openai/gpt-4.1-mini"))
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ async def test_a_missing_key_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 async def test_a_name_without_a_known_provider_is_refused(model: str, why: str) -> None:
     with pytest.raises(ProviderRefusedError, match=why):
-        await LiteLLMProvider().complete(Query.of("Who?", model=model))
+        await LiteLLMProvider().complete(Request.of("Who?", model=model))
 
 
 async def _connected(simulated: SimulatedProvider) -> int:
@@ -255,7 +255,7 @@ async def test_a_connection_that_the_server_closed_is_not_used_again() -> None:
     # From Python 3.12 on `async with` would wait for the client to end its last connection.
     with closing(server):
         port = server.sockets[0].getsockname()[1]
-        request = Query.of(
+        request = Request.of(
             "Who?",
             model="openai/x",
             params={"api_base": f"http://127.0.0.1:{port}/v1", "api_key": "k"},
@@ -359,11 +359,11 @@ def test_without_litellm_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
 
 _QUIET = """
 import anyio, os, sys
-from resay import Query
+from resay import Request
 from resay.providers import LiteLLMProvider
 provider = LiteLLMProvider()
 assert "litellm" not in sys.modules
-print(anyio.run(provider.takes_n, Query.of("Who?", model="openai/x")), "litellm" in sys.modules)
+print(anyio.run(provider.takes_n, Request.of("Who?", model="openai/x")), "litellm" in sys.modules)
 assert "FROM_DOTENV" not in os.environ
 """
 
@@ -385,4 +385,4 @@ def test_the_first_request_imports_litellm_quietly(tmp_path: Any) -> None:
     ],
 )
 async def test_what_litellm_forwards_is_declared(model: str, supported: set[str]) -> None:
-    assert await LiteLLMProvider().supported_params(Query.of("?", model=model)) == supported
+    assert await LiteLLMProvider().supported_params(Request.of("?", model=model)) == supported

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from resay import ProviderError, ProviderRefusedError, Query
+from resay import ProviderError, ProviderRefusedError, Request
 from resay.providers import LiteLLMProvider, WithLogprobs
 from simulation import (
     IgnoreLogprobs,
@@ -114,7 +114,7 @@ async def test_litellm_refuses_for_providers_that_have_none() -> None:
     model = "anthropic/claude-3-5-sonnet-20241022"
     with pytest.raises(ProviderRefusedError) as caught:
         await LiteLLMProvider().complete(
-            Query.of(
+            Request.of(
                 "Who?",
                 model=model,
                 params={"logprobs": True, "api_key": "k", "api_base": "http://127.0.0.1:9"},

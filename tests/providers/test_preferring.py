@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from resay import Guard, ProviderError, ProviderRefusedError, Query
+from resay import Guard, ProviderError, ProviderRefusedError, Request
 from resay.core.usage import Usage
 from resay.providers import Completion, Completions
 from resay.providers.preferring import Preferences, Preferring
@@ -24,12 +24,12 @@ class Server:
         self._thinks = thinks
         self._answer = answer
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.params.append(dict(query.params))
-        limit = query.params.get("max_tokens")
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.params.append(dict(request.params))
+        limit = request.params.get("max_tokens")
         if limit is not None and self._refuses == 0:
             raise TypeError("unexpected keyword argument 'max_tokens'")
         if limit is not None and self._refuses is not None:
@@ -39,7 +39,7 @@ class Server:
         return Completions((Completion(self._answer, "stop"),), Usage(1, 5, 1))
 
 
-QUERY = Query.of("Is it so?", model="m")
+REQUEST = Request.of("Is it so?", model="m")
 
 
 def limited(server: Server) -> Preferring:
@@ -48,9 +48,9 @@ def limited(server: Server) -> Preferring:
 
 async def test_a_limit_is_sent_unless_the_query_has_its_own() -> None:
     server = Server()
-    await limited(server).complete(QUERY)
+    await limited(server).complete(REQUEST)
     await limited(server).complete(
-        Query.of("Is it so?", model="m", params={"max_completion_tokens": 7})
+        Request.of("Is it so?", model="m", params={"max_completion_tokens": 7})
     )
     assert server.params == [{"max_tokens": 100}, {"max_completion_tokens": 7}]
 
@@ -61,10 +61,10 @@ async def test_who_refuses_the_parameter_is_asked_again_once_and_not_sent_it_aga
 ) -> None:
     server = Server(refuses=status)
     for _ in range(3):
-        assert (await limited(server).complete(QUERY)).first.text == "Yes"
+        assert (await limited(server).complete(REQUEST)).first.text == "Yes"
     assert server.params == [{"max_tokens": 100}, {}, {}, {}]
     # Another model at the same place is another matter.
-    await limited(server).complete(Query.of("Is it so?", model="other"))
+    await limited(server).complete(Request.of("Is it so?", model="other"))
     assert server.params[4:] == [{"max_tokens": 100}, {}]
 
 
@@ -72,32 +72,32 @@ async def test_who_refuses_the_parameter_is_asked_again_once_and_not_sent_it_aga
 async def test_other_refusals_are_not_about_the_parameter(status: int) -> None:
     server = Server(refuses=status)
     with pytest.raises(ProviderRefusedError):
-        await limited(server).complete(QUERY)
+        await limited(server).complete(REQUEST)
     assert len(server.params) == 1
 
 
 async def test_a_request_that_is_refused_in_any_case_teaches_nothing() -> None:
     class Closed(Server):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            self.params.append(dict(query.params))
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            self.params.append(dict(request.params))
             raise ProviderRefusedError("no such model", status=400)
 
     server = Closed()
     for _ in range(2):
         with pytest.raises(ProviderError):
-            await limited(server).complete(QUERY)
+            await limited(server).complete(REQUEST)
     assert server.params == [{"max_tokens": 100}, {}] * 2
 
 
 async def test_a_model_that_thinks_first_gets_room_for_it() -> None:
     server = Server(thinks=500)
-    answers = await limited(server).complete(QUERY)
+    answers = await limited(server).complete(REQUEST)
     assert (answers.first.text, answers.usage.calls, answers.usage.completion_tokens) == (
         "Yes",
         2,
         101,
     )
-    await limited(server).complete(QUERY)
+    await limited(server).complete(REQUEST)
     assert [params["max_tokens"] for params in server.params] == [100, 800, 800]
 
 
@@ -105,14 +105,14 @@ async def test_room_to_think_that_a_model_does_not_have_loses_no_answer() -> Non
     class Small(Server):
         """Thinks for 500 tokens, and writes no more than 700."""
 
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            if query.params.get("max_tokens", 0) > 700:
-                self.params.append(dict(query.params))
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if request.params.get("max_tokens", 0) > 700:
+                self.params.append(dict(request.params))
                 raise ProviderRefusedError("max_tokens is too large: 800", status=400)
-            return await super().complete(query, n=n)
+            return await super().complete(request, n=n)
 
     server = Small(thinks=500)
-    assert (await limited(server).complete(QUERY)).first.text == "Yes"
+    assert (await limited(server).complete(REQUEST)).first.text == "Yes"
     assert server.params == [{"max_tokens": 100}, {"max_tokens": 800}, {}]
 
 
@@ -145,15 +145,15 @@ class Declaring:
         self._refuses = refuses
         self._says = says
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def supported_params(self, query: Query) -> frozenset[str]:
+    async def supported_params(self, request: Request) -> frozenset[str]:
         return self._supported
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.params.append(dict(query.params))
-        refused = [param for param in self._refuses if param in query.params]
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.params.append(dict(request.params))
+        refused = [param for param in self._refuses if param in request.params]
         if refused:
             raise ProviderRefusedError(self._says.format(refused[0]), status=400)
         return Completions((Completion('{"verdicts": []}', "stop"),), Usage(1, 5, 1))
@@ -167,7 +167,7 @@ async def test_what_a_model_supports_is_asked_for() -> None:
     everything = Declaring("temperature", "json_object", "json_schema")
     objects = Declaring("json_object")
     for provider in (everything, objects, Declaring(), Server()):
-        await exact(provider).complete(QUERY)
+        await exact(provider).complete(REQUEST)
     (params,) = everything.params
     assert (params["temperature"], params["max_tokens"]) == (0, 100)
     assert params["response_format"]["json_schema"]["schema"] == SCHEMA
@@ -177,9 +177,9 @@ async def test_what_a_model_supports_is_asked_for() -> None:
 async def test_what_a_query_sets_itself_stays_and_varied_answers_may_vary() -> None:
     provider = Declaring("temperature", "json_object")
     await exact(provider).complete(
-        Query.of("Is it so?", model="m", params={"temperature": 1, "max_tokens": 7})
+        Request.of("Is it so?", model="m", params={"temperature": 1, "max_tokens": 7})
     )
-    await exact(provider).complete(QUERY.for_sampling())
+    await exact(provider).complete(REQUEST.for_sampling())
     assert [params.get("temperature") for params in provider.params] == [1, None]
     assert provider.params[0]["max_tokens"] == 7
 
@@ -194,7 +194,7 @@ async def test_what_a_query_sets_itself_stays_and_varied_answers_may_vary() -> N
 async def test_a_refusal_costs_one_call_for_each_model(says: str, left: set[str]) -> None:
     provider = Declaring("temperature", "json_object", refuses=("temperature",), says=says)
     for _ in range(3):
-        assert (await exact(provider).complete(QUERY)).first.text
+        assert (await exact(provider).complete(REQUEST)).first.text
     assert [set(params) for params in provider.params] == [
         {"max_tokens", "temperature", "response_format"},
         *[left] * 3,
@@ -214,15 +214,15 @@ async def test_a_refusal_costs_one_call_for_each_model(says: str, left: set[str]
 )
 async def test_a_form_is_refused_in_the_words_of_many_servers(status: int, says: str) -> None:
     class Formless(Declaring):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            answers = await super().complete(query, n=n)
-            if "response_format" in query.params:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            answers = await super().complete(request, n=n)
+            if "response_format" in request.params:
                 raise ProviderRefusedError(says, status=status)
             return answers
 
     provider = Formless("temperature", "json_object")
     for _ in range(2):
-        await exact(provider).complete(QUERY)
+        await exact(provider).complete(REQUEST)
     without = {"max_tokens", "temperature"}
     assert [set(params) for params in provider.params[1:]] == [without, without]
 
@@ -231,7 +231,7 @@ async def test_a_model_that_refuses_one_after_the_other_is_asked_without_any() -
     refuses = ("temperature", "response_format")
     provider = Declaring("temperature", "json_object", refuses=refuses, says="no {}")
     for _ in range(2):
-        assert (await exact(provider).complete(QUERY)).first.text
+        assert (await exact(provider).complete(REQUEST)).first.text
     assert [set(params) for params in provider.params] == [
         {"max_tokens", "temperature", "response_format"},
         {"max_tokens", "response_format"},
@@ -242,8 +242,8 @@ async def test_a_model_that_refuses_one_after_the_other_is_asked_without_any() -
 @pytest.mark.parametrize("refuses", [(), ("temperature",), ("response_format", "max_tokens")])
 async def test_no_verdict_is_lost_by_a_refusal(refuses: tuple[str, ...]) -> None:
     class Judge(Declaring):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            await super().complete(query, n=n)
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            await super().complete(request, n=n)
             said = '{"verdicts": [{"claim": 1, "supported_by": [1, 2, 3], "contradicted_by": []}]}'
             return Completions((Completion(said),), Usage(1))
 
@@ -265,9 +265,9 @@ class Failing(Declaring):
         self._calls = calls
         self._limit = limit
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        answers = await super().complete(query, n=n)
-        if len(self.params) in self._calls or (self._limit and "max_tokens" in query.params):
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        answers = await super().complete(request, n=n)
+        if len(self.params) in self._calls or (self._limit and "max_tokens" in request.params):
             raise self._error
         return answers
 
@@ -280,10 +280,10 @@ async def test_a_model_that_has_answered_with_parameters_is_sent_them_after_an_e
     status: int,
 ) -> None:
     provider = Failing(ProviderRefusedError("it went wrong", status=status), calls=(2,))
-    await exact(provider).complete(QUERY)
+    await exact(provider).complete(REQUEST)
     with contextlib.suppress(ProviderError):
-        await exact(provider).complete(QUERY)
-    await exact(provider).complete(QUERY)
+        await exact(provider).complete(REQUEST)
+    await exact(provider).complete(REQUEST)
     assert set(provider.params[-1]) == EVERYTHING
 
 
@@ -300,10 +300,10 @@ async def test_a_request_that_is_too_long_is_sent_without_a_limit_this_time_only
 ) -> None:
     provider = Failing(ProviderRefusedError(says, status=400), limit=True)
     for _ in range(2):
-        assert (await exact(provider).complete(QUERY)).first.text
+        assert (await exact(provider).complete(REQUEST)).first.text
     without = EVERYTHING - {"max_tokens"}
     assert [set(params) for params in provider.params] == [EVERYTHING, without] * 2
     with pytest.raises(ProviderRefusedError):
         await exact(Failing(ProviderRefusedError(says, status=400), calls=(1,))).complete(
-            Query.of("Is it so?", model="m", params={"max_tokens": 7})
+            Request.of("Is it so?", model="m", params={"max_tokens": 7})
         )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Guard, Policy, PolicyError, Query
+from resay import Guard, Policy, PolicyError, Request
 from resay.core.usage import Usage
 from resay.policy import Price, Prices, policy_schema
 from resay.providers import Completion, Completions
@@ -233,10 +233,10 @@ class Counting:
     def __init__(self, cost_usd: float | None = None) -> None:
         self._usage = Usage(1, 1000, 0, cost_usd)
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         return Completions((Completion("It is so, and was so before."),), self._usage)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import anyio
 import pytest
 
-from resay import ProviderError, ProviderRefusedError, ProviderTimeoutError, Query
+from resay import ProviderError, ProviderRefusedError, ProviderTimeoutError, Request
 from resay.core.usage import Usage
 from resay.providers import (
     Chunk,
@@ -41,13 +41,13 @@ pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("litellm")]
 TOOLS = [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}]
 
 
-async def read(provider: Provider, request: Query, gathered: Gathered) -> None:
+async def read(provider: Provider, request: Request, gathered: Gathered) -> None:
     async with open_stream(provider, request) as chunks:
         async for chunk in chunks:
             gathered.add(chunk)
 
 
-async def gather(provider: Provider, request: Query) -> Gathered:
+async def gather(provider: Provider, request: Request) -> Gathered:
     gathered = Gathered()
     await read(provider, request, gathered)
     return gathered
@@ -110,7 +110,7 @@ async def test_of_several_choices_the_first_is_read(simulated: SimulatedProvider
 
 
 async def test_a_tool_call_has_no_text(simulated: SimulatedProvider) -> None:
-    request = Query.of(
+    request = Request.of(
         "[[tool]] Rain?", model="openai/m", params={"tools": TOOLS, **simulated.params}
     )
     gathered = await gather(LiteLLMProvider(), request)
@@ -175,7 +175,7 @@ async def test_a_stream_that_never_begins(
 
 async def test_without_a_model_nothing_is_sent() -> None:
     with pytest.raises(ProviderRefusedError, match="no model"):
-        await gather(LiteLLMProvider(), Query.of("Who?"))
+        await gather(LiteLLMProvider(), Request.of("Who?"))
 
 
 @pytest.mark.parametrize("fault", [CutConnection(), MalformedJson()])

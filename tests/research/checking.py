@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from resay import Policy, Query, Verdict
+from resay import Policy, Request, Verdict
 from resay.engine.chain import Chain
 from resay.plugins import Evidence, Samples
 from resay.providers.prices import Metered
@@ -83,11 +83,13 @@ async def check(
     for item in items:
         judge_meter = Metered(judge.provider_for(item.index))
         sampler = Metered(ReplayProvider({_QUESTION: item.samples}))
-        evidence = Evidence(Samples(), query=item.query or Query(()), judge_provider=judge_meter)
+        evidence = Evidence(
+            Samples(), request=item.request or Request(()), judge_provider=judge_meter
+        )
         count = min(policy.sampling.max, len(item.samples))
         started = time.process_time()
         async with anyio.create_task_group() as tasks:
-            evidence.samples.draw_from(tasks, sampler, Query.of(_QUESTION), max_requests=count)
+            evidence.samples.draw_from(tasks, sampler, Request.of(_QUESTION), max_requests=count)
             verdict = await chain.run(item.passage, evidence, math.inf)
             checked = Checked(
                 verdict=verdict,

@@ -28,8 +28,8 @@ from pydantic import Field
 
 from resay.core.decision import FLAGGED, Band
 from resay.core.passage import Passage
-from resay.core.query import Query
 from resay.core.quoting import quotable
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.errors import ConfigurationError
 from resay.policy import Policy
@@ -242,8 +242,8 @@ def _item(index: int, row: _Response) -> Item:
         passage = Passage.from_sentences(row.sentences, text=row.passage)
     except ConfigurationError:
         passage = Passage.from_sentences(row.sentences)
-    query = Query.of(row.prompt) if row.prompt.strip() else None
-    return Item(index, passage, tuple(row.samples), query=query)
+    request = Request.of(row.prompt) if row.prompt.strip() else None
+    return Item(index, passage, tuple(row.samples), request=request)
 
 
 _SECTION = r"<{name}-(?P<code>[0-9a-f]{{16}})>\n(?P<text>.*?)\n</{name}-(?P=code)>"
@@ -270,18 +270,18 @@ class RecordedProvider:
             for context, answer in zip(contexts, row, strict=True):
                 self._answers[claim, context] = answer
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         """Return False: it gives one answer at a time."""
-        del query
+        del request
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Answer with one line per claim, skipping those without a recorded answer.
 
         A retry because of a missing line gets the same answer.
         """
         del n
-        prompt = str(query.messages[0]["content"])
+        prompt = str(request.messages[0]["content"])
         context, claims = _CONTEXT.search(prompt), _CLAIMS.search(prompt)
         if context is None or claims is None:
             raise ConfigurationError("the default policy asks in a form that was not recorded")

@@ -22,7 +22,7 @@ from typing import Any
 
 import anyio
 
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.errors import ConfigurationError
 from resay.policy.auto import on_frontier
@@ -190,14 +190,14 @@ class _TokenCountingProvider:
     def __init__(self, inner: Provider) -> None:
         self._inner = inner
 
-    async def takes_n(self, query: Query) -> bool:
-        return await self._inner.takes_n(query)
+    async def takes_n(self, request: Request) -> bool:
+        return await self._inner.takes_n(request)
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        found = await self._inner.complete(query, n=n)
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        found = await self._inner.complete(request, n=n)
         usage = Usage(
             found.usage.calls,
-            _tokens(*(str(message.get("content")) for message in query.messages)),
+            _tokens(*(str(message.get("content")) for message in request.messages)),
             _tokens(*(completion.text for completion in found.items)),
             found.usage.cost_usd,
         )
@@ -326,7 +326,7 @@ def _row(bench_chain: BenchChain, judged: Judged, results: Sequence[Checked]) ->
 
 
 def _sampling_tokens(item: Item, samples: int) -> int:
-    question = "" if item.query is None else str(item.query.question)
+    question = "" if item.request is None else str(item.request.question)
     return samples * _tokens(question) + _tokens(*item.samples[:samples])
 
 

@@ -164,7 +164,7 @@ def _cases(
         sentences = zip(item.passage.sentences, flagged, strict=True)
         doubtful = tuple(sentence.text for sentence, is_flagged in sentences if is_flagged)
         if doubtful:
-            question = item.query.question if item.query else ""
+            question = item.request.question if item.request else ""
             yield _Case(question, item.passage.text, doubtful, names[item.index])
 
 

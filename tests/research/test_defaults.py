@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from resay import Policy
 from resay.core.passage import Passage
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.scorers.common.silence import Between
 from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
@@ -162,7 +162,7 @@ def test_noes_may_all_be_contradictions(found):
 def doubted_by_words(i):
     """What `facts` says of the second sentence of a passage, beside its first five samples."""
     row = response(i, made_up=False)
-    evidence = Evidence(Samples(row["samples"][:5]), query=Query.of(row["prompt"]))
+    evidence = Evidence(Samples(row["samples"][:5]), request=Request.of(row["prompt"]))
     passage = Passage.from_sentences(row["sentences"])
     scorer = Facts(Facts.Config(disagreement=0.7))
     return anyio.run(scorer.score, passage, evidence).sentences[1]

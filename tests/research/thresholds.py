@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import fmean
 
 from resay.core.passage import Passage
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.policy import Policy
 from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
@@ -155,14 +155,14 @@ async def run(data: Sequence[Judged], *, done: Callable[[], object] = lambda: No
 
 async def _compare(item: Item, labels: Sequence[Label | None]) -> list[Compared]:
     alone, shared = (Facts(Facts.Config(disagreement=weight)) for weight in (0.0, 1.0))
-    evidence = Evidence(Samples(item.samples), query=item.query or Query(()))
+    evidence = Evidence(Samples(item.samples), request=item.request or Request(()))
     scores = (await alone.score_arrived(item.passage, evidence)).sentences
     disagreement = (await shared.score_arrived(item.passage, evidence)).sentences
     sample_scores: list[float] = []
     for index, sample in enumerate(item.samples[:_SCORED_SAMPLES]):
         others = [*item.samples[:index], *item.samples[index + 1 :]]
         if others:
-            against = Evidence(Samples(others), query=item.query or Query(()))
+            against = Evidence(Samples(others), request=item.request or Request(()))
             scored = await alone.score_arrived(Passage.of(sample), against)
             sample_scores += (score for score in scored.sentences if score is not None)
     sample_scores.sort()

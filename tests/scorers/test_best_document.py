@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from resay import Guard, Query, Verdict
+from resay import Guard, Request, Verdict
 from resay.providers import Completion, Completions
 from support.tiny_models import make_bert, make_deberta
 
@@ -26,11 +26,11 @@ class Judge:
     def __init__(self, **said: str) -> None:
         self._said = {name.replace("_", " "): word for name, word in said.items()}
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        prompt = str(query.messages[-1]["content"])
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        prompt = str(request.messages[-1]["content"])
         found = [word for name, word in self._said.items() if name in prompt]
         return Completions((Completion(found[0] if found else "not mentioned"),))
 

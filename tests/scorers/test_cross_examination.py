@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from resay import Passage, Query
+from resay import Passage, Request
 from resay.providers import Completions, Metered, ScriptedProvider
 from resay.scorers.cross_examination import CrossExamination, parse_conclusion
 from resay.scorers.evidence import Evidence
@@ -42,11 +42,11 @@ class Listening(ScriptedProvider):
 
     def __init__(self, *answers: str) -> None:
         super().__init__(answers)
-        self.asked: list[Query] = []
+        self.asked: list[Request] = []
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.asked.append(query)
-        return await super().complete(query, n=n)
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.asked.append(request)
+        return await super().complete(request, n=n)
 
 
 async def test_the_examinee_sees_neither_claim_nor_history() -> None:

@@ -16,7 +16,7 @@ from rich.console import Console
 from performance.second import Way, Worlds, ask
 from resay import Guard
 from resay.core.passage import Passage
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError, PolicyError, ProviderTimeoutError
@@ -41,22 +41,24 @@ SAMPLES = [f"{SAID} That is what sources say, in note {i}." for i in range(3)]
 class Two:
     """One model that says the same each time, and a second that says what a test wants."""
 
-    def __init__(self, second: str | Exception | Callable[[Query], str], said: str = SAID) -> None:
+    def __init__(
+        self, second: str | Exception | Callable[[Request], str], said: str = SAID
+    ) -> None:
         self.second = second
         self.said = said
-        self.asked: list[Query] = []
+        self.asked: list[Request] = []
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        if query.model != SECOND:
-            text = f"{self.said} That is what sources say, in note {query.index}."
-            return Completions((Completion(text if query.varied else self.said),), Usage(1, 9, 9))
-        self.asked.append(query)
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        if request.model != SECOND:
+            text = f"{self.said} That is what sources say, in note {request.index}."
+            return Completions((Completion(text if request.varied else self.said),), Usage(1, 9, 9))
+        self.asked.append(request)
         if isinstance(self.second, Exception):
             raise self.second
-        text = self.second(query) if callable(self.second) else self.second
+        text = self.second(request) if callable(self.second) else self.second
         return Completions((Completion(text),), Usage(1, 1_000, 100))
 
 
@@ -189,9 +191,9 @@ async def test_claims_still_flagged_are_contradicted_by_samples() -> None:
 
 
 async def test_samples_of_the_second_model_are_compared_with() -> None:
-    def other(query: Query) -> str:
-        assert query.question == QUESTION
-        assert "api_base" in query.params
+    def other(request: Request) -> str:
+        assert request.question == QUESTION
+        assert "api_base" in request.params
         return SAID.replace("1801", "1799")
 
     provider = Two(other)
@@ -223,8 +225,8 @@ async def test_keys_of_the_first_model_stay_with_it() -> None:
 
 async def test_confident_answers_are_drawn_by_the_request() -> None:
     def belongs(i: int, share: float) -> bool:
-        query = Query.of(f"What is {i}?", params={"seed": i})
-        return is_in_share(share, Passage.of("It is."), Evidence(query=query))
+        request = Request.of(f"What is {i}?", params={"seed": i})
+        return is_in_share(share, Passage.of("It is."), Evidence(request=request))
 
     some = [belongs(i, 0.3) for i in range(400)]
     assert some == [belongs(i, 0.3) for i in range(400)]

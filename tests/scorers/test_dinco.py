@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from resay import ConfigurationError, Guard, Policy, ProviderTimeoutError, Query
+from resay import ConfigurationError, Guard, Policy, ProviderTimeoutError, Request
 from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
@@ -84,15 +84,15 @@ class Model:
         self._distractor = distractor
         self.asked: list[str] = []
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         await anyio.lowlevel.checkpoint()
-        prompt = query.question
+        prompt = request.question
         self.asked.append(prompt)
         if prompt.endswith("Distractor:"):
-            text = self._distractor.format(year=self._years[query.index])
+            text = self._distractor.format(year=self._years[request.index])
             return Completions((Completion(text),))
         if prompt.endswith("Yes or No:"):
             (year,) = re.findall(r"\d{4}", prompt)
@@ -100,7 +100,7 @@ class Model:
             if p is None:
                 raise ProviderTimeoutError("slow")
             if not self._logprobs:
-                return Completions((Completion("Yes" if query.index < 5 * p else "No"),))
+                return Completions((Completion("Yes" if request.index < 5 * p else "No"),))
             top = (TopLogprob("Yes", log(p)), TopLogprob("No", log(1 - p)))
             return Completions(
                 (Completion("Yes", logprobs=(TokenLogprob("Yes", log(p), top=top),)),)
@@ -158,9 +158,9 @@ async def test_an_answer_that_cannot_be_read_is_neutral_and_most_of_them_decide_
     class Mumbling(Model):
         garbled: tuple[str, ...] = ("in 1940.\n</context",)
 
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            found = await super().complete(query, n=n)
-            garbled = any(context in query.question for context in self.garbled)
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            found = await super().complete(request, n=n)
+            garbled = any(context in request.question for context in self.garbled)
             return Completions((Completion("Hm."),)) if garbled else found
 
     verdict = await checked(Mumbling(SURE, YEARS), consistency=False)
@@ -176,8 +176,8 @@ async def test_an_answer_that_cannot_be_read_is_neutral_and_most_of_them_decide_
 @pytest.mark.parametrize(("restate", "calls"), [(True, 2), (False, 1)])
 async def test_unreadable_answers_are_asked_for_once_more(restate: bool, calls: int) -> None:
     class Mumbling(Model):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            self.asked.append(query.question)
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            self.asked.append(request.question)
             return Completions((Completion("Hm."),))
 
     model = Mumbling({}, [])

@@ -5,7 +5,7 @@ from math import log
 import anyio
 import pytest
 
-from resay import Passage, Query, ScorerError
+from resay import Passage, Request, ScorerError
 from resay.core.scores import Scores
 from resay.core.usage import Usage
 from resay.providers import Completion, Completions, Metered, ReplayProvider
@@ -17,18 +17,20 @@ pytestmark = pytest.mark.anyio
 
 SENTENCES = ["The bridge opened in 1932.", "Its painter was Harold Finch."]
 PASSAGE = Passage.from_sentences(SENTENCES)
-QUERY = Query.of("Who painted the bridge?", model="openai/x")
+REQUEST = Request.of("Who painted the bridge?", model="openai/x")
 
 
-NO_QUERY = Query(())
+NO_REQUEST = Request(())
 
 
-async def score(*answers: str | None, query: Query = NO_QUERY, restate: bool = False) -> Scores:
-    question = query.question
+async def score(
+    *answers: str | None, request: Request = NO_REQUEST, restate: bool = False
+) -> Scores:
+    question = request.question
     asked = zip(SENTENCES, answers, strict=True)
     judge = ReplayProvider({render(s, question): [answer] for s, answer in asked})
     scorer = DirectQuestion(DirectQuestion.Config(restate=restate))
-    return await scorer.score(PASSAGE, Evidence(query=query, judge_provider=judge))
+    return await scorer.score(PASSAGE, Evidence(request=request, judge_provider=judge))
 
 
 async def test_yes_is_known_and_no_is_not() -> None:
@@ -42,8 +44,8 @@ async def test_yes_is_known_and_no_is_not() -> None:
 
 
 async def test_the_question_is_the_context() -> None:
-    assert "Who painted the bridge?\nClaim: It did." in render("It did.", QUERY.question)
-    assert (await score("Yes", "No", query=QUERY)).sentences == (0.0, 1.0)
+    assert "Who painted the bridge?\nClaim: It did." in render("It did.", REQUEST.question)
+    assert (await score("Yes", "No", request=REQUEST)).sentences == (0.0, 1.0)
 
 
 async def test_anything_else_is_no_denial_and_is_reported() -> None:
@@ -86,13 +88,13 @@ class Sure:
         self.answers = dict(zip(map(render, SENTENCES), answers, strict=True))
         self.params: list[object] = []
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.params.append(dict(query.params))
-        text, probability = self.answers[query.messages[-1]["content"]]
-        asked = query.params.get("logprobs")
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.params.append(dict(request.params))
+        text, probability = self.answers[request.messages[-1]["content"]]
+        asked = request.params.get("logprobs")
         logprobs = (TokenLogprob(text, log(probability)),) if asked else ()
         return Completions((Completion(text, logprobs=logprobs),), Usage(calls=1))
 
@@ -119,10 +121,10 @@ async def test_all_sentences_are_asked_about_at_the_same_time() -> None:
             self.waiting = 0
             self.all = anyio.Event()
 
-        async def takes_n(self, query: Query) -> bool:
+        async def takes_n(self, request: Request) -> bool:
             return False
 
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             self.waiting += 1
             if self.waiting == len(SENTENCES):
                 self.all.set()

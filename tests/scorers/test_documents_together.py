@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Passage, Query
+from resay import Passage, Request
 from resay.core.references import Reference
 from resay.core.scores import Scores
 from resay.providers import Completion, Completions
@@ -712,7 +712,7 @@ async def compared(claim: str, case: Case) -> Scores:
         Reference(text, f"references[{i}]", label=str(i + 1))
         for i, text in enumerate(case.documents)
     )
-    evidence = Evidence(sources=sources, query=Query.of(case.question))
+    evidence = Evidence(sources=sources, request=Request.of(case.question))
     scorer = References(References.Config(by="words"))
     return await scorer.score(Passage.from_sentences([claim]), evidence)
 
@@ -756,18 +756,18 @@ class Judge:
     def __init__(self, answer: dict[str, Any]) -> None:
         self._answer = json.dumps([answer])
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         return Completions((Completion(self._answer),))
 
 
 async def judged(claim: str, case: Case, answer: dict[str, Any]) -> Scores:
     """Compare a claim with the documents of a case by a judge."""
     sources = tuple(Reference(text, f"references[{i}]") for i, text in enumerate(case.documents))
-    query = Query.of(case.question, model="judge")
-    evidence = Evidence(sources=sources, query=query, judge_provider=Judge(answer))
+    request = Request.of(case.question, model="judge")
+    evidence = Evidence(sources=sources, request=request, judge_provider=Judge(answer))
     return await References().score(Passage.from_sentences([claim]), evidence)
 
 

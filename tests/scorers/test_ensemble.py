@@ -7,7 +7,7 @@ import anyio
 import pytest
 from pydantic import ValidationError
 
-from resay import Guard, Passage, Policy, PolicyError, Query
+from resay import Guard, Passage, Policy, PolicyError, Request
 from resay.core.scores import Scores
 from resay.core.verdict import Verdict
 from resay.engine.chain import Chain
@@ -112,10 +112,10 @@ async def test_a_sentence_that_a_part_has_a_score_for_is_not_lost() -> None:
 @pytest.mark.parametrize("method", ["ensemble", "combination"])
 async def test_denied_claims_differ_from_unmentioned_ones(method: str) -> None:
     class Texts:
-        async def takes_n(self, query: Query) -> bool:
+        async def takes_n(self, request: Request) -> bool:
             return True
 
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             verdicts = [
                 {"claim": 1, "supported_by": [], "contradicted_by": [1, 2, 3]},
                 {"claim": 2, "supported_by": [], "contradicted_by": []},
@@ -134,11 +134,11 @@ async def test_unanswered_questions_about_unmentioned_claims_are_reported() -> N
     class Silent:
         """Finds no claim in any sample, and answers no question."""
 
-        async def takes_n(self, query: Query) -> bool:
+        async def takes_n(self, request: Request) -> bool:
             return True
 
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            is_about_samples = "<samples-" in query.messages[0]["content"]
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            is_about_samples = "<samples-" in request.messages[0]["content"]
             verdicts = [{"claim": n, "supported_by": [], "contradicted_by": []} for n in (1, 2)]
             return Completions((Completion(json.dumps(verdicts) if is_about_samples else "?"),))
 
@@ -171,10 +171,10 @@ async def test_parts_run_at_the_same_time() -> None:
             self.waiting = 0
             self.both = anyio.Event()
 
-        async def takes_n(self, query: Query) -> bool:
+        async def takes_n(self, request: Request) -> bool:
             return False
 
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             self.waiting += 1
             if self.waiting == 2:
                 self.both.set()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from resay import Policy, Query
+from resay import Policy, Request
 from resay.providers.base import Completion, Completions
 from resay.scorers.common.entailing import Entailing, render_pair
 from resay.scorers.entailments import Entailed, Entailment, Pair
@@ -25,22 +25,22 @@ class Judge:
         self._answer = answer
         self.asked: list[str] = []
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.asked.append(query.question)
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.asked.append(request.question)
         return Completions((Completion(self._answer),))
 
 
-NO_QUERY = Query(())
+NO_REQUEST = Request(())
 
 
 async def found(
-    judge: Judge, pairs: list[Pair], query: Query = NO_QUERY, **settings: Any
+    judge: Judge, pairs: list[Pair], request: Request = NO_REQUEST, **settings: Any
 ) -> Entailed:
     entailing = Entailing(Semantic.Config(by="judge", **settings))
-    return await entailing.find(pairs, Evidence(query=query, judge_provider=judge))
+    return await entailing.find(pairs, Evidence(request=request, judge_provider=judge))
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,11 @@ async def found(
 async def test_the_published_question_is_about_a_pair(
     said: str, expected: Entailment | None
 ) -> None:
-    for query in (Query.of("When?"), NO_QUERY):
+    for request in (Request.of("When?"), NO_REQUEST):
         judge = Judge(said)
-        entailed = await found(judge, [("A.", "B.")], query, form="published")
+        entailed = await found(judge, [("A.", "B.")], request, form="published")
         assert entailed.by_pair == {("A.", "B."): expected}
-        assert judge.asked[0] == render_pair("A.", "B.", query.question)
+        assert judge.asked[0] == render_pair("A.", "B.", request.question)
 
 
 @pytest.mark.parametrize(("restate", "calls"), [(True, 2), (False, 1)])
@@ -81,7 +81,7 @@ async def test_the_judge_reads_both_ends_of_a_long_conversation() -> None:
     judge = Judge("1: supported")
     long = "x" * 3_994  # with its role 4,000 characters
     for question in (long, f"{long}y"):
-        await found(judge, [("A.", "B.")], Query.of(question))
+        await found(judge, [("A.", "B.")], Request.of(question))
     whole, cut = judge.asked
     assert f"\nuser: {long}\n" in whole
     assert f"\nuser: {'x' * 994}\n[…] {'x' * 2_999}y\n" in cut

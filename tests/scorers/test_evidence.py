@@ -6,13 +6,13 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from resay import ProviderError, Query
+from resay import ProviderError, Request
 from resay.providers import Completion, Completions
 from resay.scorers.gathering import Gathering
 from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio
-QUERY = Query.of("Who?", model="m")
+REQUEST = Request.of("Who?", model="m")
 
 
 class OneByOne:
@@ -23,10 +23,10 @@ class OneByOne:
         self.texts = texts
         self.calls = 0
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         number = self.calls
         self.calls += 1
         await self.gates[number].wait()
@@ -48,7 +48,7 @@ async def test_everybody_sees_every_sample_as_it_lands_and_each_is_drawn_once() 
                 news[sample.index].set()
 
     async with anyio.create_task_group() as tasks:
-        samples.draw_from(tasks, provider, QUERY, max_requests=3)
+        samples.draw_from(tasks, provider, REQUEST, max_requests=3)
         tasks.start_soon(watch, 0)
         tasks.start_soon(watch, 1)
         for landed, number in enumerate((1, 0, 2)):
@@ -66,19 +66,19 @@ async def test_failures_are_kept_and_the_pool_closes() -> None:
         gate.set()
     samples = Samples()
     async with anyio.create_task_group() as tasks:
-        samples.draw_from(tasks, provider, QUERY, max_requests=3)
+        samples.draw_from(tasks, provider, REQUEST, max_requests=3)
         assert [s.text for s in await samples.all()] == ["a", "c"]
     assert [type(e) for e in samples.failures] == [ProviderError]
 
 
 async def test_a_provider_that_breaks_costs_its_samples_only() -> None:
     class Broken(OneByOne):
-        async def takes_n(self, query: Query) -> bool:
+        async def takes_n(self, request: Request) -> bool:
             raise RuntimeError("a bug")
 
     samples = Samples(["given"])
     async with anyio.create_task_group() as tasks:
-        samples.draw_from(tasks, Broken([]), QUERY, max_requests=3)
+        samples.draw_from(tasks, Broken([]), REQUEST, max_requests=3)
         assert len(await samples.all()) == 1
     assert [type(e) for e in samples.failures] == [RuntimeError]
 
@@ -111,15 +111,15 @@ class Numbered:
         self.lacking = lacking
         self.asked: list[int] = []
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.asked.append(query.index)
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.asked.append(request.index)
         await anyio.lowlevel.checkpoint()
-        if query.index in self.lacking:
+        if request.index in self.lacking:
             raise ProviderError("broken")
-        return Completions((Completion(f"answer {query.index}"),))
+        return Completions((Completion(f"answer {request.index}"),))
 
 
 async def first(samples: Samples, count: int, after: int = 0) -> list[str]:
@@ -129,7 +129,7 @@ async def first(samples: Samples, count: int, after: int = 0) -> list[str]:
 async def test_nothing_is_drawn_before_somebody_wants_it() -> None:
     provider, samples = Numbered(), Samples()
     async with anyio.create_task_group() as tasks:
-        samples.draw_from(tasks, provider, QUERY, max_requests=10)
+        samples.draw_from(tasks, provider, REQUEST, max_requests=10)
         assert samples.available == 10
         await anyio.wait_all_tasks_blocked()
         assert provider.asked == []
@@ -142,7 +142,7 @@ async def test_nothing_is_drawn_before_somebody_wants_it() -> None:
 async def test_failed_samples_are_drawn_again_within_the_limit() -> None:
     provider, samples = Numbered(lacking=(0, 1, 2)), Samples()
     async with anyio.create_task_group() as tasks:
-        samples.draw_from(tasks, provider, QUERY, max_requests=5)
+        samples.draw_from(tasks, provider, REQUEST, max_requests=5)
         assert await first(samples, 2) == ["answer 3", "answer 4"]
         assert await first(samples, 5) == ["answer 3", "answer 4"]
         assert samples.available == 2
@@ -153,7 +153,7 @@ async def test_failed_samples_are_drawn_again_within_the_limit() -> None:
 async def test_some_can_be_drawn_ahead() -> None:
     provider, samples = Numbered(), Samples()
     async with anyio.create_task_group() as tasks:
-        samples.draw_from(tasks, provider, QUERY, max_requests=10, ahead=2)
+        samples.draw_from(tasks, provider, REQUEST, max_requests=10, ahead=2)
         await first(samples, 3)
         await anyio.wait_all_tasks_blocked()
         assert sorted(provider.asked) == [0, 1, 2, 3, 4]
@@ -161,14 +161,14 @@ async def test_some_can_be_drawn_ahead() -> None:
 
 async def test_a_cancelled_drawing_asks_for_nothing_more() -> None:
     class Never(Numbered):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            self.asked.append(query.index)
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            self.asked.append(request.index)
             await anyio.sleep_forever()
             raise AssertionError
 
     provider, samples = Never(), Samples()
     async with anyio.create_task_group() as tasks:
-        samples.draw_from(tasks, provider, QUERY, max_requests=10)
+        samples.draw_from(tasks, provider, REQUEST, max_requests=10)
         samples.start_drawing(3)
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Guard, Passage
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.scores import Scores
 from resay.core.verdict import Verdict
 from resay.errors import PolicyError
@@ -30,8 +30,8 @@ async def score(
     sentences: list[str], samples: list[str], question: str = "", **config: Any
 ) -> Scores:
     facts = registry()["facts"]
-    query = Query.of(question) if question else None
-    evidence = Evidence(Samples(samples), query=query)
+    request = Request.of(question) if question else None
+    evidence = Evidence(Samples(samples), request=request)
     scorer = facts(facts.Config.model_validate(config))
     return await scorer.score(Passage.from_sentences(sentences), evidence)
 

@@ -7,7 +7,7 @@ import anyio
 import pytest
 from pydantic import ValidationError
 
-from resay import Passage, ProviderError, ProviderTimeoutError, Query, ScorerError
+from resay import Passage, ProviderError, ProviderTimeoutError, Request, ScorerError
 from resay.core.scores import Scores
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.providers.prices import Metered
@@ -83,15 +83,15 @@ class Judge:
         self.n = takes_n
         self.together = dict(together or {})
         self.full = {kind: anyio.Event() for kind in ("create", "answer", "score")}
-        self.queries: dict[str, list[Query]] = {"create": [], "answer": [], "score": []}
+        self.queries: dict[str, list[Request]] = {"create": [], "answer": [], "score": []}
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return self.n
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        prompt = query.messages[0]["content"]
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        prompt = request.messages[0]["content"]
         kind = _kind(prompt)
-        self.queries[kind].append(query)
+        self.queries[kind].append(request)
         if len(self.queries[kind]) >= self.together.get(kind, 1):
             self.full[kind].set()
         await self.full[kind].wait()
@@ -125,8 +125,8 @@ async def examine(
     provider: Judge, passage: Passage | None = None, question: str = "", **config: Any
 ) -> Scores:
     scorer = Fibe(Fibe.Config.model_validate(config))
-    query = Query.of(question) if question else Query(())
-    evidence = Evidence(query=query, judge_provider=provider)
+    request = Request.of(question) if question else Request(())
+    evidence = Evidence(request=request, judge_provider=provider)
     with anyio.fail_after(5):
         return await scorer.score(passage or Passage.from_sentences(SENTENCES), evidence)
 
@@ -232,7 +232,7 @@ async def test_a_recording_can_be_replayed() -> None:
         render_answer(EXAM.questions, QUESTION): [answer(1932, 4), answer(1932, 8)],
         render_score(SENTENCES[2], score): ["[Tom] 40\n[Amy] 60"],
     }
-    evidence = Evidence(query=Query.of(QUESTION), judge_provider=ReplayProvider(recording))
+    evidence = Evidence(request=Request.of(QUESTION), judge_provider=ReplayProvider(recording))
     scores = await Fibe(Fibe.Config(answers=2)).score(Passage.from_sentences(SENTENCES), evidence)
     assert scores.sentences == (0.0, None, 0.5)
 
@@ -460,11 +460,11 @@ class Crowd:
         self.waiting = 0
         self.turn = anyio.Event()
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return True
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        prompt = query.messages[0]["content"]
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        prompt = request.messages[0]["content"]
         await self._both()
         lanes, year = ("4", "1900") if "Which Tower" in prompt else ("six", "1932")
         if _kind(prompt) == "create":
@@ -493,7 +493,7 @@ async def test_two_checks_on_one_scorer_never_mix() -> None:
     found: dict[str, Scores] = {}
 
     async def check(question: str, sentences: list[str]) -> None:
-        evidence = Evidence(query=Query.of(question), judge_provider=crowd)
+        evidence = Evidence(request=Request.of(question), judge_provider=crowd)
         found[question] = await scorer.score(Passage.from_sentences(sentences), evidence)
 
     with anyio.fail_after(5):
@@ -506,10 +506,10 @@ async def test_two_checks_on_one_scorer_never_mix() -> None:
 
 async def test_whatever_a_judge_raises_costs_no_more_than_that_answer() -> None:
     class Odd(Judge):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            if _kind(query.messages[0]["content"]) == "score":
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if _kind(request.messages[0]["content"]) == "score":
                 raise KeyError("a bug")
-            return await super().complete(query, n=n)
+            return await super().complete(request, n=n)
 
     scores = await examine(Odd(answers=[answer(1931, "six")]), answers=1)
     assert scores.sentences == (None, None, 0.0)

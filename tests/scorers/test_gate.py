@@ -16,22 +16,22 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from resay.core.passage import Passage
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.errors import ConfigurationError
 from resay.scorers.gate import When
 
 pytestmark = pytest.mark.anyio
 
-QUERY = Query.of("What is the capital of Australia?")
+REQUEST = Request.of("What is the capital of Australia?")
 SECRET = "The capital is Sydney."
 
 
-async def after(text: str, query: Query = QUERY, **rules: Any) -> str | None:
-    return await When(**rules).after(query, Passage.of(text))
+async def after(text: str, request: Request = REQUEST, **rules: Any) -> str | None:
+    return await When(**rules).after(request, Passage.of(text))
 
 
 async def test_without_rules_everything_is_checked() -> None:
-    assert When().before(QUERY) is None
+    assert When().before(REQUEST) is None
     assert await after("") is None
     assert await after("Hi!") is None
 
@@ -71,28 +71,28 @@ async def test_without_rules_everything_is_checked() -> None:
 )
 async def test_length_and_gate(rules: dict[str, Any], text: str, reason: str | None) -> None:
     assert await after(text, **rules) == reason
-    assert await after(text, Query(()), **rules) == reason
+    assert await after(text, Request(()), **rules) == reason
 
 
 @given(text=st.text(), least=st.integers(0, 50), most=st.integers(0, 50))
 def test_a_response_within_the_bounds_is_checked(text: str, least: int, most: int) -> None:
     passage = Passage.of(text)
     least, most = sorted((least, most))
-    reason = anyio.run(When(min_chars=least, max_chars=most).after, Query(()), passage)
+    reason = anyio.run(When(min_chars=least, max_chars=most).after, Request(()), passage)
     assert (reason is None) == (least <= len(text.strip()) <= most)
     assert "\n" not in (reason or "")
 
 
-def conversation(*roles: Any) -> Query:
-    return Query.of([{"role": role, "content": SECRET} for role in roles])
+def conversation(*roles: Any) -> Request:
+    return Request.of([{"role": role, "content": SECRET} for role in roles])
 
 
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
-        (QUERY, None),
+        (REQUEST, None),
         (conversation("user", "tool"), None),
-        (Query(()), None),
+        (Request(()), None),
         (
             conversation("user", "assistant"),
             "the last message is from 'assistant', not from `when.roles` (user, tool)",
@@ -107,8 +107,8 @@ def conversation(*roles: Any) -> Query:
         ),
     ],
 )
-def test_roles(query: Query, reason: str | None) -> None:
-    assert When(roles=("user", "tool")).before(query) == reason
+def test_roles(request: Request, reason: str | None) -> None:
+    assert When(roles=("user", "tool")).before(request) == reason
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ def app(monkeypatch: pytest.MonkeyPatch) -> Any:
     return app
 
 
-def said(answer: Any) -> Callable[[Query | None, str], Any]:
-    def check(query: Query | None, text: str) -> Any:
-        assert query is QUERY
+def said(answer: Any) -> Callable[[Request | None, str], Any]:
+    def check(request: Request | None, text: str) -> Any:
+        assert request is REQUEST
         assert text == SECRET
         if isinstance(answer, Exception):
             raise answer
@@ -168,11 +168,11 @@ def said(answer: Any) -> Callable[[Query | None, str], Any]:
 
 
 class Asynchronous:
-    async def __call__(self, query: Query | None, text: str) -> bool:
+    async def __call__(self, request: Request | None, text: str) -> bool:
         return text != SECRET
 
 
-async def later(query: Query | None, text: str) -> bool:
+async def later(request: Request | None, text: str) -> bool:
     await anyio.lowlevel.checkpoint()
     return text != SECRET
 
@@ -219,7 +219,7 @@ async def test_a_function_that_fails_does_not_lose_the_check(
 async def test_a_function_that_hangs_can_be_given_up() -> None:
     stop = anyio.Event()
 
-    async def hang(query: Query | None, text: str) -> bool:
+    async def hang(request: Request | None, text: str) -> bool:
         stop.set()
         await anyio.sleep_forever()
         return False
@@ -241,8 +241,8 @@ async def test_a_function_is_imported_when_it_is_first_needed_and_once(
     when = When(call="counted_app:check")
     assert "counted_app" not in sys.modules
     when.load()
-    assert await when.after(QUERY, Passage.of(SECRET)) is None
-    assert await when.after(QUERY, Passage.of(SECRET)) is None
+    assert await when.after(REQUEST, Passage.of(SECRET)) is None
+    assert await when.after(REQUEST, Passage.of(SECRET)) is None
     assert sys.modules["counted_app"].imports.count("check") == 1
 
 

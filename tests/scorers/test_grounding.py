@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from resay import Guard, Passage, Query
+from resay import Guard, Passage, Request
 from resay.core.scores import Scores, UnsupportedSpan
 from resay.errors import ConfigurationError
 from resay.models.base import TokenLabels
@@ -50,8 +50,8 @@ def of(model: Path | str | ModelConfig, **settings: Any) -> Grounding:
 async def scored(
     scorer: Grounding, claims: Sequence[str], references: Sequence[str], question: str = ""
 ) -> Scores:
-    query = Query.of(question) if question else None
-    evidence = Evidence(references=Samples(references), query=query)
+    request = Request.of(question) if question else None
+    evidence = Evidence(references=Samples(references), request=request)
     return await scorer.score(Passage.from_sentences(claims), evidence)
 
 
@@ -151,7 +151,7 @@ async def test_tokens_are_judged_as_published(tiny: Tiny) -> None:
     answer = "The old bridge was opened in 1871. The novel was never finished."
     plain = lettucedetect(folder, QA, answer)
     passage = Passage.of(answer)
-    evidence = Evidence(references=Samples(references), query=Query.of(QUESTION))
+    evidence = Evidence(references=Samples(references), request=Request.of(QUESTION))
     found = await of(folder).score(passage, evidence)
     cut = passage.sentences[1].start
     assert found.sentences == pytest.approx(

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from resay import Query, ScorerError
-from resay.core.query import Message
+from resay import Request, ScorerError
+from resay.core.request import Message
 from resay.providers import Completion, Completions, ReplayProvider, ScriptedProvider
 from resay.scorers.common.judge_calls import ParsedAnswer, ask, ask_together
 from resay.scorers.common.judge_config import JudgeConfig, judge_for
@@ -14,24 +14,26 @@ pytestmark = pytest.mark.anyio
 
 
 def test_the_response_model_gets_the_connection_only() -> None:
-    query = Query.of("Who?", model="a/x", params={"api_key": "k", "temperature": 0.3, "tools": []})
-    judge = judge_for(None, Evidence(query=query, judge_provider=ReplayProvider({})))
-    assert (judge.query.model, dict(judge.query.params)) == ("a/x", {"api_key": "k"})
+    request = Request.of(
+        "Who?", model="a/x", params={"api_key": "k", "temperature": 0.3, "tools": []}
+    )
+    judge = judge_for(None, Evidence(request=request, judge_provider=ReplayProvider({})))
+    assert (judge.request.model, dict(judge.request.params)) == ("a/x", {"api_key": "k"})
 
 
 def test_other_judges_never_get_the_key() -> None:
-    query = Query.of("Who?", model="a/x", params={"api_key": "k"})
-    evidence = Evidence(query=query, judge_provider=ReplayProvider({}))
-    assert judge_for("b/y", evidence).query == Query((), "b/y", {})
+    request = Request.of("Who?", model="a/x", params={"api_key": "k"})
+    evidence = Evidence(request=request, judge_provider=ReplayProvider({}))
+    assert judge_for("b/y", evidence).request == Request((), "b/y", {})
     own = JudgeConfig(model="b/y", params={"api_key": "other"})
-    assert dict(judge_for(own, evidence).query.params) == {"api_key": "other"}
+    assert dict(judge_for(own, evidence).request.params) == {"api_key": "other"}
 
 
 def test_parameters_without_a_model_keep_the_response_model() -> None:
-    query = Query.of("Who?", model="a/x", params={"api_key": "k"})
-    evidence = Evidence(query=query, judge_provider=ReplayProvider({}))
+    request = Request.of("Who?", model="a/x", params={"api_key": "k"})
+    evidence = Evidence(request=request, judge_provider=ReplayProvider({}))
     judge = judge_for(JudgeConfig(params={"temperature": 0}), evidence)
-    assert (judge.query.model, dict(judge.query.params)) == (
+    assert (judge.request.model, dict(judge.request.params)) == (
         "a/x",
         {"api_key": "k", "temperature": 0},
     )
@@ -42,7 +44,7 @@ def test_a_missing_judge_is_an_error() -> None:
         judge_for("b/y", Evidence())
 
 
-JUDGE_QUERY = Query((), "a/x")
+JUDGE_QUERY = Request((), "a/x")
 
 
 def read_letters(answer: Completion) -> list[str | None]:
@@ -58,12 +60,12 @@ class Listening(ScriptedProvider):
         self.asked: list[tuple[Message, ...]] = []
         self._takes_n = takes_n
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return self._takes_n
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.asked.append(query.messages)
-        items = [(await super(Listening, self).complete(query)).first for _ in range(n)]
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.asked.append(request.messages)
+        items = [(await super(Listening, self).complete(request)).first for _ in range(n)]
         return Completions(tuple(items))
 
 
@@ -137,7 +139,7 @@ async def test_missing_answers_are_failures() -> None:
 
 
 def test_varied_judges_drop_seed_and_temperature() -> None:
-    judge = Judge(Listening(), Query((), "a/x", {"temperature": 0, "seed": 1, "api_key": "k"}))
-    assert dict(judge.varied().query.params) == {"api_key": "k"}
-    assert dict(judge.varied(0.5).query.params) == {"api_key": "k", "temperature": 0.5}
-    assert dict(judge.with_params(logprobs=True).query.params)["logprobs"] is True
+    judge = Judge(Listening(), Request((), "a/x", {"temperature": 0, "seed": 1, "api_key": "k"}))
+    assert dict(judge.varied().request.params) == {"api_key": "k"}
+    assert dict(judge.varied(0.5).request.params) == {"api_key": "k", "temperature": 0.5}
+    assert dict(judge.with_params(logprobs=True).request.params)["logprobs"] is True

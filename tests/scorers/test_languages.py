@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from resay import Passage, Policy, PolicyError, Query
+from resay import Passage, Policy, PolicyError, Request
 from resay.core.scores import Scores
 from resay.lang.language import load
 from resay.providers import Completion, Completions
@@ -90,20 +90,20 @@ class Judge:
         self._answers = list(answers)
         self.asked: list[str] = []
 
-    async def takes_n(self, query: Query) -> bool:
-        del query
+    async def takes_n(self, request: Request) -> bool:
+        del request
         return False
 
-    async def complete(self, query: Query, n: int = 1) -> Completions:
+    async def complete(self, request: Request, n: int = 1) -> Completions:
         del n
-        self.asked.append(str(query.messages[-1]["content"]))
+        self.asked.append(str(request.messages[-1]["content"]))
         return Completions((Completion(self._answers.pop(0)),))
 
 
 async def compared(answer: str, judge: Judge, language: str, question: str = "") -> Scores:
     config = Prompt.Config.model_validate({"mode": "per_sample", "language": language})
-    query = Query.of(question) if question else None
-    evidence = Evidence(Samples(["?"]), query=query, judge_provider=judge)
+    request = Request.of(question) if question else None
+    evidence = Evidence(Samples(["?"]), request=request, judge_provider=judge)
     return await Prompt(config).score(Passage.of(answer), evidence)
 
 
@@ -144,7 +144,7 @@ async def test_claims_are_asked_about_in_the_language_of_the_answer(language: st
     passage = passage.only([0, 1])
     judge = Judge(*YES_AND_NO[language])
     scorer = DirectQuestion(DirectQuestion.Config(language="auto"))
-    scores = await scorer.score(passage, Evidence(query=Query.of("?"), judge_provider=judge))
+    scores = await scorer.score(passage, Evidence(request=Request.of("?"), judge_provider=judge))
     assert scores.sentences == (0.0, 1.0)
     assert scores.undetermined == 0
     prompt = load(language).prompts.direct_question

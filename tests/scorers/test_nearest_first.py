@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from resay import ConfigurationError, Passage, Policy, ProviderTimeoutError, Query
+from resay import ConfigurationError, Passage, Policy, ProviderTimeoutError, Request
 from resay.core.scores import Scores
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt
@@ -410,10 +410,10 @@ async def test_an_estimate_settles_nothing_that_all_answers_speak_against() -> N
 
 async def score_all(said: str, stopping: Stopping | None, **config: object) -> Scores:
     class Judge:
-        async def takes_n(self, query: Query) -> bool:
+        async def takes_n(self, request: Request) -> bool:
             return False
 
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             return Completions((Completion(f"1: {said}"),))
 
     return await score(Judge(), stopping, form="claims", **config)
@@ -449,10 +449,10 @@ class Slow:
         self.asked = 0
         self.waiting = anyio.Event()
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         self.asked += 1
         if self.asked > 2:
             self.waiting.set()
@@ -477,7 +477,7 @@ async def test_when_time_is_up_what_was_not_answered_is_estimated() -> None:
 
 async def test_a_timeout_is_one_lost_call() -> None:
     class Timeout(Slow):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             self.asked += 1
             if self.asked == 1:
                 raise ProviderTimeoutError("late")

@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from resay import Guard, Query, Verdict
+from resay import Guard, Request, Verdict
 from resay.providers.base import Completions, Layer, Provider
 from resay.providers.litellm import LiteLLMProvider
 from resay.testing.faults import GarbledStyle
@@ -189,8 +189,8 @@ class Reasoning(Layer):
         super().__init__(LiteLLMProvider())
         self._opening = opening
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        completions = await self.inner.complete(query, n=n)
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        completions = await self.inner.complete(request, n=n)
         items = [replace(c, text=self._with_draft(c.text)) for c in completions.items]
         return replace(completions, items=tuple(items))
 

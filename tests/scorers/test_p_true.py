@@ -8,7 +8,7 @@ import anyio.lowlevel
 import pytest
 from pydantic import ValidationError
 
-from resay import Guard, Passage, ProviderRefusedError, ProviderTimeoutError, Query
+from resay import Guard, Passage, ProviderRefusedError, ProviderTimeoutError, Request
 from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
@@ -44,16 +44,16 @@ class Model:
         self._texts = list(texts)
         self._a, self._b = a, b
         self._refuses = refuses
-        self.asked: list[Query] = []
+        self.asked: list[Request] = []
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         await anyio.lowlevel.checkpoint()
-        if self._refuses and query.params.get("logprobs"):
+        if self._refuses and request.params.get("logprobs"):
             raise ProviderRefusedError("no logprobs", status=400)
-        self.asked.append(query)
+        self.asked.append(request)
         if self._a is None or self._b is None:
             text = self._texts[(len(self.asked) - 1) % len(self._texts)]
             if text is None:
@@ -73,7 +73,7 @@ class Model:
             TokenLogprob(said, log(max(self._a, self._b)), top=tuple(top)),
             TokenLogprob(")", 0.0),
         )
-        logprobs = tokens if query.params.get("logprobs") else ()
+        logprobs = tokens if request.params.get("logprobs") else ()
         return Completions((Completion(f" ({said})", logprobs=logprobs),))
 
 
@@ -125,7 +125,7 @@ async def test_the_prompt_is_the_papers_with_samples_as_ideas() -> None:
     assert render(QUESTION, CLAIMS[0], ideas) == PUBLISHED
     scorer, model = PTrue(PTrue.Config(ideas=2)), Model(a=0.5, b=0.1)
     evidence = Evidence(
-        Samples([*ideas, "In 1940."]), query=Query.of(QUESTION), judge_provider=model
+        Samples([*ideas, "In 1940."]), request=Request.of(QUESTION), judge_provider=model
     )
     await scorer.score(Passage.from_sentences(CLAIMS), evidence)
     assert model.asked[0].question == PUBLISHED
@@ -153,7 +153,7 @@ async def test_the_probability_of_an_article_is_no_probability_of_an_option() ->
     tokens = (TokenLogprob("A", log(0.9), top=top), TokenLogprob(" bridge opened.", 0.0))
 
     class Rambling(Model):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             return Completions((Completion("A bridge opened.", logprobs=tokens),))
 
     for by in ("logprobs", "auto"):
@@ -168,7 +168,7 @@ async def test_the_probability_is_read_where_the_option_is_stated() -> None:
     tokens = tuple(TokenLogprob(t, log(0.6), top=top if t == "B" else ()) for t in said)
 
     class Late(Model):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             return Completions((Completion("".join(said), logprobs=tokens),))
 
     verdict = await checked(Late("(A)"))
@@ -216,7 +216,7 @@ async def test_unreadable_answers_are_inconclusive(
 
 async def test_a_token_without_alternatives_leaves_the_rest_to_the_other() -> None:
     class Bare(Model):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             return Completions((Completion("B", logprobs=(TokenLogprob("B", log(0.8)),)),))
 
     verdict = await checked(Bare())

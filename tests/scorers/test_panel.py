@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Guard, Passage, Policy, PolicyError, ProviderTimeoutError, Query
+from resay import Guard, Passage, Policy, PolicyError, ProviderTimeoutError, Request
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
 from resay.scorers.evidence import Evidence
@@ -25,16 +25,16 @@ class Jury:
 
     def __init__(self, answers: Mapping[str, str | Callable[[str], str | None] | None]) -> None:
         self._answers = answers
-        self.asked: list[Query] = []
+        self.asked: list[Request] = []
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         await anyio.lowlevel.checkpoint()
-        self.asked.append(query)
-        said = self._answers[query.model or ""]
-        text = said(query.question) if callable(said) else said
+        self.asked.append(request)
+        said = self._answers[request.model or ""]
+        text = said(request.question) if callable(said) else said
         if text is None:
             raise ProviderTimeoutError("slow")
         return Completions((Completion(text),))

@@ -13,7 +13,7 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 
-from resay import Guard, Passage, Policy, ProviderTimeoutError, Query
+from resay import Guard, Passage, Policy, ProviderTimeoutError, Request
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
 from resay.scorers.evidence import Evidence
@@ -74,12 +74,12 @@ class Model:
         self._quiz = quiz
         self._judges = judges
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         await anyio.lowlevel.checkpoint()
-        prompt = query.question
+        prompt = request.question
         self.prompts.append(prompt)
         if "Generate a list of" in prompt:
             self.asked["quiz"] += 1
@@ -88,7 +88,7 @@ class Model:
         if prompt.startswith("We are writing"):
             self.asked["answer"] += 1
             question = next(q for q in self._answers if q in prompt)
-            text = self._answers[question][query.index]
+            text = self._answers[question][request.index]
             if text is None:
                 raise ProviderTimeoutError("slow")
             return Completions((Completion(text),))

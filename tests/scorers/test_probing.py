@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Guard, Policy, PolicyError, ProviderTimeoutError, Query
+from resay import Guard, Policy, PolicyError, ProviderTimeoutError, Request
 from resay.core.claim_verdict import ClaimVerdict
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
@@ -57,16 +57,16 @@ class Model:
         self._quiz = list(quiz)
         self._same = same
         self._answer = answer
-        self.asked: dict[str, list[Query]] = {}
+        self.asked: dict[str, list[Request]] = {}
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         await anyio.lowlevel.checkpoint()
-        prompt = query.question
-        kind = _kind(query)
-        self.asked.setdefault(kind, []).append(query)
+        prompt = request.question
+        kind = _kind(request)
+        self.asked.setdefault(kind, []).append(request)
         if kind == "judge":
             return Completions((Completion(_judged(prompt)),))
         if kind == "quiz":
@@ -75,7 +75,7 @@ class Model:
                 raise ProviderTimeoutError("slow")
             return Completions((Completion(text),))
         if kind == "probe":
-            return Completions((Completion(self._answers[query.index]),))
+            return Completions((Completion(self._answers[request.index]),))
         return Completions((Completion(self._same if kind == "same" else self._answer),))
 
     @property
@@ -86,8 +86,8 @@ class Model:
         return [match[1] for match in fenced if match is not None]
 
 
-def _kind(query: Query) -> str:
-    said = query.question
+def _kind(request: Request) -> str:
+    said = request.question
     marks = {"Compare the claims": "judge", "Prepare a quiz": "quiz", "Compare two": "same"}
     kind = next((kind for mark, kind in marks.items() if said.startswith(mark)), None)
     return kind or ("probe" if "<questions-" in said else "answer")
@@ -175,10 +175,10 @@ async def test_only_open_claims_are_asked_about_and_every_call_counts() -> None:
 
 async def test_how_much_silence_leaves_a_claim_open_is_a_setting() -> None:
     class Divided(Model):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            if _kind(query) == "judge" and "A red" in query.question:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if _kind(request) == "judge" and "A red" in request.question:
                 return Completions((Completion("1: supported\n2: supported"),))
-            return await super().complete(query, n=n)
+            return await super().complete(request, n=n)
 
     for above, score in ((0.5, 0.75), (0.7, 0.4)):
         settings = policy(prompt={"probe_above": above}, threshold={"sentence": 0.3})
@@ -246,7 +246,7 @@ async def test_two_claims_with_one_question_are_not_asked_about() -> None:
 async def test_answers_are_drawn_as_samples_are() -> None:
     settings = policy(sampling={"temperature": 0.7, "params": {"top_p": 0.9}})
     model = Model(*["1932"] * 3)
-    query = Query.of(
+    request = Request.of(
         [
             {"role": "system", "content": "You are the town's guide."},
             {"role": "user", "content": "Tell me about the bridge."},
@@ -259,7 +259,7 @@ async def test_answers_are_drawn_as_samples_are() -> None:
             "seed": 7,
         },
     )
-    await Guard(settings, provider=model).acheck(ANSWER, question=query, samples=SAMPLES)
+    await Guard(settings, provider=model).acheck(ANSWER, question=request, samples=SAMPLES)
     for place, probe in enumerate(model.asked["probe"]):
         assert (probe.model, probe.index, probe.varied) == ("m", place, True)
         assert probe.params == {
@@ -297,10 +297,10 @@ async def test_as_many_claims_are_asked_about_as_calls_are_left_for() -> None:
 
 async def test_a_claim_is_not_flagged_where_there_is_no_time_to_ask() -> None:
     class Slow(Model):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            if _kind(query) == "probe":
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if _kind(request) == "probe":
                 await anyio.Event().wait()
-            return await super().complete(query, n=n)
+            return await super().complete(request, n=n)
 
     verdict = await checked(Slow(), policy(limits={"deadline_s": 1.0}))
     claim = opened(verdict)
@@ -356,10 +356,10 @@ async def test_an_answer_that_is_less_exact_than_the_claim_is_compared_by_a_judg
 
 async def test_answers_that_came_before_the_deadline_count_without_the_others() -> None:
     class Slow(Model):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            if _kind(query) == "probe" and query.index == 2:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if _kind(request) == "probe" and request.index == 2:
                 await anyio.Event().wait()
-            return await super().complete(query, n=n)
+            return await super().complete(request, n=n)
 
     verdict = await checked(Slow("1932", "1932"), policy(limits={"deadline_s": 1.0}))
     claim = opened(verdict)
@@ -369,10 +369,10 @@ async def test_answers_that_came_before_the_deadline_count_without_the_others() 
 
 async def test_a_stream_is_asked_about_sentence_by_sentence() -> None:
     class Streamed(Model):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            if _kind(query) == "answer" and query.varied:
-                return Completions((Completion(SAMPLES[query.index % 3]),))
-            return await super().complete(query, n=n)
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if _kind(request) == "answer" and request.varied:
+                return Completions((Completion(SAMPLES[request.index % 3]),))
+            return await super().complete(request, n=n)
 
     model = Streamed(*["1932"] * 3)
     guard = Guard(policy(), provider=model, model="m")
@@ -385,9 +385,11 @@ async def test_a_stream_is_asked_about_sentence_by_sentence() -> None:
 
 async def test_fields_of_objects_are_not_asked_about() -> None:
     model = Model()
-    query = Query.of("The bridge?", model="m", params={"response_format": {"type": "json_object"}})
+    request = Request.of(
+        "The bridge?", model="m", params={"response_format": {"type": "json_object"}}
+    )
     verdict = await Guard(policy(), provider=model).acheck(
-        '{"opened": 1923}', question=query, samples=['{"name": "Old Bridge"}'] * 3
+        '{"opened": 1923}', question=request, samples=['{"name": "Old Bridge"}'] * 3
     )
     assert verdict.structured
     assert model.asked == {}
@@ -553,12 +555,12 @@ class Knowing(Model):
         super().__init__(**more)
         self._knowledge = knowledge
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        found = await super().complete(query, n=n) if _kind(query) != "probe" else None
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        found = await super().complete(request, n=n) if _kind(request) != "probe" else None
         if found is not None:
             return found
         await anyio.lowlevel.checkpoint()
-        self.asked.setdefault("probe", []).append(query)
+        self.asked.setdefault("probe", []).append(request)
         lines = self.questions[-1].splitlines()
         answers = [self._knowledge.get(line.partition(". ")[2], "I don't know") for line in lines]
         text = "\n".join(f"{n}: {answer}" for n, answer in enumerate(answers, 1))
@@ -779,17 +781,17 @@ async def test_sentences_of_a_stream_that_wait_are_asked_about_together() -> Non
     class Streamed(Knowing):
         """Writes the first quiz once all sentences have been judged."""
 
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            if _kind(query) == "answer" and query.varied:
-                return Completions((Completion(SAMPLES[query.index % 3]),))
-            if _kind(query) != "quiz":
-                return await super().complete(query, n=n)
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if _kind(request) == "answer" and request.varied:
+                return Completions((Completion(SAMPLES[request.index % 3]),))
+            if _kind(request) != "quiz":
+                return await super().complete(request, n=n)
             quizzes = self.asked.setdefault("quiz", [])
-            quizzes.append(query)
+            quizzes.append(request)
             # All four sentences are compared with three samples while the first is asked about.
             while len(quizzes) == 1 and len(self.asked["judge"]) < 12:
                 await anyio.lowlevel.checkpoint()
-            claims = _CLAIM.findall(query.question.partition("<claims-")[2])
+            claims = _CLAIM.findall(request.question.partition("<claims-")[2])
             lines = LIGHTHOUSE_QUIZ.splitlines()
             about = {"built": lines[0], "architect": lines[1], "beam": lines[2]}
             written = [(n, line) for n, c in claims for word, line in about.items() if word in c]
@@ -810,10 +812,10 @@ async def test_sentences_of_a_stream_that_wait_are_asked_about_together() -> Non
 
 async def test_a_held_sentence_without_an_answer_is_shown_and_in_doubt() -> None:
     class Streamed(Model):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            if _kind(query) == "answer" and query.varied:
-                return Completions((Completion(SAMPLES[query.index % 3]),))
-            return await super().complete(query, n=n)
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if _kind(request) == "answer" and request.varied:
+                return Completions((Completion(SAMPLES[request.index % 3]),))
+            return await super().complete(request, n=n)
 
     for on_error, shown in (("annotate", True), ("block", False)):
         model = Streamed(*["I don't know"] * 3)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from resay import Passage, Policy, PolicyError, ProviderTimeoutError, Query, ScorerError
+from resay import Passage, Policy, PolicyError, ProviderTimeoutError, Request, ScorerError
 from resay.core.scores import Scores
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt, ScorerTraits
@@ -87,11 +87,11 @@ class Recorder:
         self.together = together
         self.full = anyio.Event()
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.prompts.append(query.messages[-1]["content"])
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.prompts.append(request.messages[-1]["content"])
         if len(self.prompts) == self.together:
             self.full.set()
         await self.full.wait()
@@ -187,7 +187,7 @@ def test_the_published_questions_are_english(settings: str, named: str) -> None:
 
 
 async def test_per_sample_shows_the_end_of_the_conversation() -> None:
-    query = Query.of(
+    request = Request.of(
         [
             {"role": "user", "content": "Tell me about the old bridge."},
             {"role": "assistant", "content": "Which one?"},
@@ -205,7 +205,7 @@ async def test_per_sample_shows_the_end_of_the_conversation() -> None:
     ):
         judge = Recorder("1: supported\n2: supported", together=2)
         scorer = Prompt(Prompt.Config(mode="per_sample", conversation_chars=chars))
-        evidence = Evidence(Samples(SAMPLES), query=query, judge_provider=judge)
+        evidence = Evidence(Samples(SAMPLES), request=request, judge_provider=judge)
         await scorer.score(Passage.from_sentences(SENTENCES), evidence)
         prompt = judge.prompts[0]
         assert ("<conversation-" in prompt) is (shown is not None)
@@ -244,8 +244,8 @@ async def test_per_sample_with_a_failed_call_loses_the_column() -> None:
 
 async def test_whatever_a_judge_raises_costs_that_answer_only() -> None:
     class Odd(Recorder):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            if "six lanes" in query.messages[-1]["content"]:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if "six lanes" in request.messages[-1]["content"]:
                 raise KeyError("a bug")
             return Completions((Completion("Yes"),))
 
@@ -270,12 +270,12 @@ class Hesitant:
         self.answer = answer
         self.calls = 0
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         self.calls += 1
-        again = len(query.messages) > 1
+        again = len(request.messages) > 1
         return Completions((Completion(self.answer if again else "Hm"),))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from resay import ConfigurationError, Guard, Passage, Policy, PolicyError, Query
+from resay import ConfigurationError, Guard, Passage, Policy, PolicyError, Request
 from resay.providers import TokenLogprob
 from resay.scorers.evidence import Evidence
 from resay.scorers.proxy_logprobs import ProxyLogprobs
@@ -75,7 +75,7 @@ async def test_both_apis_score_the_same(simulated: SimulatedProvider) -> None:
 
 
 async def test_the_question_stands_before_the_response() -> None:
-    passage, evidence = Passage.of(RESPONSE), Evidence(query=Query.of(QUESTION))
+    passage, evidence = Passage.of(RESPONSE), Evidence(request=Request.of(QUESTION))
     reader = Reader()
     await built(reader).score(passage, evidence)
     await built(reader, template="<user>{question}</user>\n").score(passage, evidence)
@@ -89,7 +89,7 @@ async def test_the_question_stands_before_the_response() -> None:
 
 async def test_the_prompts_tokens_count_for_nothing() -> None:
     scores = await built(Reader(-2.0)).score(
-        Passage.of(RESPONSE), Evidence(query=Query.of(QUESTION))
+        Passage.of(RESPONSE), Evidence(request=Request.of(QUESTION))
     )
     assert scores.raw == (2.0, 2.0)
     assert scores.sentences == pytest.approx((1 - math.exp(-2),) * 2)

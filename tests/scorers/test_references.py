@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Guard, Passage, Query
+from resay import Guard, Passage, Request
 from resay.core.grounds import Grounds
-from resay.core.query import Message
 from resay.core.references import Reference
+from resay.core.request import Message
 from resay.core.scores import Scores, UnsupportedSpan
 from resay.providers import Completion, Completions, ScriptedProvider
 from resay.scorers.common.document_prompt import excerpts, render
@@ -50,11 +50,11 @@ class Judge:
         self.answers = [a if isinstance(a, str) else json.dumps(a) for a in answers]
         self.asked: list[tuple[Message, ...]] = []
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.asked.append(query.messages)
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.asked.append(request.messages)
         return Completions((Completion(self.answers[len(self.asked) - 1]),))
 
 
@@ -73,8 +73,8 @@ async def scored(
     **settings: Any,
 ) -> Scores:
     config = References.Config.model_validate({"by": "judge" if judge else "words", **settings})
-    query = Query.of(question, model="judge")
-    evidence = Evidence(sources=sources, query=query, judge_provider=judge)
+    request = Request.of(question, model="judge")
+    evidence = Evidence(sources=sources, request=request, judge_provider=judge)
     return await References(config).score(Passage.from_sentences(claims), evidence)
 
 
@@ -104,9 +104,9 @@ async def test_many_claims_are_divided_among_calls_that_models_can_answer() -> N
     class Reader(Judge):
         """Supports the even pillars."""
 
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            self.asked.append(query.messages)
-            pillars = shown.findall(str(query.messages[0]["content"]))
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            self.asked.append(request.messages)
+            pillars = shown.findall(str(request.messages[0]["content"]))
             lists = [((), (1,)) if int(pillar) % 2 else ((1,), ()) for pillar in pillars]
             verdicts = [said(number, *both) for number, both in enumerate(lists, 1)]
             return Completions((Completion(json.dumps(verdicts)),))
@@ -342,7 +342,7 @@ async def test_answers_without_a_document_are_no_verdict(answer: str) -> None:
 
 async def test_a_judge_that_fails_leaves_the_claims_open() -> None:
     class Broken(Judge):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             raise RuntimeError
 
     found = await scored([OPENED], Broken())
@@ -460,9 +460,9 @@ class Model(Judge):
         self.texts = list(answers)
         self.drawn = 0
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        if "<claims-" in str(query.messages[-1]["content"]):
-            return await super().complete(query, n=n)
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        if "<claims-" in str(request.messages[-1]["content"]):
+            return await super().complete(request, n=n)
         self.drawn += 1
         return Completions((Completion(self.texts[(self.drawn - 1) % len(self.texts)]),))
 
@@ -610,9 +610,9 @@ async def test_a_policy_may_leave_references_alone(policy: dict[str, Any]) -> No
 @pytest.mark.parametrize("mode", ["hold", "buffer", "after"])
 async def test_streams_are_held_against_references_too(mode: str) -> None:
     class Streaming(Model):
-        def stream(self, query: Query) -> Any:
+        def stream(self, request: Request) -> Any:
             self.drawn += 1
-            return ScriptedProvider(self.texts).stream(query)
+            return ScriptedProvider(self.texts).stream(request)
 
     text = "The Garmo bridge opened in 1932. Ada Moor built the Garmo bridge."
     whole = [[said(1, (1,)), said(2)]]

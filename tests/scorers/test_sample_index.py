@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Passage
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.scorers.common.sample_index import Indexing, SampleIndex
 from resay.scorers.common.sentence_items import NamesAndWords
 from resay.scorers.evidence import Evidence
@@ -102,7 +102,7 @@ def test_samples_are_scored_once_for_all_sentences(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(NamesAndWords, "of", classmethod(of))
     samples = ["The bridge opened in 1932.", "The bridge opened in 1933."]
-    evidence = Evidence(Samples(samples), query=Query.of("When did it open?"))
+    evidence = Evidence(Samples(samples), request=Request.of("When did it open?"))
 
     async def stream() -> None:
         for sentence in ("It opened in 1932.", "It is red.", "It is long."):

@@ -24,7 +24,7 @@ from resay import (
     Policy,
     PolicyError,
     ProviderTimeoutError,
-    Query,
+    Request,
 )
 from resay.adapters import GuardRuntime
 from resay.core.logprobs import TokenLogprob
@@ -351,12 +351,12 @@ class Model:
         self._garbled = garbled
         self._fails = fails
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         await anyio.lowlevel.checkpoint()
-        prompt = query.question
+        prompt = request.question
         self.asked.append(prompt)
         if self._fails:
             raise ProviderTimeoutError("slow")
@@ -514,11 +514,11 @@ class Writer(Model):
         self._logprobs = logprobs
         self._texts = [*logprobs]
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        if query.question != "When did it open?":
-            return await super().complete(query, n=n)
-        text = self._texts[query.index + 1 if query.varied else 0]
-        asked = tokens(text, self._logprobs[text]) if query.params.get("logprobs") else ()
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        if request.question != "When did it open?":
+            return await super().complete(request, n=n)
+        text = self._texts[request.index + 1 if request.varied else 0]
+        asked = tokens(text, self._logprobs[text]) if request.params.get("logprobs") else ()
         return Completions((Completion(text, logprobs=asked),))
 
 

@@ -13,7 +13,7 @@ from resay import Guard, Sources, Verdict
 from resay.adapters import GuardRuntime
 from resay.core.check_context import CheckContext
 from resay.core.logprobs import TokenLogprob
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.providers.base import Completion, Completions, ToolCall
 from resay.scorers.structured import Comparable, fields_in, object_in, passage_of, rendered
 from simulation import SimulatedProvider
@@ -124,9 +124,9 @@ class Person(BaseModel):
 def test_the_object_that_answers_the_schema_is_the_answer(
     wanted: Any, text: str, expected: Any
 ) -> None:
-    query = Query((), params={"response_format": wanted})
+    request = Request((), params={"response_format": wanted})
     expected = {"name": "Ada", "year": 1} if expected == "first" else expected
-    assert object_in(Completion(text), CheckContext(query)) == expected
+    assert object_in(Completion(text), CheckContext(request)) == expected
 
 
 @given(st.text("[]{}:,\"'`1a\\ \n", max_size=60), OBJECTS)
@@ -155,10 +155,10 @@ class Recorded:
     def __init__(self, *completions: Completion) -> None:
         self._completions = iter(completions)
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         return Completions(tuple(next(self._completions) for _ in range(n)))
 
 
@@ -168,7 +168,7 @@ async def test_a_sample_keeps_its_tokens_only_if_its_text_stays(
 ) -> None:
     provider = Recorded(Completion("Ada", logprobs=TOKENS))
     comparable = Comparable(provider, lambda _: compared, parses_objects=False)
-    (item,) = (await comparable.complete(Query.of("Who?"))).items
+    (item,) = (await comparable.complete(Request.of("Who?"))).items
     assert (item.text, item.logprobs) == (compared, kept)
 
 
@@ -219,7 +219,7 @@ async def test_objects_that_are_there_are_checked_too() -> None:
     samples = ['{"year": 1815}', '```json\n{"year": 1816}\n```', "I do not know."]
     verdict = await Guard(POLICY | {"sampling": {"max": 3, "min": 2}}).acheck(
         '{"year": 1815}',
-        question=Query.of("When?", params={"response_format": {"type": "json_object"}}),
+        question=Request.of("When?", params={"response_format": {"type": "json_object"}}),
         samples=samples,
     )
     assert scores(verdict) == {"year": 0.5}
@@ -246,7 +246,7 @@ async def test_claims_beside_an_object_are_listed(
     wanted = {"type": "json_schema", "json_schema": {"schema": schema}}
     guard = Guard(POLICY | {"on_unscored": "block", "sampling": {"max": 3, "min": 2}})
     verdict = await guard.acheck(
-        text, question=Query.of("Who?", params={"response_format": wanted}), samples=[text] * 3
+        text, question=Request.of("Who?", params={"response_format": wanted}), samples=[text] * 3
     )
     assert scores(verdict) == {"name": 0.0, "year": 0.0}
     assert verdict.decision == "consistent"
@@ -345,11 +345,11 @@ async def test_the_arguments_of_a_tool_may_be_the_answer() -> None:
     calls = [ToolCall("person", json.dumps({"name": name})) for name in ("Ada", "Ada", "Eve")]
     provider = Recorded(*(Completion("", calls=(call,)) for call in calls))
     guard, sources = Guard(POLICY | {"sampling": {"max": 2, "min": 2}}), Sources.all(provider)
-    query = Query.of(
+    request = Request.of(
         "Who?", params={"tools": [{"type": "function", "function": {"name": "person"}}]}
     )
     answer = await GuardRuntime(guard).aask_with(
-        CheckContext(query, object_tools=("person",)), sources
+        CheckContext(request, object_tools=("person",)), sources
     )
     assert scores(answer.verdict) == {"name": 0.5}
 
@@ -389,9 +389,9 @@ async def test_fields_that_are_not_compared_are_told_and_withhold_nothing() -> N
     guard = Guard(
         {**POLICY, "structured": {"ignore": ["id"]}, "on_unscored": "block", "sampling": {"max": 3}}
     )
-    query = Query.of("Who?", params={"response_format": {"type": "json_object"}})
+    request = Request.of("Who?", params={"response_format": {"type": "json_object"}})
     text = '{"id": 7, "name": "Ada"}'
-    verdict = await guard.acheck(text, question=query, samples=[text] * 3)
+    verdict = await guard.acheck(text, question=request, samples=[text] * 3)
     assert verdict.decision == "consistent"
     assert [(stretch.kind, stretch.text) for stretch in verdict.unscored] == [("field", "id: 7")]
     assert verdict.reason.endswith("; not scored: 1 field")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from resay import ConfigurationError, Guard, Passage, Query, ScorerError
+from resay import ConfigurationError, Guard, Passage, Request, ScorerError
 from resay.core.scores import Scores
 from resay.providers import Completions, Metered, ReplayProvider
 from resay.scorers import Prompt
@@ -25,11 +25,11 @@ class Listening(ReplayProvider):
 
     def __init__(self, **answers: list[str | None]) -> None:
         super().__init__({**answers})
-        self.asked: list[Query] = []
+        self.asked: list[Request] = []
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.asked.append(query)
-        return await super().complete(query, n=n)
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.asked.append(request)
+        return await super().complete(request, n=n)
 
 
 async def score(
@@ -47,7 +47,9 @@ async def score(
     }[task]
     judge = ReplayProvider({prompt or render(context, HYPOTHESIS): answers})
     references = Samples([target] if target else [])
-    evidence = Evidence(references=references, query=Query.of(source or "-"), judge_provider=judge)
+    evidence = Evidence(
+        references=references, request=Request.of(source or "-"), judge_provider=judge
+    )
     config = Prompt.Config.model_validate({"task": task, "restate": False, **settings})
     return await Prompt(config).score(PASSAGE, evidence)
 
@@ -110,7 +112,7 @@ async def test_failed_votes_are_left_out_unless_they_are_most() -> None:
 async def test_one_request_where_the_provider_takes_n() -> None:
     prompt = render(TaskContext(SOURCE), HYPOTHESIS)
     meter = Metered(ReplayProvider({prompt: ["Yes"] * 5}))
-    evidence = Evidence(query=Query.of(SOURCE), judge_provider=meter)
+    evidence = Evidence(request=Request.of(SOURCE), judge_provider=meter)
     config = Prompt.Config.model_validate({"task": "paraphrase"})
     assert (await Prompt(config).score(PASSAGE, evidence)).passage == 0.0
     assert meter.usage.calls == 1
@@ -122,7 +124,7 @@ async def test_votes_are_not_all_the_same_at_temperature_0() -> None:
     config = Prompt.Config.model_validate(
         {"task": "paraphrase", "judge": {"params": {"temperature": 0}}}
     )
-    await Prompt(config).score(PASSAGE, Evidence(query=Query.of(SOURCE), judge_provider=judge))
+    await Prompt(config).score(PASSAGE, Evidence(request=Request.of(SOURCE), judge_provider=judge))
     assert ["temperature" in query.params for query in judge.asked] == [False]
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Guard, Passage, PolicyError, Query, Verdict
+from resay import Guard, Passage, PolicyError, Request, Verdict
 from resay.lang.language import languages, load
 from resay.providers import Completion, Completions
 from resay.scorers.common.together import answer_beside, render
@@ -40,11 +40,11 @@ class Judge:
         self.answer = answer
         self.prompts: list[str] = []
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        prompt = query.messages[0]["content"]
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        prompt = request.messages[0]["content"]
         self.prompts.append(prompt)
         shown = {int(number): text for number, text in _TEXT.findall(prompt)}
         claims = prompt.partition("<claims-")[2].partition("</claims-")[0]
@@ -205,9 +205,9 @@ async def test_a_judge_whose_answer_is_cut_off_is_asked_again_with_more_room() -
             super().__init__(lambda claims, samples: "Well, let me see. " * 90)
             self.limits: list[int] = []
 
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            ado = (await super().complete(query, n=n)).first.text
-            limit = query.params["max_tokens"]
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            ado = (await super().complete(request, n=n)).first.text
+            limit = request.params["max_tokens"]
             self.limits.append(limit)
             row = {"supported_by": [1, 2, 3], "contradicted_by": []}
             text = ado + json.dumps([{"claim": claim, **row} for claim in (1, 2)])
@@ -226,9 +226,9 @@ async def test_many_claims_are_divided_among_calls_that_models_can_answer(
     class Short(Judge):
         """Writes no more than 4,096 tokens of 3 characters, in its own form of the JSON."""
 
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            assert query.params["max_tokens"] <= 4_096
-            return Completions((Completion((await super().complete(query)).first.text[:12_288]),))
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            assert request.params["max_tokens"] <= 4_096
+            return Completions((Completion((await super().complete(request)).first.text[:12_288]),))
 
     def of_odd(claims: Sequence[str], samples: dict[int, str]) -> str:
         rows: list[dict[str, Any]] = []
@@ -258,10 +258,10 @@ class Hanging(Judge):
         numbers = range(1, len(claims) + 1)
         return [{"claim": n, "supported_by": [], "contradicted_by": [*samples]} for n in numbers]
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        if self.words in query.messages[0]["content"]:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        if self.words in request.messages[0]["content"]:
             await anyio.sleep_forever()
-        return await super().complete(query, n=n)
+        return await super().complete(request, n=n)
 
 
 @pytest.mark.parametrize(
@@ -309,9 +309,9 @@ async def test_the_rest_of_the_samples_is_asked_about_only_in_doubt() -> None:
 
         drawn = 0
 
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            if "<claims-" in query.messages[0]["content"]:
-                return await super().complete(query, n=n)
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if "<claims-" in request.messages[0]["content"]:
+                return await super().complete(request, n=n)
             self.drawn += 1
             return Completions((Completion(SAMPLES[self.drawn - 1]),))
 

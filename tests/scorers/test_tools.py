@@ -9,7 +9,7 @@ import pytest
 
 from resay import Guard, HallucinationBlocked, Policy, PolicyError, Verdict
 from resay.core.quantities import Quantity
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.providers.base import Completion, Completions, ToolCall
 
 pytestmark = pytest.mark.anyio
@@ -48,13 +48,13 @@ class Recorded:
     def __init__(self, first: Completion, others: Sequence[Completion]) -> None:
         self._first = first
         self._others = iter(others)
-        self.queries: list[Query] = []
+        self.queries: list[Request] = []
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.queries.append(query)
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.queries.append(request)
         answer = self._first if len(self.queries) == 1 else next(self._others)
         return Completions((answer,))
 
@@ -68,7 +68,7 @@ async def checked(
 ) -> Verdict:
     recorded = Recorded(first, others)
     asked: dict[str, Any] = {"tools": TOOLS, **params}
-    answer = await Guard(policy, provider=recorded).aask(Query.of(question, params=asked))
+    answer = await Guard(policy, provider=recorded).aask(Request.of(question, params=asked))
     assert answer.completion is first
     return answer.verdict
 
@@ -87,7 +87,7 @@ RIGHT = calling(call("refund", order="ORD-4711", amount=25))
 async def test_calls_are_passed_on_unchecked_unless_the_policy_wants_it() -> None:
     off = {key: value for key, value in POLICY.items() if key != "tools"}
     recorded = Recorded(RIGHT, [])
-    answer = await Guard(off, provider=recorded).aask(Query.of(QUESTION, params={"tools": TOOLS}))
+    answer = await Guard(off, provider=recorded).aask(Request.of(QUESTION, params={"tools": TOOLS}))
     assert answer.verdict.skipped
     assert answer.verdict.reason == "the answer calls tools"
     assert len(recorded.queries) == 1
@@ -143,10 +143,10 @@ async def test_several_calls_are_compared_by_their_tools_and_then_in_order() -> 
 
 async def test_samples_are_drawn_with_the_tools_and_only_for_an_answer_with_calls() -> None:
     recorded = Recorded(RIGHT, [RIGHT] * 4)
-    await Guard(POLICY, provider=recorded).aask(Query.of(QUESTION, params={"tools": TOOLS}))
+    await Guard(POLICY, provider=recorded).aask(Request.of(QUESTION, params={"tools": TOOLS}))
     assert [query.params.get("tools") for query in recorded.queries] == [TOOLS] * 5
     words = Recorded(Completion("Order ORD-4711 was paid back."), [RIGHT] * 4)
-    answer = await Guard(POLICY, provider=words).aask(Query.of(QUESTION, params={"tools": TOOLS}))
+    answer = await Guard(POLICY, provider=words).aask(Request.of(QUESTION, params={"tools": TOOLS}))
     assert "only 0 usable samples" in answer.verdict.reason
     assert not answer.verdict.structured
 
@@ -257,10 +257,10 @@ async def test_values_that_nobody_gave_are_named_and_keep_their_score(value: Any
 
 async def test_references_that_are_given_count_as_known() -> None:
     first = calling(call("look_up", name="Garmo"))
-    query = Query.of("Which bridge is it?", params={"tools": TOOLS})
+    request = Request.of("Which bridge is it?", params={"tools": TOOLS})
     for references, expected in (([], ['look_up.name: "Garmo"']), (["The Garmo bridge."], [])):
         recorded = Recorded(first, [first] * 4)
-        answer = await Guard(POLICY, provider=recorded).aask(query, references=references)
+        answer = await Guard(POLICY, provider=recorded).aask(request, references=references)
         assert made_up(answer.verdict) == expected
 
 
@@ -272,7 +272,7 @@ async def test_flagged_calls_are_withheld_where_the_policy_blocks() -> None:
     policy = {**POLICY, "action": {"do": "block", "message": "Not now."}}
     recorded = Recorded(first, [RIGHT] * 4)
     answer = await Guard(policy, provider=recorded).aask(
-        Query.of(QUESTION, params={"tools": TOOLS})
+        Request.of(QUESTION, params={"tools": TOOLS})
     )
     assert answer.blocked
     assert answer.text == "Not now."
@@ -285,7 +285,7 @@ async def test_words_beside_calls_are_left_as_they_are() -> None:
     first = calling(call("refund", order="ORD-9", amount=25), text="I refund it. ")
     recorded = Recorded(first, [RIGHT] * 4)
     answer = await Guard(POLICY, provider=recorded).aask(
-        Query.of(QUESTION, params={"tools": TOOLS})
+        Request.of(QUESTION, params={"tools": TOOLS})
     )
     assert answer.flagged
     assert answer.annotated() == "I refund it. "
@@ -296,7 +296,7 @@ async def test_streams_check_calls_at_their_end(mode: Any) -> None:
     first = calling(call("refund", order="ORD-9", amount=25))
     recorded = Recorded(first, [RIGHT] * 4)
     guard = Guard({**POLICY, "stream_mode": mode}, provider=recorded)
-    async with guard.astream(Query.of(QUESTION, params={"tools": TOOLS})) as stream:
+    async with guard.astream(Request.of(QUESTION, params={"tools": TOOLS})) as stream:
         _ = [part async for part in stream]
     assert stream.answer.flagged
     assert [s.text for s in stream.answer.verdict.flagged_sentences] == ['refund.order: "ORD-9"']
@@ -353,11 +353,11 @@ async def test_claims_next_to_a_call_are_listed(tools: str, mode: Any, on_unscor
     first = calling(call("refund", order="ORD-4711", amount=25), text=f"{CLAIM} Let me look.")
     policy = {**POLICY, "tools": tools, "on_unscored": on_unscored, "action": {"do": "block"}}
     guard = Guard(policy, provider=Recorded(first, [RIGHT] * 4))
-    query = Query.of(QUESTION, params={"tools": TOOLS})
+    request = Request.of(QUESTION, params={"tools": TOOLS})
     if mode is None:
-        answer = await guard.aask(query)
+        answer = await guard.aask(request)
     else:
-        async with guard.astream(query, stream_mode=mode) as stream:
+        async with guard.astream(request, stream_mode=mode) as stream:
             async for _ in stream:
                 pass
         answer = stream.answer

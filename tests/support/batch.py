@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from resay import Guard, Query, Usage
+from resay import Guard, Request, Usage
 from resay.core.passage import Passage
 from resay.core.scores import Scores
 from resay.providers.base import Completion, Completions
@@ -78,11 +78,11 @@ class LoggingJudge:
     def __init__(self, log: Path) -> None:
         self._log = log
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        words = str(query.messages[-1]["content"]).split("Bridge ")[1]
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        words = str(request.messages[-1]["content"]).split("Bridge ")[1]
         with self._log.open("ab") as file:
             file.write(words.split()[0].encode() + b"\n")
         return Completions((Completion("Yes"),), Usage(1, 10, 1, 0.001))

@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from resay import Guard, Query
+from resay import Guard, Request
 from resay.providers import Completion, Completions
 
 _ABOUT = (
@@ -34,15 +34,15 @@ class CountedJudge:
     read: list[str] = field(default_factory=list[str])
     written: list[str] = field(default_factory=list[str])
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         """Return False."""
-        del query
+        del request
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Answer in the form that is asked for."""
         del n
-        prompt = str(query.messages[-1]["content"])
+        prompt = str(request.messages[-1]["content"])
         claims = prompt.partition("<claims-")[2].partition("</claims-")[0]
         shown = [int(number) for number in _SHOWN.findall(prompt)]
         verdicts = [

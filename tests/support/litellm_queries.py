@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from resay.core.query import Query
+from resay.core.request import Request
 from simulation.provider import SimulatedProvider
 
 __all__ = ["QUESTION", "query"]
@@ -12,6 +12,6 @@ __all__ = ["QUESTION", "query"]
 QUESTION = "Tell me about Marie Curie."
 
 
-def query(simulated: SimulatedProvider, model: str = "openai/simulated", **params: Any) -> Query:
+def query(simulated: SimulatedProvider, model: str = "openai/simulated", **params: Any) -> Request:
     """Return a query about the simulated world."""
-    return Query.of(QUESTION, model=model, params={**simulated.params, **params})
+    return Request.of(QUESTION, model=model, params={**simulated.params, **params})

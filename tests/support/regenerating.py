@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio.lowlevel
 
-from resay import Document, Guard, ProviderError, Query
+from resay import Document, Guard, ProviderError, Request
 from resay.core.usage import Usage
 from resay.providers import Chunk, Completion, Completions
 
@@ -74,7 +74,7 @@ class Model:
         self._made_up = made_up
         self._judges = judges
         self._numbers: Iterator[int] = count(1)
-        self.asked: list[Query] = []
+        self.asked: list[Request] = []
 
     @property
     def prompts(self) -> list[str]:
@@ -82,20 +82,20 @@ class Model:
         written = ("in doubt" in q.question or "Answer by these" in q.question for q in self.asked)
         return [q.question for q, writes in zip(self.asked, written, strict=True) if writes]
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         await anyio.lowlevel.checkpoint()
-        self.asked.append(query)
-        answer = self._answer(query.question)
+        self.asked.append(request)
+        answer = self._answer(request.question)
         if answer is None:
             raise ProviderError("out of order")
         return Completions((Completion(answer),), Usage(1, 10, 5, 0.001))
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        self.asked.append(query)
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        self.asked.append(request)
 
         async def words() -> AsyncGenerator[Chunk]:
             for word in re.findall(r"\S+\s*|\s+", self.draft):

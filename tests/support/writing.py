@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import anyio.lowlevel
 
-from resay import Answer, AnswerChunk, Guard, Query
+from resay import Answer, AnswerChunk, Guard, Request
 from resay.providers import Chunk, Completion, Completions
 from resay.providers.base import ToolCall
 
@@ -37,20 +37,20 @@ class Server:
         self.samples_finish = samples_finish
         self.calls = calls
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         await anyio.lowlevel.checkpoint()
         # Samples never inherit the seed.
-        if query.params.get("seed"):
+        if request.params.get("seed"):
             answer = Completion(self.response, self.finish_reason, calls=self.calls)
             return Completions((answer,))
-        text = self.samples[query.index % len(self.samples)]
+        text = self.samples[request.index % len(self.samples)]
         return Completions((Completion(text, self.samples_finish),))
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         yield self._chunks()
 
     async def _chunks(self) -> AsyncGenerator[Chunk]:

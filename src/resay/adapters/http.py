@@ -31,7 +31,7 @@ from resay.adapters.threads import (
 )
 from resay.adapters.upstream import Upstream
 from resay.errors import ResayError
-from resay.providers.apis import Body, Event, EventReader, Request, encoded
+from resay.providers.apis import ApiRequest, Body, Event, EventReader, encoded
 
 # Headers that describe the original, encoded body.
 _OF_BODY = frozenset({"content-encoding", "content-length", "transfer-encoding"})
@@ -100,26 +100,26 @@ Ask = Callable[[Body], Coroutine[Any, Any, Body]]
 
 
 async def answer(
-    style: CallStyle, relay: Relay, request: Request, send: Ask, upstream: Upstream
+    style: CallStyle, relay: Relay, api_request: ApiRequest, send: Ask, upstream: Upstream
 ) -> Body:
     """Let a relay send the main call, on the client's own side, and check the answer."""
     if style.blocking:
-        return relay.answer(request, lambda body: run_in_place(send(body)), upstream)
-    return await relay.aanswer(request, style.adapt_send(send), upstream)
+        return relay.answer(api_request, lambda body: run_in_place(send(body)), upstream)
+    return await relay.aanswer(api_request, style.adapt_send(send), upstream)
 
 
 async def check(
-    style: CallStyle, relay: Relay, request: Request, raw: Any, upstream: Upstream
+    style: CallStyle, relay: Relay, api_request: ApiRequest, raw: Any, upstream: Upstream
 ) -> Body:
     """Read a response to its end, and let a relay check it."""
     await style.either(raw.read, raw.aread)
-    return await style.run(relay.acheck, request, body_in(raw) or {}, upstream)
+    return await style.run(relay.acheck, api_request, body_in(raw) or {}, upstream)
 
 
 def stream(
     style: CallStyle,
     relay: Relay,
-    request: Request,
+    api_request: ApiRequest,
     raw: Any,
     upstream: Upstream,
     change: Change = _NONE,
@@ -131,9 +131,9 @@ def stream(
     """
     events = _events_in(style, raw)
     if style.blocking:
-        guarded: Any = relay.events(request, iterate_in_place(events), upstream)
+        guarded: Any = relay.events(api_request, iterate_in_place(events), upstream)
         return _like(raw, stream=_sync_stream(_package(raw))(raw, guarded, change))
-    guarded = relay.aevents(request, events, upstream)
+    guarded = relay.aevents(api_request, events, upstream)
     return _like(raw, stream=_async_stream(_package(raw))(raw, guarded, change))
 
 

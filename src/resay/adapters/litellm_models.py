@@ -14,7 +14,7 @@ from pydantic import BaseModel, SecretStr
 
 from resay.adapters.models import is_default
 from resay.adapters.upstream import LEFT_OUT, UnmappedError
-from resay.core.query import CONNECTION_PARAMS, Message, Query
+from resay.core.request import CONNECTION_PARAMS, Message, Request
 from resay.providers.apis.values import mapping
 from resay.providers.caching import source_of
 
@@ -67,8 +67,8 @@ class LiteLLMModel:
 
     def request(
         self, model: BaseModel, messages: Sequence[Message], kwargs: Mapping[str, Any]
-    ) -> Query:
-        """Return a request to a model as a query for litellm.
+    ) -> Request:
+        """Return a request to a model as a request for litellm.
 
         Args:
             model: The model.
@@ -100,7 +100,7 @@ class LiteLLMModel:
             # the provider decide.
             shaping = params.keys() - {"extra_body", *CONNECTION_PARAMS}
             params["allowed_openai_params"] = sorted(shaping)
-        return Query(tuple(messages), f"{self.prefix}{self._name_of(model)}", params)
+        return Request(tuple(messages), f"{self.prefix}{self._name_of(model)}", params)
 
     def _params(self, model: BaseModel) -> dict[str, Any]:
         kind = type(model).__name__
@@ -141,8 +141,8 @@ def litellm_request(
     model: BaseModel,
     messages: Sequence[Message] = (),
     kwargs: Mapping[str, Any] | None = None,
-) -> Query:
-    """Return a request to a framework's model as a query for litellm.
+) -> Request:
+    """Return a request to a framework's model as a request for litellm.
 
     Args:
         models: The classes that can be called through litellm.
@@ -151,7 +151,7 @@ def litellm_request(
         kwargs: The parameters of the call.
 
     Returns:
-        The query, without `n`, log-probabilities, the seed, streaming, retries and the timeout.
+        The request, without `n`, log-probabilities, the seed, streaming, retries and the timeout.
 
     Raises:
         UnmappedError: litellm would not send the same conversation, to the same model, with the

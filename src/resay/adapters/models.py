@@ -14,7 +14,7 @@ from resay.providers.apis.values import mapping
 
 M = TypeVar("M", bound=BaseModel)
 
-# The parameters that `Query.for_sampling` removes, as model fields. `metadata` is not among them:
+# The parameters that `Request.for_sampling` removes, as model fields. `metadata` is not among them:
 # as a field it goes to a framework's traces, not to the provider.
 ONE_PLAIN_ANSWER = ("logprobs", "n", "top_logprobs")
 """Fields that are reset for a judge's answer."""

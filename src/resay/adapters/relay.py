@@ -55,8 +55,8 @@ from resay.adapters.verdicts import VerdictDetail, failed_check, verdict_cost
 from resay.core.blocked import HallucinationBlocked
 from resay.core.check_context import CheckContext
 from resay.core.decoding import is_greedy
-from resay.core.query import Query
 from resay.core.reasoning import notice_after
+from resay.core.request import Request
 from resay.core.usage import Usage, last_reported
 from resay.engine.actions import Answer, withheld_stops
 from resay.engine.answer_chunk import AnswerChunk
@@ -65,10 +65,10 @@ from resay.guard import Guard
 from resay.policy import StreamMode
 from resay.providers.apis import (
     Api,
+    ApiRequest,
     Body,
     Event,
     Outcome,
-    Request,
     StreamEnd,
     event_without_answer,
     is_error,
@@ -132,8 +132,8 @@ class Relay:
         """The guard, as adapters use it."""
         return GuardRuntime(self.guard)
 
-    def read(self, body: Body, *, tenant: str | None = None, answered: bool = False) -> Request:
-        """Parse a request, and remove the guard's own field.
+    def read(self, body: Body, *, tenant: str | None = None, answered: bool = False) -> ApiRequest:
+        """Parse an request, and remove the guard's own field.
 
         Args:
             body: The request.
@@ -145,15 +145,15 @@ class Relay:
             ConfigurationError: Its `resay` field is invalid.
         """
         references = references_in(body)
-        request = self.api.read(without_own_field(body))
+        api_request = self.api.read(without_own_field(body))
         context = replace(
-            request.context,
-            request=replace(request.query, tenant=tenant),
+            api_request.context,
+            request=replace(api_request.request, tenant=tenant),
             client_references=references,
-            client_body=request.body,
+            client_body=api_request.body,
         )
         context = self.runtime.with_skip_reason(context)
-        field, reason = self._obstacle(request, context)
+        field, reason = self._obstacle(api_request, context)
         refuses = reason is not None and self.guard.policy.for_uncheckable == "refuse"
         # What the policy does not check anyway is not refused.
         if refuses and not answered and context.skip_reason is None:
@@ -163,76 +163,82 @@ class Relay:
             context = replace(context, unchecked=reason, uncheckable=None, skip_reason=reason)
         else:
             context = replace(context, uncheckable=reason)
-        return replace(request, context=context)
+        return replace(api_request, context=context)
 
-    def _obstacle(self, request: Request, context: CheckContext) -> tuple[str | None, str | None]:
+    def _obstacle(
+        self, api_request: ApiRequest, context: CheckContext
+    ) -> tuple[str | None, str | None]:
         """Return the field that prevents a check of the answer, and why; both may be None."""
         runtime = self.runtime
         if context.uncheckable:
-            return request.field, context.uncheckable
-        if context.unrepeatable and not self._does_without_samples(request, context):
-            return request.field, context.unrepeatable
+            return api_request.field, context.uncheckable
+        if context.unrepeatable and not self._does_without_samples(api_request, context):
+            return api_request.field, context.unrepeatable
         if runtime.required_by("query") and not context.request.question:
-            field = next((name for name in _QUESTION_FIELDS if name in request.body), None)
+            field = next((name for name in _QUESTION_FIELDS if name in api_request.body), None)
             return field, "there is no question to compare with"
         if runtime.required_by("logprobs") and not self.api.gives_logprobs:
             return None, "the API returns no token probabilities"
         return None, None
 
-    def _does_without_samples(self, request: Request, context: CheckContext) -> bool:
+    def _does_without_samples(self, api_request: ApiRequest, context: CheckContext) -> bool:
         """Return whether an answer can be checked although no samples may be drawn."""
         runtime = self.runtime
         if context.wants_object:
             return False
         if runtime.checks_without_samples or runtime.finds_references:
             return True
-        if request.brings_references and runtime.compares_documents:
+        if api_request.brings_references and runtime.compares_documents:
             return True
         return runtime.decides_by_references(context)
 
-    def _sources(self, request: Request, main: Provider, upstream: Upstream) -> Sources:
-        judge = JudgeProvider(self.api, request.body, upstream)
-        samples = SampleProvider(self.api, request, upstream)
+    def _sources(self, api_request: ApiRequest, main: Provider, upstream: Upstream) -> Sources:
+        judge = JudgeProvider(self.api, api_request.body, upstream)
+        samples = SampleProvider(self.api, api_request, upstream)
         via = "native" if self.guard.policy.sampling.model is None else "litellm"
         return Sources(
             main=main,
             samples=samples,
             judge=judge,
             via=upstream.via or via,
-            model=request.model,
+            model=api_request.model,
             budget=upstream.budget,
         )
 
-    def main_body(self, request: Request) -> Body:
+    def main_body(self, api_request: ApiRequest) -> Body:
         """Return the body to send if the main call is sent before the guard runs."""
-        if request.query.params.get("logprobs") or request.context.wants_object:
-            return request.body
+        if api_request.request.params.get("logprobs") or api_request.context.wants_object:
+            return api_request.body
         if not self.runtime.required_by("logprobs"):
-            return request.body
-        return self.api.with_logprobs(request.body, alternatives_needed(self.guard.policy.chain))
+            return api_request.body
+        return self.api.with_logprobs(
+            api_request.body, alternatives_needed(self.guard.policy.chain)
+        )
 
-    def answer(self, request: Request, send: Callable[[Body], Body], upstream: Upstream) -> Body:
+    def answer(
+        self, api_request: ApiRequest, send: Callable[[Body], Body], upstream: Upstream
+    ) -> Body:
         """Like `aanswer`, but for synchronous callers."""
-        reason = request.context.skip_reason
+        reason = api_request.context.skip_reason
         if reason is not None:
-            return self._skipped(request, send(request.body), reason)
+            return self._skipped(api_request, send(api_request.body), reason)
 
         async def send_in_thread(body: Body) -> Body:
             return await in_thread(partial(send, body))
 
-        return run_sync(self.aanswer, request, send_in_thread, upstream)
+        return run_sync(self.aanswer, api_request, send_in_thread, upstream)
 
     async def aanswer(
-        self, request: Request, send: Send, upstream: Upstream, *, main_first: bool = False
+        self, api_request: ApiRequest, send: Send, upstream: Upstream, *, main_first: bool = False
     ) -> Body:
         """Send the main call, check the response and act.
 
         Args:
-            request: The parsed request; see `read`.
+            api_request: The parsed api_request; see `read`.
             send: Sends the main call; only once, unless a parameter is refused that only the check
                 needs.
             upstream: How to send the client's other requests.
-            main_first: Whether to wait for the main call's success before any other request,
+            main_first: Whether to wait for the main call's success before any other api_request,
                 regardless of the policy: a call that has failed before may fail again.
 
         Returns:
@@ -243,35 +249,35 @@ class Relay:
             DeadlineExceededError: There was none within `limits.deadline_s`.
             Exception: Any error of `send`.
         """
-        reason = request.context.skip_reason
+        reason = api_request.context.skip_reason
         if reason is not None:
-            response = await send(request.body)
+            response = await send(api_request.body)
             async with arelay_verdicts():
-                return self._skipped(request, response, reason)
-        if request.n > 1 or main_first:
-            return await self.acheck(request, await self.send_main(request, send), upstream)
-        main = MainProvider(self.api, request, send, upstream.cost_usd)
-        upstream = replace(upstream, budget=self.runtime.new_budget(request.query))
-        sources = self._sources(request, main, upstream)
+                return self._skipped(api_request, response, reason)
+        if api_request.n > 1 or main_first:
+            return await self.acheck(api_request, await self.send_main(api_request, send), upstream)
+        main = MainProvider(self.api, api_request, send, upstream.cost_usd)
+        upstream = replace(upstream, budget=self.runtime.new_budget(api_request.request))
+        sources = self._sources(api_request, main, upstream)
         try:
-            answer = await self.runtime.aask_with(request.context, sources)
+            answer = await self.runtime.aask_with(api_request.context, sources)
         except BrokenAnswerError as error:
             return self._error_body(cast("Body", error.error))
         assert answer.completion is not None  # noqa: S101 - there was a main call
         response = cast("Body", answer.completion.raw)
         items = completions_in(self.api, response)
         # More answers than were requested.
-        others = await self._check_each(request, items, Usage(), upstream, first=1)
-        return await self._answered(request, response, [answer, *others])
+        others = await self._check_each(api_request, items, Usage(), upstream, first=1)
+        return await self._answered(api_request, response, [answer, *others])
 
-    async def acheck(self, request: Request, response: Body, upstream: Upstream) -> Body:
+    async def acheck(self, api_request: ApiRequest, response: Body, upstream: Upstream) -> Body:
         """Check an existing response, and act.
 
         Each of several answers is checked, with the others as its samples. The answer exists
         already: if a check fails, its verdict is inconclusive.
 
         Args:
-            request: The request.
+            api_request: The request.
             response: The response.
             upstream: How to send the client's other requests.
 
@@ -284,11 +290,11 @@ class Relay:
         if is_error(response):
             return self._error_body(response)
         items = completions_in(self.api, response)
-        upstream = replace(upstream, budget=self.runtime.new_budget(request.query))
+        upstream = replace(upstream, budget=self.runtime.new_budget(api_request.request))
         async with arelay_verdicts():
             usage = with_counted_tokens(items, self.api.usage(response))
-            answers = await self._check_each(request, items, usage, upstream)
-        return await self._answered(request, response, answers)
+            answers = await self._check_each(api_request, items, usage, upstream)
+        return await self._answered(api_request, response, answers)
 
     def _error_body(self, response: Body) -> Body:
         """Return a response that is an error, as it is to be passed on."""
@@ -298,22 +304,24 @@ class Relay:
         answer = "".join(item.text for item in self.api.completions(response))
         return without_answer(response, answer)
 
-    def _skipped(self, request: Request, response: Body, reason: str) -> Body:
+    def _skipped(self, api_request: ApiRequest, response: Body, reason: str) -> Body:
         if is_error(response):
             self.on_failure()
             return response
         items = completions_in(self.api, response)
-        self._report_unchecked(request, reason, self.api.usage(response))
+        self._report_unchecked(api_request, reason, self.api.usage(response))
         return self._with_outcomes(response, [unchecked_outcome(reason, self.detail)] * len(items))
 
-    def _report_unchecked(self, request: Request, reason: str, usage: Usage) -> None:
-        priced = self.guard.policy.prices.priced(request.model, usage)
+    def _report_unchecked(self, api_request: ApiRequest, reason: str, usage: Usage) -> None:
+        priced = self.guard.policy.prices.priced(api_request.model, usage)
         answer = unchecked_answer(reason, priced)
-        self.runtime.report(answer.verdict, _query_with_model(request))
+        self.runtime.report(answer.verdict, _request_with_model(api_request))
         self.on_answer(answer)
 
-    async def _answered(self, request: Request, response: Body, answers: list[Answer]) -> Body:
-        if self.main_body(request) is not request.body:
+    async def _answered(
+        self, api_request: ApiRequest, response: Body, answers: list[Answer]
+    ) -> Body:
+        if self.main_body(api_request) is not api_request.body:
             response = self.api.without_logprobs(response)
         for answer in answers:
             self.on_answer(answer)
@@ -339,7 +347,7 @@ class Relay:
 
     async def _check_each(
         self,
-        request: Request,
+        api_request: ApiRequest,
         items: Sequence[Completion],
         usage: Usage,
         upstream: Upstream,
@@ -349,60 +357,60 @@ class Relay:
         """Check existing answers within one budget; the others are samples for each.
 
         Args:
-            request: The request.
+            api_request: The request.
             items: The answers.
             usage: Their tokens and cost.
             upstream: How to send the client's other requests.
             first: The index of the first one to check.
         """
-        context = request.context
+        context = api_request.context
 
         async def check(index: int) -> Answer:
             main = KnownProvider(items[index], usage if index == 0 else Usage())
             samples: list[str] = []
             # By greedy decoding they are all the same.
-            if not is_greedy(request.query.params):
+            if not is_greedy(api_request.request.params):
                 others = [*items[:index], *items[index + 1 :]]
                 samples = [sample_of(other, context) for other in others[:_MAX_OTHERS]]
             try:
                 return await self.runtime.aask_with(
                     replace(context, samples=tuple(samples) or None),
-                    self._sources(request, main, upstream),
+                    self._sources(api_request, main, upstream),
                 )
             except HallucinationBlocked:
                 raise
             except Exception as error:
                 verdict = failed_check(error)
-                self.runtime.report(verdict, _query_with_model(request))
+                self.runtime.report(verdict, _request_with_model(api_request))
                 return self.runtime.apply(items[index].text, verdict)
 
         return await _gather([check(index) for index in range(first, len(items))])
 
-    async def send_main(self, request: Request, send: Callable[[Body], Awaitable[T]]) -> T:
+    async def send_main(self, api_request: ApiRequest, send: Callable[[Body], Awaitable[T]]) -> T:
         """Send the main call before the guard runs, and return the result of `send`.
 
         Args:
-            request: The request.
+            api_request: The request.
             send: Sends it. Called once more if a parameter is refused that only the check needs.
 
         Raises:
             Exception: Any error of `send`.
         """
-        body = self.main_body(request)
+        body = self.main_body(api_request)
         try:
             return await send(body)
         except Exception as error:
-            if body is request.body or not is_about_parameters(error):
+            if body is api_request.body or not is_about_parameters(error):
                 raise
-        return await send(request.body)
+        return await send(api_request.body)
 
     def aevents(
-        self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
+        self, api_request: ApiRequest, events: AsyncGenerator[Events], upstream: Upstream
     ) -> AsyncGenerator[Events]:
         """Guard a stream that was opened with the body from `main_body`.
 
         Args:
-            request: The request.
+            api_request: The request.
             events: The provider's events, in groups that arrived together. Closed at the end.
             upstream: How to send the client's other requests.
 
@@ -416,22 +424,22 @@ class Relay:
             BrokenAnswerError: The stream ended before its last event.
             Exception: Any error of `events`.
         """
-        reason = request.context.skip_reason
+        reason = api_request.context.skip_reason
         if reason is not None:
-            return arelay_stream(self._pass_on(ASYNC, request, events, reason))
+            return arelay_stream(self._pass_on(ASYNC, api_request, events, reason))
         events = self._until_error(ASYNC, events)
         upstream = replace(
             upstream,
             parent_span=current_trace_context(),
-            budget=self.runtime.new_budget(request.query),
+            budget=self.runtime.new_budget(api_request.request),
         )
-        if request.n > 1:
-            guarded = self._guard_several(request, events, upstream)
+        if api_request.n > 1:
+            guarded = self._guard_several(api_request, events, upstream)
         elif self.drain:
-            guarded = self._guard_one_and_drain(request, events, upstream)
+            guarded = self._guard_one_and_drain(api_request, events, upstream)
         else:
-            guarded = self._guard_one(request, events, upstream)
-        return arelay_stream(self._with_error_event(request, guarded))
+            guarded = self._guard_one(api_request, events, upstream)
+        return arelay_stream(self._with_error_event(api_request, guarded))
 
     async def _until_error(self, style: CallStyle, events: Any) -> AsyncGenerator[Events]:
         """Yield a stream's events up to the provider's report of an error.
@@ -455,7 +463,7 @@ class Relay:
             raise BrokenAnswerError
 
     async def _with_error_event(
-        self, request: Request, events: AsyncGenerator[Events]
+        self, api_request: ApiRequest, events: AsyncGenerator[Events]
     ) -> AsyncGenerator[Events]:
         """Yield events, and at their end the event of a provider's error."""
         try:
@@ -467,7 +475,7 @@ class Relay:
                         await asyncio.sleep(0)
         except BrokenAnswerError as error:
             event = self._passed_error(error)
-            if self._can_withhold and self._stream_mode(request.query) != "after":
+            if self._can_withhold and self._stream_mode(api_request.request) != "after":
                 remove_answer = partial(event_without_answer, event, error.answer)
                 event = await compute(remove_answer, chars=len(error.answer))
             yield [event]
@@ -484,7 +492,7 @@ class Relay:
         return error.error
 
     async def _pass_on(
-        self, style: CallStyle, request: Request, events: Any, reason: str
+        self, style: CallStyle, api_request: ApiRequest, events: Any, reason: str
     ) -> AsyncGenerator[Events]:
         unchecked = UncheckedStream(self.api, reason, self.detail)
         try:
@@ -497,28 +505,28 @@ class Relay:
         except BrokenAnswerError as error:
             yield [self._passed_error(error)]
             return
-        self._report_unchecked(request, reason, unchecked.usage)
+        self._report_unchecked(api_request, reason, unchecked.usage)
         yield unchecked.last()
 
     async def _guard_one(
-        self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
+        self, api_request: ApiRequest, events: AsyncGenerator[Events], upstream: Upstream
     ) -> AsyncGenerator[Events]:
         seen: list[Event] = []
         rewriter = self._rewriter(seen)
         first = FirstOfStream(self.api, events)
         main = OpenedProvider(self.api, first.events(), seen)
         try:
-            async with aclosing(self._parts(request, main, upstream)) as parts:
+            async with aclosing(self._parts(api_request, main, upstream)) as parts:
                 async for part in parts:
-                    yield await self._events_for(part, request, first, rewriter, upstream)
+                    yield await self._events_for(part, api_request, first, rewriter, upstream)
         except BrokenAnswerError:
             if not self._can_withhold:
-                yield self._unsent_events(request, seen, rewriter, first)
+                yield self._unsent_events(api_request, seen, rewriter, first)
             raise
 
     def _unsent_events(
         self,
-        request: Request,
+        api_request: ApiRequest,
         seen: Sequence[Event],
         rewriter: StreamRewriter,
         first: FirstOfStream,
@@ -527,7 +535,7 @@ class Relay:
         unsent: list[Event] = []
         for event in seen:
             unsent += rewriter.unchecked_events(event)
-        return [self._stripped(request, first.with_index(event)) for event in unsent]
+        return [self._stripped(api_request, first.with_index(event)) for event in unsent]
 
     @property
     def _can_withhold(self) -> bool:
@@ -536,7 +544,7 @@ class Relay:
     async def _events_for(
         self,
         part: AnswerChunk | Answer,
-        request: Request,
+        api_request: ApiRequest,
         first: FirstOfStream,
         rewriter: StreamRewriter,
         upstream: Upstream,
@@ -554,7 +562,7 @@ class Relay:
             others = [first.others[index].completion for index in indices]
             items = [Completion(part.response), *others]
             with use_trace_context(upstream.parent_span):
-                answers = await self._check_each(request, items, Usage(), upstream, first=1)
+                answers = await self._check_each(api_request, items, Usage(), upstream, first=1)
             checked = dict(zip(indices, answers, strict=True))
             # Common events, and the end of the stream, come last.
             cut = 0
@@ -562,7 +570,7 @@ class Relay:
                 if self.api.split(event):
                     cut = position
             events[cut:cut] = await self._last_events(first.others, checked)
-        return [self._stripped(request, event) for event in events]
+        return [self._stripped(api_request, event) for event in events]
 
     async def _last_events(
         self,
@@ -581,7 +589,7 @@ class Relay:
         return events
 
     async def _guard_one_and_drain(
-        self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
+        self, api_request: ApiRequest, events: AsyncGenerator[Events], upstream: Upstream
     ) -> AsyncGenerator[Events]:
         first = FirstOfStream(self.api, events)
         async with BufferedStream(first.events()) as incoming:
@@ -589,11 +597,11 @@ class Relay:
             main = OpenedProvider(self.api, incoming.events(), [])
             check_error: Exception
             try:
-                async with aclosing(self._parts(request, main, upstream)) as parts:
+                async with aclosing(self._parts(api_request, main, upstream)) as parts:
                     async for part in parts:
                         if isinstance(part, Answer) and (part.blocked or part.regenerated):
                             await incoming.drain()
-                        yield await self._events_for(part, request, first, rewriter, upstream)
+                        yield await self._events_for(part, api_request, first, rewriter, upstream)
                 return
             except HallucinationBlocked:
                 await incoming.drain()
@@ -602,27 +610,27 @@ class Relay:
             except Exception as error:
                 if error is incoming.failure:
                     if isinstance(error, BrokenAnswerError) and not self._can_withhold:
-                        yield self._unsent_events(request, incoming.seen, rewriter, first)
+                        yield self._unsent_events(api_request, incoming.seen, rewriter, first)
                     raise
                 check_error = error
-            unchecked = self._unchecked_rest(request, incoming, rewriter, check_error)
+            unchecked = self._unchecked_rest(api_request, incoming, rewriter, check_error)
             async with aclosing(unchecked) as remaining:
                 async for part in remaining:
                     if isinstance(part, Event):
-                        yield [self._stripped(request, first.with_index(part))]
+                        yield [self._stripped(api_request, first.with_index(part))]
                     else:
-                        yield await self._events_for(part, request, first, rewriter, upstream)
+                        yield await self._events_for(part, api_request, first, rewriter, upstream)
 
     async def _unchecked_rest(
         self,
-        request: Request,
+        api_request: ApiRequest,
         incoming: BufferedStream,
         rewriter: StreamRewriter,
         check_error: Exception,
     ) -> AsyncGenerator[Event | AnswerChunk | Answer]:
         """Send the rest of a stream whose check failed, as the policy says."""
         withheld = self.guard.policy.on_error == "block"
-        if withheld and self._stream_mode(request.query) != "after":
+        if withheld and self._stream_mode(api_request.request) != "after":
             await incoming.drain()
         else:
             async with aclosing(incoming.events()) as events:
@@ -630,7 +638,7 @@ class Relay:
                     for unchecked in rewriter.unchecked_events(event):
                         yield unchecked
         verdict = failed_check(check_error)
-        self.runtime.report(verdict, _query_with_model(request))
+        self.runtime.report(verdict, _request_with_model(api_request))
         answer = self.runtime.apply("", verdict)
         self.on_answer(answer)
         if answer.blocked:
@@ -638,7 +646,7 @@ class Relay:
         yield answer
 
     async def _guard_several(
-        self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
+        self, api_request: ApiRequest, events: AsyncGenerator[Events], upstream: Upstream
     ) -> AsyncGenerator[Events]:
         """Check several answers once all are complete; pass them on before if allowed."""
         passes_on = self.guard.policy.stream_mode == "after"
@@ -663,10 +671,10 @@ class Relay:
                             choice = choices.setdefault(index, ChoiceStream(self.api))
                             own = choice.add(part, passes_on=passes_on)
                             passed += (self.api.with_index(event, index) for event in own)
-                    yield [self._stripped(request, event) for event in passed]
+                    yield [self._stripped(api_request, event) for event in passed]
         except BrokenAnswerError:
             if not (passes_on or self._can_withhold):
-                yield [self._stripped(request, event) for event in arrived]
+                yield [self._stripped(api_request, event) for event in arrived]
             raise
         if not choices:
             choices[0] = ChoiceStream(self.api)
@@ -677,31 +685,33 @@ class Relay:
         items = [choices[index].completion for index in indices]
         usage = with_counted_tokens(items, last_reported(reports) or Usage(1, cost_usd=None))
         with use_trace_context(upstream.parent_span):
-            answers = await self._check_each(request, items, usage, upstream)
+            answers = await self._check_each(api_request, items, usage, upstream)
         checked = dict(zip(indices, answers, strict=True))
         last = await self._last_events(choices, checked, passed_on=passes_on)
         # The last of the common events ends the stream.
-        yield [*(self._stripped(request, event) for event in last), *common]
+        yield [*(self._stripped(api_request, event) for event in last), *common]
 
     def events(
-        self, request: Request, events: Generator[Events, None, None], upstream: Upstream
+        self, api_request: ApiRequest, events: Generator[Events, None, None], upstream: Upstream
     ) -> Generator[Events, None, None]:
         """Like `aevents`, but for synchronous callers."""
-        reason = request.context.skip_reason
+        reason = api_request.context.skip_reason
         if reason is None:
-            return iterate_in_background(self.aevents(request, read_in_threads(events), upstream))
-        return iterate_in_place(self._pass_on(BLOCKING, request, events, reason))
+            return iterate_in_background(
+                self.aevents(api_request, read_in_threads(events), upstream)
+            )
+        return iterate_in_place(self._pass_on(BLOCKING, api_request, events, reason))
 
     def _rewriter(self, seen: list[Event]) -> StreamRewriter:
         return StreamRewriter(self.api, seen, can_change=self._can_withhold)
 
     async def _parts(
-        self, request: Request, main: OpenedProvider, upstream: Upstream
+        self, api_request: ApiRequest, main: OpenedProvider, upstream: Upstream
     ) -> AsyncGenerator[AnswerChunk | Answer]:
         stream = self.runtime.astream_with(
-            request.context,
-            self._sources(request, main, upstream),
-            stream_mode=self._stream_mode(request.query),
+            api_request.context,
+            self._sources(api_request, main, upstream),
+            stream_mode=self._stream_mode(api_request.request),
             every_chunk=True,
         )
         async with aclosing(aparts_of(stream, use_trace_context(upstream.parent_span))) as parts:
@@ -710,15 +720,15 @@ class Relay:
                     self.on_answer(part)
                 yield part
 
-    def _stream_mode(self, query: Query) -> StreamMode:
+    def _stream_mode(self, request: Request) -> StreamMode:
         stream_mode = self.guard.policy.stream_mode
         # Held sentences do not match the tokens of the log-probabilities.
-        if stream_mode == "hold" and query.params.get("logprobs"):
+        if stream_mode == "hold" and request.params.get("logprobs"):
             return "buffer"
         return stream_mode
 
-    def _stripped(self, request: Request, event: Event) -> Event:
-        if self.main_body(request) is request.body or not event.body:
+    def _stripped(self, api_request: ApiRequest, event: Event) -> Event:
+        if self.main_body(api_request) is api_request.body or not event.body:
             return event
         stripped = self.api.without_logprobs(event.body)
         return event if stripped == event.body else Event(stripped, event.name)
@@ -732,6 +742,6 @@ async def _gather(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     return [result for result in results if not isinstance(result, BaseException)]
 
 
-def _query_with_model(request: Request) -> Query:
-    """Return the request's query, with the model that the request names."""
-    return replace(request.query, model=request.model)
+def _request_with_model(api_request: ApiRequest) -> Request:
+    """Return the request's request, with the model that the request names."""
+    return replace(api_request.request, model=api_request.model)

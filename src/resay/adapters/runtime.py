@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from resay.core.check_context import CheckContext
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.verdict import OnVerdict, Verdict
 from resay.core.verdict_record import Sink
 from resay.engine.actions import Answer, act
@@ -43,7 +43,7 @@ class GuardRuntime:
         ```python
         runtime = GuardRuntime(guard)
         runtime.require_inputs({"logprobs": ", which this client does not return"})
-        context = runtime.with_skip_reason(CheckContext(Query.of(messages)))
+        context = runtime.with_skip_reason(CheckContext(Request.of(messages)))
         answer = await runtime.aask_with(context, Sources.all(provider))
         ```
     """
@@ -163,13 +163,13 @@ class GuardRuntime:
         """
         await self._core.prepare()
 
-    def new_budget(self, query: Query) -> Budget:
+    def new_budget(self, request: Request) -> Budget:
         """Return the budget of a request whose answers are checked one by one.
 
         Args:
-            query: The request's query.
+            request: The request's request.
         """
-        return shared_budget(self.policy, query)
+        return shared_budget(self.policy, request)
 
     async def aask_with(self, context: CheckContext, sources: Sources) -> Answer:
         """Ask, check and act, with each kind of call sent to its provider in `sources`.
@@ -241,14 +241,14 @@ class GuardRuntime:
         """
         return act(self.policy, response, verdict)
 
-    def report(self, verdict: Verdict, query: Query | None = None) -> None:
+    def report(self, verdict: Verdict, request: Request | None = None) -> None:
         """Report a verdict that no call above returned, such as that on a skipped answer.
 
         Args:
             verdict: The verdict.
-            query: The query, if known.
+            request: The request, if known.
         """
-        self._core.reporter.report(verdict, query)
+        self._core.reporter.report(verdict, request)
 
     # Other guards
 

@@ -15,7 +15,7 @@ from resay._internal.retries import retry_after_s
 from resay._internal.telemetry import TraceContext
 from resay.adapters.verdicts import NO_ANSWER
 from resay.core.check_context import CheckContext
-from resay.core.query import CONNECTION_PARAMS, MAIN_CALL_ONLY, Query
+from resay.core.request import CONNECTION_PARAMS, MAIN_CALL_ONLY, Request
 from resay.core.usage import Usage
 from resay.core.verdict import Via
 from resay.errors import (
@@ -25,7 +25,7 @@ from resay.errors import (
     ProviderTimeoutError,
     ResayError,
 )
-from resay.providers.apis import Api, Body, Event, Request, is_error
+from resay.providers.apis import Api, ApiRequest, Body, Event, is_error
 from resay.providers.apis.values import number
 from resay.providers.base import (
     Chunk,
@@ -155,14 +155,14 @@ class StreamedError(Exception):
 class OneAnswer:
     """A provider that returns one answer per request."""
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         """Return False."""
         return False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OwnJudge(OneAnswer):
-    """Query the response's own model, or the judge that a query names.
+    """Request the response's own model, or the judge that a request names.
 
     Attributes:
         own: Queries the response's own model; None if it cannot be reached.
@@ -171,7 +171,7 @@ class OwnJudge(OneAnswer):
         takes_openai_params: Whether the model's own class takes OpenAI's parameters in a call.
     """
 
-    own: Callable[[Query], Awaitable[Completions]] | None
+    own: Callable[[Request], Awaitable[Completions]] | None
     cache_source: str | None = None
     named: Provider = field(default_factory=litellm_provider)
     takes_openai_params: bool = False
@@ -180,22 +180,22 @@ class OwnJudge(OneAnswer):
         """Let the provider of named judges load what it needs."""
         await prepare(self.named)
 
-    async def supported_params(self, query: Query) -> frozenset[str]:
+    async def supported_params(self, request: Request) -> frozenset[str]:
         """Return which optional parameters the own model takes, or the provider of a named one."""
-        if query.model is not None or self.own is None:
-            return await supported_params(self.named, query)
+        if request.model is not None or self.own is None:
+            return await supported_params(self.named, request)
         return OPENAI_JUDGE_PARAMS if self.takes_openai_params else frozenset()
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Query the judge.
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        """Request the judge.
 
         Raises:
             ProviderError: There was no answer.
         """
-        if query.model is not None or self.own is None:
-            return await self.named.complete(query)
+        if request.model is not None or self.own is None:
+            return await self.named.complete(request)
         try:
-            return await self.own(query)
+            return await self.own(request)
         # Each provider's package has its own exceptions, which may repeat any content.
         except Exception as error:
             if (refusal := refusal_of(error)) is not None:
@@ -210,27 +210,29 @@ class MainProvider(OneAnswer):
 
     Attributes:
         api: The API.
-        request: The request.
+        api_request: The request.
         send: Sends it.
         cost_usd: Returns the cost of a response in US dollars, if the client knows it.
     """
 
     api: Api
-    request: Request
+    api_request: ApiRequest
     send: Send
     cost_usd: Callable[[Body], float | None] | None = None
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Send the request, with log-probabilities enabled if the query requests them.
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        """Send the request, with log-probabilities enabled if the request requests them.
 
         Raises:
             BrokenAnswerError: The response is an error.
             Exception: The client's own error.
         """
-        body = self.request.body
-        asking = "logprobs" in query.params and not self.request.query.params.get("logprobs")
+        body = self.api_request.body
+        asking = "logprobs" in request.params and not self.api_request.request.params.get(
+            "logprobs"
+        )
         if asking:
-            body = self.api.with_logprobs(body, number(query.params.get("top_logprobs")))
+            body = self.api.with_logprobs(body, number(request.params.get("top_logprobs")))
         try:
             response = await self.send(body)
         except Exception as error:
@@ -254,7 +256,7 @@ class KnownProvider(OneAnswer):
     def __init__(self, completion: Completion, usage: Usage) -> None:
         self._answer = Completions((completion,), usage)
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Return the answer."""
         return self._answer
 
@@ -273,17 +275,17 @@ class OpenedProvider(OneAnswer):
     events: AsyncGenerator[Event]
     seen: list[Event]
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Read the stream to its end."""
         gathered = Gathered()
-        async with self.stream(query) as chunks:
+        async with self.stream(request) as chunks:
             async for chunk in chunks:
                 gathered.add(chunk)
         usage = gathered.usage or Usage(1, cost_usd=None)
         return Completions((await gathered.whole(),), usage)
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Read the stream."""
         async with aclosing(self.events), aclosing(self._chunks()) as chunks:
             yield chunks
@@ -307,47 +309,49 @@ class SampleProvider:
 
     Attributes:
         api: The API.
-        request: The request of the main call.
+        api_request: The request of the main call.
         upstream: How to send the client's requests.
     """
 
     api: Api
-    request: Request
+    api_request: ApiRequest
     upstream: Upstream
 
     @property
     def cache_source(self) -> str | None:
         """Distinguishes its answers from others: by the whole request, endpoint and account."""
-        # A query does not contain all of a request, unless it is one of chat completions.
-        return _source(self.api, self.upstream, self.request.body)
+        # A request holds all of an API's request only if that is one of chat completions.
+        return _source(self.api, self.upstream, self.api_request.body)
 
     @property
     def endpoint(self) -> str | None:
         """Identifies the model and the server, whatever the request; None if unknown."""
         server = self.upstream.endpoint or self.upstream.source
-        return None if server is None else f"{server} {self.api.path} {self.request.model}"
+        return None if server is None else f"{server} {self.api.path} {self.api_request.model}"
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         """Return whether the API supports it."""
-        if query.model is not None:
-            return await self.upstream.named_provider().takes_n(query)
+        if request.model is not None:
+            return await self.upstream.named_provider().takes_n(request)
         asks = self.upstream.takes_n
         return self.api.takes_n and (asks is None or await asks())
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Request n samples.
 
         Raises:
             ProviderError: There was no answer.
         """
-        if query.model is not None:
-            return await self.upstream.named_provider().complete(query, n=n)
-        return await _ask_upstream(self.api, self.upstream, self.api.sample(self.request, query, n))
+        if request.model is not None:
+            return await self.upstream.named_provider().complete(request, n=n)
+        return await _ask_upstream(
+            self.api, self.upstream, self.api.sample(self.api_request, request, n)
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgeProvider(OneAnswer):
-    """Query the model of the main call, or the judge that a query names.
+    """Request the model of the main call, or the judge that a request names.
 
     It is asked to judge, and to rewrite an answer.
 
@@ -363,30 +367,32 @@ class JudgeProvider(OneAnswer):
 
     @property
     def cache_source(self) -> str | None:
-        """Distinguishes its answers from others to the same query."""
-        return _source(self.api, self.upstream, self.api.fresh(self.body, Query(())))
+        """Distinguishes its answers from others to the same request."""
+        return _source(self.api, self.upstream, self.api.fresh(self.body, Request(())))
 
     async def prepare(self) -> None:
         """Let the provider of named judges load what it needs."""
         await prepare(self.upstream.named_provider())
 
-    async def supported_params(self, query: Query) -> frozenset[str]:
+    async def supported_params(self, request: Request) -> frozenset[str]:
         """Return which optional parameters the API knows, or the provider of a named judge."""
-        if query.model is not None:
-            return await supported_params(self.upstream.named_provider(), query)
+        if request.model is not None:
+            return await supported_params(self.upstream.named_provider(), request)
         return OPENAI_JUDGE_PARAMS if self.api.path in _PATHS_WITH_FORMATS else frozenset()
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Query the judge.
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        """Request the judge.
 
         Raises:
             ProviderError: There was no answer.
         """
-        if query.model is not None:
-            return await self.upstream.named_provider().complete(query)
-        params = {k: v for k, v in query.params.items() if k not in CONNECTION_PARAMS}
-        judge_query = Query(query.messages, None, params)
-        return await _ask_upstream(self.api, self.upstream, self.api.fresh(self.body, judge_query))
+        if request.model is not None:
+            return await self.upstream.named_provider().complete(request)
+        params = {k: v for k, v in request.params.items() if k not in CONNECTION_PARAMS}
+        judge_request = Request(request.messages, None, params)
+        return await _ask_upstream(
+            self.api, self.upstream, self.api.fresh(self.body, judge_request)
+        )
 
 
 # Of OpenAI's two APIs for conversations, which most servers speak.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from resay.core.logprobs import TokenLogprob
-from resay.core.query import CONNECTION_PARAMS, Query
+from resay.core.request import CONNECTION_PARAMS, Request
 
 # Tools, including those that the provider runs itself, and conversations that it stores.
 _SIDE_EFFECT_PARAMS = (
@@ -48,7 +48,7 @@ class CheckContext:
             of the policy. Guards set it; see `Guard.with_skip_reason`.
     """
 
-    request: Query = field(default_factory=lambda: Query(()))
+    request: Request = field(default_factory=lambda: Request(()))
     references: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     samples: tuple[str, ...] | None = field(default=None, kw_only=True, repr=False)
     logprobs: tuple[TokenLogprob, ...] = field(default=(), kw_only=True, repr=False)

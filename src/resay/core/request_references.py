@@ -14,8 +14,8 @@ from typing import Any, Final, cast
 
 from resay.core.check_context import CheckContext
 from resay.core.marked_context import makes_context_optional, marked_spans, requires_context
-from resay.core.query import Message, Query
 from resay.core.references import Reference, document_text, joined_text, own_reference
+from resay.core.request import Message, Request
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _MIN_WORDS: Final = 3
@@ -67,20 +67,20 @@ def references_in(context: CheckContext, places: Collection[str]) -> tuple[Refer
 
 
 def _in_context(context: CheckContext, places: Collection[str]) -> Iterator[Reference]:
-    query = context.request
+    request = context.request
     if "given" in places:
         for i, text in enumerate(context.client_references):
             yield Reference(text=text, source=f"resay.references[{i}]")
     if "documents" in places:
-        for i, document in enumerate(_items(query.params.get("documents"))):
+        for i, document in enumerate(_items(request.params.get("documents"))):
             yield Reference(
                 text=document_text(document),
                 source=f"documents[{i}]",
                 origin="documents",
                 label=str(i + 1),
             )
-    is_required = _is_context_required(query) if "messages" in places else None
-    for i, message in enumerate(query.messages):
+    is_required = _is_context_required(request) if "messages" in places else None
+    for i, message in enumerate(request.messages):
         yield from _in_message(message, f"messages[{i}]", places, is_required=is_required)
 
 
@@ -99,10 +99,10 @@ def _in_message(
         yield from _in_parts(content, source, places)
 
 
-def _is_context_required(query: Query) -> bool | None:
+def _is_context_required(request: Request) -> bool | None:
     """Whether the model is told to answer from the context; None if using it is optional."""
     texts: list[str] = []
-    for message in query.messages:
+    for message in request.messages:
         texts += (text for _, text in _texts(message.get("content")))
     if any(map(makes_context_optional, texts)):
         return None
@@ -214,22 +214,22 @@ def _is_model_output(item: object) -> bool:
     return fields.get("role") in ("assistant", "model") or fields.get("type") == "function_call"
 
 
-def without_references(query: Query, references: Sequence[Reference]) -> Query:
-    """Return the query with the references quoted in its messages replaced by a mark."""
+def without_references(request: Request, references: Sequence[Reference]) -> Request:
+    """Return the request with the references quoted in its messages replaced by a mark."""
     by_source: dict[str, list[Reference]] = {}
     for reference in references:
         if reference.origin == "messages" and reference.start is not None:
             by_source.setdefault(reference.source, []).append(reference)
     if not by_source:
-        return query
+        return request
     messages: list[Message] = []
-    for i, message in enumerate(query.messages):
+    for i, message in enumerate(request.messages):
         if message.get("role") == "assistant":
             messages.append(message)
         else:
             content = _without_references(message.get("content"), f"messages[{i}]", by_source)
             messages.append({**message, "content": content})
-    return replace(query, messages=tuple(messages))
+    return replace(request, messages=tuple(messages))
 
 
 def _without_references(

@@ -1,1 +1,1 @@
-"""The lifecycle of one request, from the query to the answer."""
+"""The lifecycle of one request, from the question to the answer."""

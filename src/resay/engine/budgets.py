@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.policy import Allowance, Policy, allowance
 from resay.providers.limits import Budget
 
 
-def shared_budget(policy: Policy, query: Query) -> Budget:
-    """Return a budget for the checks of several answers to a query."""
-    tokens = question_tokens(query)
+def shared_budget(policy: Policy, request: Request) -> Budget:
+    """Return a budget for the checks of several answers to a request."""
+    tokens = question_tokens(request)
     return budget_of(policy, allowance(0, samples=policy.sampling.max, question_tokens=tokens))
 
 
@@ -31,9 +31,9 @@ def budget_of(policy: Policy, allowed: Allowance) -> Budget:
     )
 
 
-def question_tokens(query: Query) -> int:
-    """Estimate the number of tokens in a query's messages and tools."""
-    return estimated_tokens([*query.messages, query.params.get("tools")])
+def question_tokens(request: Request) -> int:
+    """Estimate the number of tokens in a request's messages and tools."""
+    return estimated_tokens([*request.messages, request.params.get("tools")])
 
 
 def estimated_tokens(value: object) -> int:

@@ -211,7 +211,7 @@ class Chain:
 
         Args:
             passage: The passage to score.
-            evidence: Supplies the query that it answers.
+            evidence: Supplies the request that it answers.
             deadline: When to stop asking a model for claims, on the event loop's clock.
             earlier: Verdicts of another check on some of its sentences, by sentence index.
         """
@@ -468,7 +468,7 @@ class Chain:
             partial_scores=run.unfinished,
         )
         passage = run.state.passage_for(run.indices)
-        run.skip_reason = await step.gated(evidence.query, passage) or step.skip_reason(
+        run.skip_reason = await step.gated(evidence.request, passage) or step.skip_reason(
             passage, view
         )
         run.completed = Scores() if run.skip_reason else await step.run(passage, view)

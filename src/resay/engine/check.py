@@ -14,9 +14,9 @@ from resay._internal._version import __version__
 from resay._internal.event_loops import compute, task_group
 from resay.core.check_context import CheckContext
 from resay.core.passage import Passage, last_word
-from resay.core.query import Query
 from resay.core.reasoning import SplitText
 from resay.core.references import Reference
+from resay.core.request import Request
 from resay.core.request_references import references_in, without_references
 from resay.core.step_record import StepRecord
 from resay.core.unscored import Unscored
@@ -131,7 +131,7 @@ class Check:
                 Reference(text, f"references[{i}]", label=str(i + 1))
                 for i, text in enumerate(context.references)
             ),
-            query=context.request,
+            request=context.request,
             entity=context.entity,
             client_references=context.client_references,
             is_repeatable=context.is_repeatable,
@@ -178,8 +178,8 @@ class Check:
         return self._started + (self._policy.limits.deadline_s or math.inf)
 
     @property
-    def query(self) -> Query:
-        """The query that the response answers; without messages if they are unknown."""
+    def request(self) -> Request:
+        """The request that the response answers; without messages if they are unknown."""
         return self.context.request
 
     @property
@@ -240,17 +240,17 @@ class Check:
 
     def _prober(self, sources: Sources | None) -> Judge | None:
         """Return the provider of short probe answers, sampled like samples; None if unavailable."""
-        sampling, query = self._policy.sampling, self.query
+        sampling, request = self._policy.sampling, self.request
         if self._judge is None or sources is None:
             return None
         # A provider that reaches all models through litellm must be given one; others know theirs.
         needs_model = sources.via in ("litellm", "batch") and sources.main is sources.judge
-        if needs_model and sampling.model is None and query.model is None:
+        if needs_model and sampling.model is None and request.model is None:
             return None
         # The sampling provider may be able to repeat only the main call, so use the judge's.
         return prober_of(
             Traced(self._answering(self._judge), "resay.probe"),
-            query,
+            request,
             model=sampling.model,
             temperature=sampling.temperature,
             params=sampling.params,
@@ -261,18 +261,18 @@ class Check:
         if not self._chain.grounds:
             return
         context, places = self.context, self._policy.references.from_
-        query = context.request
+        request = context.request
 
-        def find() -> tuple[tuple[Reference, ...], Query]:
+        def find() -> tuple[tuple[Reference, ...], Request]:
             references = references_in(context, places)
-            return references, without_references(query, references)
+            return references, without_references(request, references)
 
-        chars = sum(len(str(message.get("content"))) for message in query.messages)
-        references, user_query = await compute(find, chars=_REFERENCE_SEARCH_COST * chars)
+        chars = sum(len(str(message.get("content"))) for message in request.messages)
+        references, user_request = await compute(find, chars=_REFERENCE_SEARCH_COST * chars)
         references = (*references, *await self._own_references())
         if references:
             self._evidence = replace(
-                self._with_sources(self._evidence, references), user_query=user_query
+                self._with_sources(self._evidence, references), user_request=user_request
             )
             self._reference_tokens += sum(
                 estimated_tokens(reference.text) for reference in references
@@ -345,10 +345,10 @@ class Check:
         calls: bool = False,
     ) -> None:
         sampling = self._policy.sampling
-        query = context.request.for_sampling(
+        request = context.request.for_sampling(
             model=sampling.model, temperature=sampling.temperature, params=sampling.params
         )
-        context = replace(context, request=query)
+        context = replace(context, request=request)
         keep = comparable_calls if calls else partial(comparable_text, context=context)
         reads = calls or context.wants_object
         answering, weighed = self._answering(sampler), self._chain.required_by("sample_logprobs")
@@ -367,7 +367,7 @@ class Check:
             )
         missing = sampling.max - len(samples)
         samples.draw_from(
-            tasks, provider, query, max_requests=max(missing, 0), ahead=sampling.ahead
+            tasks, provider, request, max_requests=max(missing, 0), ahead=sampling.ahead
         )
 
     def start_sampling(self) -> None:
@@ -546,7 +546,7 @@ class Check:
         """List the claims in the text beside tool calls, which is compared with nothing."""
         if not completion.text.strip() or self.context.skip_reason is not None:
             return verdict
-        listing = partial(claims_beside_calls, completion.text, self._policy, self.query.question)
+        listing = partial(claims_beside_calls, completion.text, self._policy, self.request.question)
         unscored = None
         with anyio.CancelScope(deadline=self.deadline):
             unscored = await compute(listing, chars=SPLITTING * len(completion.text))
@@ -599,7 +599,7 @@ class Check:
         if when is None:
             return None
         with anyio.CancelScope(deadline=self.deadline):
-            return await when.after(self.query, passage)
+            return await when.after(self.request, passage)
         # If that times out, check the response as far as there is time.
         return None
 

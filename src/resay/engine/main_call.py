@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.verdict import Verdict
 from resay.engine.actions import Answer, act
 from resay.errors import DeadlineExceededError
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 class MainCall:
     """The main call.
 
-    query: The query.
+    request: The request.
     provider: The provider to call.
     meter: Measures the usage.
     """
 
-    query: Query
+    request: Request
     provider: Provider
     meter: Metered
 
@@ -61,9 +61,9 @@ class MainCall:
         )
 
 
-def deadline_error(query: Query, policy: Policy) -> DeadlineExceededError:
+def deadline_error(request: Request, policy: Policy) -> DeadlineExceededError:
     """Return the error for a main call that took too long."""
     return DeadlineExceededError(
-        f"{query.model or 'the model'} did not answer within"
+        f"{request.model or 'the model'} did not answer within"
         f" {policy.limits.deadline_s:g} s; raise `limits.deadline_s`"
     )

@@ -49,12 +49,12 @@ class PassThrough:
         """
         gathered = Gathered()
         with anyio.CancelScope(deadline=self._check.deadline) as reading:
-            async with open_stream(self._main_call.provider, self._main_call.query) as chunks:
+            async with open_stream(self._main_call.provider, self._main_call.request) as chunks:
                 async for chunk in chunks:
                     gathered.add(chunk)
                     await parts.send(AnswerChunk(chunk.text, provider_chunk=chunk))
         if reading.cancelled_caught:
-            raise deadline_error(self._main_call.query, self._policy)
+            raise deadline_error(self._main_call.request, self._policy)
         completion = await gathered.whole()
         verdict = await self._check.run(completion)
         answer = self._main_call.apply(self._policy, verdict, completion)

@@ -1,4 +1,4 @@
-"""Runs requests: the order of their calls, from the query to the answer."""
+"""Runs requests: the order of their calls, from the question to the answer."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from anyio.streams.memory import MemoryObjectSendStream
 
 from resay._internal.event_loops import compute, task_group
 from resay.core.check_context import CheckContext
-from resay.core.query import Query
 from resay.core.reasoning import without_reasoning
+from resay.core.request import Request
 from resay.core.verdict import Verdict
 from resay.engine.actions import Answer, Regenerated
 from resay.engine.answer_chunk import AnswerChunk
@@ -225,8 +225,8 @@ class RequestRunner:
 
     async def _run_main_call(self, main_call: MainCall, deadline: float) -> Completion:
         with anyio.CancelScope(deadline=deadline):
-            return (await main_call.provider.complete(main_call.query)).first
-        raise deadline_error(main_call.query, self._policy)
+            return (await main_call.provider.complete(main_call.request)).first
+        raise deadline_error(main_call.request, self._policy)
 
     async def check(self, response: str, context: CheckContext, sources: Sources | None) -> Verdict:
         """Check an existing response."""
@@ -272,6 +272,6 @@ async def _without_reasoning(context: CheckContext) -> CheckContext:
     return replace(context, samples=await compute(strip, chars=sum(map(len, samples))))
 
 
-def _model(query: Query, sources: Sources | None) -> str | None:
+def _model(request: Request, sources: Sources | None) -> str | None:
     """Return the model that is called, if known."""
-    return query.model or (sources.model if sources else None)
+    return request.model or (sources.model if sources else None)

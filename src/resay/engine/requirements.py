@@ -9,7 +9,7 @@ from collections.abc import (
 from typing import Literal
 
 from resay.core.check_context import CheckContext
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.engine.chain import Chain
 from resay.errors import ConfigurationError
 from resay.providers.base import Provider
@@ -46,16 +46,16 @@ class Requirements:
         self._provider = provider
         self._batching = batching
 
-    def sources(self, query: Query, *, asks: bool = False) -> Sources:
-        """Return the providers of a query's calls; refuse a missing model if one is to be called.
+    def sources(self, request: Request, *, asks: bool = False) -> Sources:
+        """Return the providers of a request's calls; refuse a missing model if one is to be called.
 
         Args:
-            query: The query.
+            request: The request.
             asks: Whether the main call is made too.
         """
         if self._provider is not None:
             return Sources.all(self._provider)
-        model = query.model
+        model = request.model
         if model is None:
             self._refuse_without_model(asks=asks)
         if self._batching is not None:
@@ -113,9 +113,9 @@ class Requirements:
                 " check recorded answers with `check` or `acheck`, or omit `calls`"
             )
 
-    def check_question(self, query: Query) -> None:
+    def check_question(self, request: Request) -> None:
         """Refuse a missing question."""
-        if not query.question:
+        if not request.question:
             self.require_inputs({"query": "; pass `question`"})
 
     def check_references(self, references: Sequence[str]) -> None:
@@ -128,14 +128,14 @@ class Requirements:
                 " or omit `evidence: samples`"
             )
 
-    def can_draw(self, query: Query) -> bool:
+    def can_draw(self, request: Request) -> bool:
         """Whether there are messages to draw samples with, and a model or provider to ask."""
-        is_answered = query.model is not None or self._provider is not None
-        return bool(query.messages) and is_answered
+        is_answered = request.model is not None or self._provider is not None
+        return bool(request.messages) and is_answered
 
-    def check_samples(self, query: Query, samples: Sequence[str] | None) -> None:
+    def check_samples(self, request: Request, samples: Sequence[str] | None) -> None:
         """Refuse missing samples that cannot be drawn."""
-        if samples is None and not self.can_draw(query):
+        if samples is None and not self.can_draw(request):
             rest = "; pass `samples`, or the question and the `model` to draw them from"
             self.require_inputs({"samples": rest})
 
@@ -150,13 +150,13 @@ class Requirements:
             )
 
 
-def _check_single(query: Query) -> None:
-    """Refuse a query that asks for more than one complete answer.
+def _check_single(request: Request) -> None:
+    """Refuse a request that asks for more than one complete answer.
 
     Raises:
-        ConfigurationError: The query asks for several answers or for a stream.
+        ConfigurationError: The request asks for several answers or for a stream.
     """
-    if query.params.get("stream") or query.params.get("n", 1) != 1:
+    if request.params.get("stream") or request.params.get("n", 1) != 1:
         raise ConfigurationError(
             "the guard returns one complete answer; omit `n`, and use `astream` instead of `stream`"
         )

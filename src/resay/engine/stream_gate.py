@@ -86,7 +86,7 @@ class StreamGate:
         self._main_call = main_call
         self._tasks = tasks
         self._gathered = Gathered()
-        self._rules = chain.rules(check.query.question)
+        self._rules = chain.rules(check.request.question)
         self._claims = 0
         self._reading = anyio.CancelScope(deadline=check.deadline)
         self._released = anyio.Event()
@@ -102,7 +102,7 @@ class StreamGate:
 
     def _begin(self) -> None:
         """Begin to check an answer; what was taken for one before is forgotten."""
-        self._finder = self._chain.names(self._check.query.question)
+        self._finder = self._chain.names(self._check.request.question)
         # Code may import names at its end, so it has to be complete.
         whole_code = self._finder is not None
         self._growing = GrowingPassage(self._policy.splitter, whole_code=whole_code)
@@ -152,7 +152,7 @@ class StreamGate:
     ) -> _HeldText | None:
         """Read the response and return its end; None if there is nothing to check."""
         with self._reading:
-            async with open_stream(self._main_call.provider, self._main_call.query) as chunks:
+            async with open_stream(self._main_call.provider, self._main_call.request) as chunks:
                 async for chunk in chunks:
                     self._gathered.add(chunk)
                     if not (chunk.text or self._policy.can_withhold):
@@ -174,7 +174,7 @@ class StreamGate:
             await self._hold(sender)
             return await self._score(last, is_end=True)
         if self._withheld is None:
-            raise deadline_error(self._main_call.query, self._policy)
+            raise deadline_error(self._main_call.request, self._policy)
         return None
 
     async def _feed(

@@ -12,8 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 from resay._internal.event_loops import compute
 from resay.core.citations import Citation
 from resay.core.logprobs import TokenLogprob, TopLogprob
-from resay.core.query import Query
 from resay.core.references import Reference
+from resay.core.request import Request
 from resay.core.usage import Usage, last_reported
 
 __all__ = [
@@ -109,7 +109,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Completions:
-    """The answers to one query.
+    """The answers to one request.
 
     Attributes:
         items: The answers that arrived.
@@ -334,15 +334,15 @@ class Provider(Protocol):
     Added behaviour (retries, a limit, a meter) wraps a provider and is one itself; see `Layer`.
     """
 
-    async def takes_n(self, query: Query) -> bool:
-        """Return whether one request may ask for several answers to this query."""
+    async def takes_n(self, request: Request) -> bool:
+        """Return whether one request may ask for several answers to this request."""
         ...
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Send one request.
 
         Args:
-            query: The query.
+            request: The request.
             n: Number of answers to ask for; more than 1 only if `takes_n` allows it. A provider may
                 return fewer: `FanOut` makes up the difference.
 
@@ -359,11 +359,11 @@ class Provider(Protocol):
 class Streams(Protocol):
     """A provider that can stream an answer while it is being generated."""
 
-    def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
         """Send one request whose answer is streamed.
 
         Args:
-            query: The query.
+            request: The request.
 
         Returns:
             A context manager around the chunks. Leaving it early ends the request. It must be left
@@ -388,8 +388,8 @@ class Prepares(Protocol):
 class Declares(Protocol):
     """A provider that knows which optional parameters a model takes."""
 
-    async def supported_params(self, query: Query) -> frozenset[str]:
-        """Return which of `temperature`, `json_object` and `json_schema` a query may ask for.
+    async def supported_params(self, request: Request) -> frozenset[str]:
+        """Return which of `temperature`, `json_object` and `json_schema` a request may ask for.
 
         The last two are kinds of `response_format`.
         """
@@ -406,21 +406,21 @@ class Layer:
         """Let the wrapped provider load what it needs."""
         await prepare(self.inner)
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         """Forward to the wrapped provider."""
-        return await self.inner.takes_n(query)
+        return await self.inner.takes_n(request)
 
-    async def supported_params(self, query: Query) -> frozenset[str]:
+    async def supported_params(self, request: Request) -> frozenset[str]:
         """Forward to the wrapped provider, even if it declares none."""
-        return await supported_params(self.inner, query)
+        return await supported_params(self.inner, request)
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Forward to the wrapped provider."""
-        return await self.inner.complete(query, n=n)
+        return await self.inner.complete(request, n=n)
 
-    def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
         """Forward to the wrapped provider, even if it cannot stream; see `open_stream`."""
-        return open_stream(self.inner, query)
+        return open_stream(self.inner, request)
 
 
 async def prepare(provider: Provider) -> None:
@@ -431,22 +431,22 @@ async def prepare(provider: Provider) -> None:
         await prepares()
 
 
-async def supported_params(provider: Provider, query: Query) -> frozenset[str]:
-    """Return the optional parameters that any provider declares for a query; see `Declares`."""
-    declares: Callable[[Query], Awaitable[frozenset[str]]] | None = getattr(
+async def supported_params(provider: Provider, request: Request) -> frozenset[str]:
+    """Return the optional parameters that any provider declares for a request; see `Declares`."""
+    declares: Callable[[Request], Awaitable[frozenset[str]]] | None = getattr(
         provider, "supported_params", None
     )
-    return frozenset() if declares is None else await declares(query)
+    return frozenset() if declares is None else await declares(request)
 
 
 def open_stream(
-    provider: Provider, query: Query
+    provider: Provider, request: Request
 ) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
     """Stream an answer from any provider.
 
     Args:
         provider: The provider. One that cannot stream yields its whole answer as one chunk.
-        query: The query.
+        request: The request.
 
     Returns:
         A context manager around the chunks. Leaving it early ends the request. It must be left in
@@ -455,24 +455,26 @@ def open_stream(
     Raises:
         ProviderError: On entering or between chunks: no (further) answer was received.
     """
-    streams: Callable[[Query], Any] | None = getattr(provider, "stream", None)
-    return _one_chunk(provider, query) if streams is None else streams(query)
+    streams: Callable[[Request], Any] | None = getattr(provider, "stream", None)
+    return _one_chunk(provider, request) if streams is None else streams(request)
 
 
 @asynccontextmanager
-async def begin_stream(provider: Provider, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+async def begin_stream(
+    provider: Provider, request: Request
+) -> AsyncGenerator[AsyncIterator[Chunk]]:
     """Open a stream like `open_stream`, but wait for the first chunk while entering.
 
     For layers that retry: an error on entering means that nothing was passed on yet.
 
     Args:
         provider: The provider.
-        query: The query.
+        request: The request.
 
     Raises:
         ProviderError: No answer was received.
     """
-    async with open_stream(provider, query) as chunks:
+    async with open_stream(provider, request) as chunks:
         first = await anext(chunks, None)
         async with aclosing(_prepend(first, chunks)) as all_chunks:
             yield all_chunks
@@ -486,8 +488,8 @@ async def _prepend(first: Chunk | None, others: AsyncIterator[Chunk]) -> AsyncGe
 
 
 @asynccontextmanager
-async def _one_chunk(provider: Provider, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-    completions = await provider.complete(query)
+async def _one_chunk(provider: Provider, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    completions = await provider.complete(request)
     answer = completions.first
     chunk = Chunk(
         text=answer.text,

@@ -8,7 +8,7 @@ from functools import cache
 from typing import cast
 
 from resay._internal.entry_points import installed_names, load_installed
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.providers.base import (
     Chunk,
     Completions,
@@ -60,21 +60,21 @@ class InstalledProviders:
         """Let the response's provider load what it needs; litellm takes seconds."""
         await prepare(self.provider_of(self._model))
 
-    async def takes_n(self, query: Query) -> bool:
-        """Return whether one request may ask the query's provider for several answers."""
-        return await self.provider_of(query.model).takes_n(query)
+    async def takes_n(self, request: Request) -> bool:
+        """Return whether one request may ask the request's provider for several answers."""
+        return await self.provider_of(request.model).takes_n(request)
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Send one request to the query's provider."""
-        return await self.provider_of(query.model).complete(query, n=n)
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        """Send one request to the request's provider."""
+        return await self.provider_of(request.model).complete(request, n=n)
 
-    def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
-        """Stream the answer of the query's provider."""
-        return open_stream(self.provider_of(query.model), query)
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+        """Stream the answer of the request's provider."""
+        return open_stream(self.provider_of(request.model), request)
 
-    async def supported_params(self, query: Query) -> frozenset[str]:
-        """Return which optional parameters the query's provider takes."""
-        return await supported_params(self.provider_of(query.model), query)
+    async def supported_params(self, request: Request) -> frozenset[str]:
+        """Return which optional parameters the request's provider takes."""
+        return await supported_params(self.provider_of(request.model), request)
 
 
 @cache

@@ -28,8 +28,8 @@ import anyio.lowlevel
 from resay._internal.retries import call_with_retries
 from resay._internal.telemetry import current_trace_context, span
 from resay.core.logprobs import TokenLogprob
-from resay.core.query import Query
 from resay.core.reasoning import split_reasoning
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.errors import ProviderRefusedError, ProviderTimeoutError
 from resay.providers.base import (
@@ -57,19 +57,19 @@ class Limited(Layer):
         super().__init__(inner)
         self._limiter = limiter
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Wait for a free slot, then forward the request."""
         async with self._limiter:
             # A request cancelled just as its slot became free must not be sent.
             await anyio.lowlevel.checkpoint_if_cancelled()
-            return await self.inner.complete(query, n=n)
+            return await self.inner.complete(request, n=n)
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Wait for a free slot, and hold it until the stream is closed."""
         async with self._limiter:
             await anyio.lowlevel.checkpoint_if_cancelled()
-            async with open_stream(self.inner, query) as chunks:
+            async with open_stream(self.inner, request) as chunks:
                 yield chunks
 
 
@@ -86,20 +86,20 @@ class TimeLimited(Layer):
         super().__init__(inner)
         self._seconds = seconds
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Forward the request.
 
         Raises:
             ProviderTimeoutError: No answer arrived in time.
         """
         with anyio.move_on_after(self._seconds):
-            return await self.inner.complete(query, n=n)
+            return await self.inner.complete(request, n=n)
         raise ProviderTimeoutError(
             f"no answer within {self._seconds:g} s; raise `limits.timeout_s`"
         )
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Forward the request.
 
         Raises:
@@ -107,7 +107,7 @@ class TimeLimited(Layer):
         """
         # Scopes nest: ending this one once the stream is open would end those the stream opened.
         with anyio.CancelScope(deadline=anyio.current_time() + self._seconds) as opening:
-            async with open_stream(self.inner, query) as chunks:
+            async with open_stream(self.inner, request) as chunks:
                 if opening.cancel_called:
                     raise self._timeout()
                 opening.deadline = math.inf
@@ -145,18 +145,18 @@ class Retrying(Layer):
         super().__init__(inner)
         self._retries = retries
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Forward the request, repeatedly if necessary.
 
         Raises:
             ProviderError: The last failure, once retries are used up or pointless.
         """
         return await call_with_retries(
-            partial(self.inner.complete, query, n=n), self._retries, _BACKOFF_S
+            partial(self.inner.complete, request, n=n), self._retries, _BACKOFF_S
         )
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Forward the request, repeatedly if necessary, until the first chunk arrives.
 
         Passed-on chunks cannot be taken back: a stream that breaks later is not restarted.
@@ -167,7 +167,7 @@ class Retrying(Layer):
         async with AsyncExitStack() as stack:
 
             async def begin() -> AsyncIterator[Chunk]:
-                return await stack.enter_async_context(begin_stream(self.inner, query))
+                return await stack.enter_async_context(begin_stream(self.inner, request))
 
             yield await call_with_retries(begin, self._retries, _BACKOFF_S)
 
@@ -188,11 +188,11 @@ class Traced(Layer):
         self._name = name
         self._parent = current_trace_context()
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Forward the request."""
-        attributes = {"gen_ai.request.model": query.model, "gen_ai.request.choice.count": n}
+        attributes = {"gen_ai.request.model": request.model, "gen_ai.request.choice.count": n}
         with span(self._name, attributes, parent=self._parent) as active_span:
-            completions = await self.inner.complete(query, n=n)
+            completions = await self.inner.complete(request, n=n)
             usage = completions.usage
             active_span.set(
                 {
@@ -207,7 +207,7 @@ class Traced(Layer):
 
 async def draw(
     provider: Provider,
-    query: Query,
+    request: Request,
     count: int,
     on_answer: Callable[[Completion], None],
     on_failure: Callable[[Exception], None],
@@ -217,12 +217,12 @@ async def draw(
     A provider that supports `n` gets one request, then single requests for the missing answers.
     Many ignore `n` and answer once, and a proxy may refuse it, or a server may refuse more answers
     than it has slots: then every answer gets its own request, and the process remembers it. Each
-    answer is requested under its own index, counting from the query's; a request for several
+    answer is requested under its own index, counting from the request's; a request for several
     carries the first of their indices.
 
     Args:
         provider: The provider.
-        query: The query.
+        request: The request.
         count: Number of answers to request, at least 0.
         on_answer: Called with each answer, in order of arrival.
         on_failure: Called with the error of each request that failed for good.
@@ -232,8 +232,8 @@ async def draw(
     """
     usages: list[Usage] = []
 
-    async def request(first: int, n: int) -> Completions:
-        answers = await provider.complete(replace(query, index=query.index + first), n=n)
+    async def send(first: int, n: int) -> Completions:
+        answers = await provider.complete(replace(request, index=request.index + first), n=n)
         usages.append(answers.usage)
         for completion in answers.items[:n]:
             on_answer(completion)
@@ -241,14 +241,14 @@ async def draw(
 
     async def request_one(index: int) -> None:
         try:
-            await request(index, 1)
+            await send(index, 1)
         # A provider's error, of any type, costs this answer only and never the user's own.
         except Exception as error:
             on_failure(error)
 
     arrived, is_refused = 0, False
-    if 1 < count < _refused_count(provider, query) and await provider.takes_n(query):
-        arrived, failures = await _request_together(request, count)
+    if 1 < count < _refused_count(provider, request) and await provider.takes_n(request):
+        arrived, failures = await _request_together(send, count)
         lasting = [error for error in failures if not refuses_n(error)]
         for error in lasting:
             on_failure(error)
@@ -260,7 +260,7 @@ async def draw(
             tasks.start_soon(request_one, index)
     # If single requests fail as well, it was not about their number.
     if is_refused and usages:
-        _remember_refusal(provider, query, count)
+        _remember_refusal(provider, request, count)
     return sum(usages, Usage())
 
 
@@ -272,16 +272,16 @@ _MAX_ENDPOINTS = 1024
 _providers: WeakValueDictionary[int, Provider] = WeakValueDictionary()
 
 
-def _refused_count(provider: Provider, query: Query) -> float:
+def _refused_count(provider: Provider, request: Request) -> float:
     innermost = _innermost(provider)
     is_known = hasattr(innermost, "endpoint") or _providers.get(id(innermost)) is innermost
-    endpoint = _endpoint(innermost, query) if is_known else None
+    endpoint = _endpoint(innermost, request) if is_known else None
     return math.inf if endpoint is None else _refused_counts.get(endpoint, math.inf)
 
 
-def _remember_refusal(provider: Provider, query: Query, count: int) -> None:
+def _remember_refusal(provider: Provider, request: Request, count: int) -> None:
     innermost = _innermost(provider)
-    endpoint = _endpoint(innermost, query)
+    endpoint = _endpoint(innermost, request)
     if endpoint is None:
         return
     if not hasattr(innermost, "endpoint"):
@@ -302,14 +302,14 @@ def _innermost(provider: Provider) -> Provider:
     return provider
 
 
-def _endpoint(innermost: Provider, query: Query) -> Hashable | None:
+def _endpoint(innermost: Provider, request: Request) -> Hashable | None:
     """Return what identifies the model and the server of a provider; None if unknown."""
     # A provider made for one request knows a lasting name.
     name: object = getattr(innermost, "endpoint", id(innermost))
     if not isinstance(name, (str, int)):
         return None
-    server = query.params.get("api_base") or query.params.get("base_url")
-    return name, query.model, str(server)
+    server = request.params.get("api_base") or request.params.get("base_url")
+    return name, request.model, str(server)
 
 
 async def _request_together(
@@ -348,9 +348,9 @@ class AnswersOnly(Layer):
         super().__init__(inner)
         self.saw_unopened = False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Forward the request, and reduce the answers to what they say."""
-        completions = await self.inner.complete(query, n=n)
+        completions = await self.inner.complete(request, n=n)
         return replace(completions, items=tuple(map(self._answer_in, completions.items)))
 
     def _answer_in(self, completion: Completion) -> Completion:
@@ -381,11 +381,11 @@ def answer_tokens(tokens: Sequence[TokenLogprob]) -> tuple[TokenLogprob, ...]:
 class FanOut(Layer):
     """Complete the number of answers when a provider returns fewer than n."""
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Return n answers.
 
         Args:
-            query: The query.
+            request: The request.
             n: Number of answers to request, at least 1.
 
         Returns:
@@ -396,7 +396,7 @@ class FanOut(Layer):
         """
         items: list[Completion] = []
         failures: list[Exception] = []
-        usage = await draw(self.inner, query, n, items.append, failures.append)
+        usage = await draw(self.inner, request, n, items.append, failures.append)
         if not items:
             raise failures[0]
         return Completions(tuple(items), usage, tuple(failures))
@@ -410,7 +410,7 @@ _ABOUT_PARAMETERS = frozenset({400, 403, 404, 422})
 class WithLogprobs(Layer):
     """Request token log-probabilities, and fall back to none if they are refused.
 
-    A query that already requests them, with at least as many alternatives, is left unchanged.
+    A request that already requests them, with at least as many alternatives, is left unchanged.
 
     Args:
         inner: The wrapped provider.
@@ -421,30 +421,32 @@ class WithLogprobs(Layer):
         super().__init__(inner)
         self._top = top
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Forward the request with log-probabilities, and unchanged if they are refused."""
-        with_logprobs = self._with_logprobs(query)
-        if with_logprobs.params == query.params:
-            return await self.inner.complete(query, n=n)
+        with_logprobs = self._with_logprobs(request)
+        if with_logprobs.params == request.params:
+            return await self.inner.complete(request, n=n)
         try:
             return await self.inner.complete(with_logprobs, n=n)
         except ProviderRefusedError as error:
             if error.status not in _ABOUT_PARAMETERS:
                 raise
-        return await self.inner.complete(query, n=n)
+        return await self.inner.complete(request, n=n)
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Forward like `complete`; falls back only if refused before the first chunk."""
         async with AsyncExitStack() as stack:
-            chunks = await self._try_stream(stack, query)
+            chunks = await self._try_stream(stack, request)
             if chunks is None:
-                chunks = await stack.enter_async_context(open_stream(self.inner, query))
+                chunks = await stack.enter_async_context(open_stream(self.inner, request))
             yield chunks
 
-    async def _try_stream(self, stack: AsyncExitStack, query: Query) -> AsyncIterator[Chunk] | None:
-        with_logprobs = self._with_logprobs(query)
-        if with_logprobs.params == query.params:
+    async def _try_stream(
+        self, stack: AsyncExitStack, request: Request
+    ) -> AsyncIterator[Chunk] | None:
+        with_logprobs = self._with_logprobs(request)
+        if with_logprobs.params == request.params:
             return None
         try:
             return await stack.enter_async_context(begin_stream(self.inner, with_logprobs))
@@ -453,10 +455,10 @@ class WithLogprobs(Layer):
                 raise
         return None
 
-    def _with_logprobs(self, query: Query) -> Query:
-        params = {**query.params, "logprobs": True}
+    def _with_logprobs(self, request: Request) -> Request:
+        params = {**request.params, "logprobs": True}
         if self._top:
-            top = query.params.get("top_logprobs")
+            top = request.params.get("top_logprobs")
             # The client's value may be of any type.
             params["top_logprobs"] = max(self._top, top if isinstance(top, int) else 0)
-        return replace(query, params=params)
+        return replace(request, params=params)

@@ -23,7 +23,7 @@ from typing import Protocol
 
 import anyio
 
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.errors import BudgetExceededError, ConfigurationError
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
@@ -249,7 +249,7 @@ class Budgeted(Layer):
         self._budget = budget
         self._slots = nullcontext() if slots is None else slots
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Forward the request if the budget allows it.
 
         Raises:
@@ -258,12 +258,12 @@ class Budgeted(Layer):
         with self._budget.reserve() as reservation:
             async with self._slots:
                 reservation.is_sent = True
-                completions = await self.inner.complete(query, n=n)
-        self._budget.spend(completions.usage, query.model)
+                completions = await self.inner.complete(request, n=n)
+        self._budget.spend(completions.usage, request.model)
         return completions
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Forward the request, and hold the slot until the stream is closed.
 
         Raises:
@@ -273,8 +273,8 @@ class Budgeted(Layer):
             async with self._slots:
                 reservation.is_sent = True
                 async with (
-                    open_stream(self.inner, query) as chunks,
-                    aclosing(self._counted(chunks, query.model)) as counted,
+                    open_stream(self.inner, request) as chunks,
+                    aclosing(self._counted(chunks, request.model)) as counted,
                 ):
                     yield counted
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from resay._internal.nesting import marked
 from resay.core.logprobs import read_logprobs
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.errors import (
     MissingDependencyError,
@@ -21,7 +21,7 @@ from resay.providers.litellm_client import PER_CALL, clients, load_litellm, tran
 
 
 class LiteLLMProvider:
-    """Send queries to any model that litellm supports, in its notation (`openai/gpt-4.1-mini`).
+    """Send requests to any model that litellm supports, in its notation (`openai/gpt-4.1-mini`).
 
     litellm is imported off the event loop, because that takes seconds: by `prepare`, or on the
     first request. If the application has not imported it before, its import is kept quiet: it
@@ -36,7 +36,7 @@ class LiteLLMProvider:
     """
 
     cache_source = "litellm"
-    """The query alone determines where a request goes, so all instances are interchangeable."""
+    """The request alone determines where a request goes, so all instances are interchangeable."""
 
     def __init__(self, *, timeout_s: float = 600.0) -> None:
         if find_spec("litellm") is None:
@@ -47,30 +47,32 @@ class LiteLLMProvider:
         """Import litellm."""
         await load_litellm()
 
-    async def takes_n(self, query: Query) -> bool:
-        """Return whether litellm forwards `n` to the query's model."""
+    async def takes_n(self, request: Request) -> bool:
+        """Return whether litellm forwards `n` to the request's model."""
         litellm = await load_litellm()
         try:
             supported = litellm.get_supported_openai_params(
-                model=query.model,
-                custom_llm_provider=query.params.get("custom_llm_provider"),
+                model=request.model,
+                custom_llm_provider=request.params.get("custom_llm_provider"),
             )
         # litellm raises bare exceptions for unknown models; the request's error will be clearer.
         except Exception:
             return False
         return "n" in (supported or ())
 
-    async def supported_params(self, query: Query) -> frozenset[str]:
-        """Return which optional parameters litellm forwards to the query's model."""
+    async def supported_params(self, request: Request) -> frozenset[str]:
+        """Return which optional parameters litellm forwards to the request's model."""
         litellm = await load_litellm()
-        provider = query.params.get("custom_llm_provider")
+        provider = request.params.get("custom_llm_provider")
         try:
             known: Sequence[str] = (
-                litellm.get_supported_openai_params(model=query.model, custom_llm_provider=provider)
+                litellm.get_supported_openai_params(
+                    model=request.model, custom_llm_provider=provider
+                )
                 or ()
             )
             takes_schema: bool = litellm.supports_response_schema(
-                model=query.model, custom_llm_provider=provider
+                model=request.model, custom_llm_provider=provider
             )
         # litellm raises bare exceptions for unknown models; the request's error will be clearer.
         except Exception:
@@ -80,11 +82,11 @@ class LiteLLMProvider:
             supported |= {"json_object", "json_schema"} if takes_schema else {"json_object"}
         return frozenset(supported)
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Send one request.
 
         Args:
-            query: The query; `model` is required.
+            request: The request; `model` is required.
             n: Number of answers to ask for in this request.
 
         Returns:
@@ -95,14 +97,14 @@ class LiteLLMProvider:
             ProviderTimeoutError: No answer arrived in time.
             ProviderError: Anything else that went wrong.
         """
-        model = _model_of(query)
-        kwargs = self._kwargs(query)
+        model = _model_of(request)
+        kwargs = self._kwargs(request)
         if n > 1:
             kwargs["n"] = n
         return _read(await _send(model, kwargs), model)
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Send one request whose answer is streamed.
 
         The chunks are litellm's own: one without text holds a role, a tool call or reasoning, which
@@ -110,7 +112,7 @@ class LiteLLMProvider:
         chunk if the provider counts it; litellm's own estimate is ignored.
 
         Args:
-            query: The query; `model` is required.
+            request: The request; `model` is required.
 
         Returns:
             A context manager around the chunks. Leaving it early closes the connection.
@@ -120,18 +122,18 @@ class LiteLLMProvider:
             ProviderTimeoutError: On entering or between chunks: nothing arrived in time.
             ProviderError: Anything else that went wrong.
         """
-        model = _model_of(query)
-        pieces, requests = await self._open(query, model)
+        model = _model_of(request)
+        pieces, requests = await self._open(request, model)
         try:
             async with aclosing(_counted(_chunks(pieces, model), requests)) as chunks:
                 yield chunks
         finally:
             await pieces.aclose()
 
-    async def _open(self, query: Query, model: str) -> tuple[Any, int]:
+    async def _open(self, request: Request, model: str) -> tuple[Any, int]:
         """Open the stream; return its chunks and the number of requests that took."""
-        options: Mapping[str, Any] | None = query.params.get("stream_options")
-        kwargs = {**self._kwargs(query), "stream": True}
+        options: Mapping[str, Any] | None = request.params.get("stream_options")
+        kwargs = {**self._kwargs(request), "stream": True}
         with_usage = {**kwargs, "stream_options": {"include_usage": True, **(options or {})}}
         try:
             return await _send(model, with_usage), 1
@@ -141,9 +143,9 @@ class LiteLLMProvider:
                 raise
         return await _send(model, kwargs), 2
 
-    def _kwargs(self, query: Query) -> dict[str, Any]:
-        messages = [dict(message) for message in query.messages]
-        kwargs = {"timeout": self._timeout_s, **query.params, **PER_CALL, "messages": messages}
+    def _kwargs(self, request: Request) -> dict[str, Any]:
+        messages = [dict(message) for message in request.messages]
+        kwargs = {"timeout": self._timeout_s, **request.params, **PER_CALL, "messages": messages}
         if kwargs.get("tools") and find_spec("mcp") is None:
             # litellm 1.106 checks every tool for MCP, with a package that it does not install.
             kwargs["_skip_mcp_handler"] = True
@@ -155,12 +157,12 @@ class LiteLLMProvider:
         return kwargs
 
 
-def _model_of(query: Query) -> str:
-    if not query.model:
+def _model_of(request: Request) -> str:
+    if not request.model:
         raise ProviderRefusedError(
             "no model was named; pass `model`, such as 'openai/gpt-4.1-mini'"
         )
-    return query.model
+    return request.model
 
 
 async def _send(model: str, kwargs: Mapping[str, Any]) -> Any:

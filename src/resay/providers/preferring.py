@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Final
 
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.errors import ProviderError, ProviderRefusedError
 from resay.providers.base import Completion, Completions, Layer, Provider, supported_params
 from resay.providers.caching.keys import source_of
@@ -16,7 +16,7 @@ from resay.providers.caching.keys import source_of
 _LIMITS: Final = frozenset(
     {"max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "max_new_tokens"}
 )
-# The parameters that decide in place of ours, if a query has them.
+# The parameters that decide in place of ours, if a request has them.
 _RIVALS: Final[Mapping[str, frozenset[str]]] = {
     "max_tokens": _LIMITS,
     "temperature": frozenset({"temperature", "top_p", "top_k"}),
@@ -109,7 +109,7 @@ class Preferring(Layer):
     """Ask for an answer with parameters that it is better with, where the model takes them.
 
     Temperature and a structured answer are asked of providers that say that they support them. A
-    query's own parameters take precedence. A model that refuses is asked again without what its
+    request's own parameters take precedence. A model that refuses is asked again without what its
     refusal names, or without all of them, and not sent that again, unless only this request was too
     long or the model has answered with the same before. A model that spent all of the
     limit on thinking is asked again with more room, and gets that at once the next time.
@@ -123,32 +123,32 @@ class Preferring(Layer):
         super().__init__(inner)
         self._preferences = preferences
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Forward the request with the parameters, and without those that are refused."""
-        name = _model_key(self.inner, query)
-        params = await self._params_for(query)
+        name = _model_key(self.inner, request)
+        params = await self._params_for(request)
         for refused in _traits.refused.get(name, frozenset()):
             params.pop(refused, None)
         thinks = name in _traits.thinking
         if thinks and "max_tokens" in params:
             params["max_tokens"] *= _ROOM_TO_THINK
-        answers = await self._ask(query, n, params, name)
+        answers = await self._ask(request, n, params, name)
         if "max_tokens" not in params or thinks or not all(map(_is_cut_off, answers.items)):
             return answers
         _traits.add_thinking(name)
         params["max_tokens"] *= _ROOM_TO_THINK
-        longer = await self._ask(query, n, params, name)
+        longer = await self._ask(request, n, params, name)
         return replace(longer, usage=answers.usage + longer.usage)
 
-    async def _params_for(self, query: Query) -> dict[str, Any]:
-        """Return the parameters to add to a query."""
+    async def _params_for(self, request: Request) -> dict[str, Any]:
+        """Return the parameters to add to a request."""
         preferences = self._preferences
         params: dict[str, Any] = {}
         if preferences.max_tokens is not None:
             params["max_tokens"] = preferences.max_tokens
         if preferences.exact or preferences.schema is not None:
-            supported = await supported_params(self.inner, query)
-            if preferences.exact and not query.varied and "temperature" in supported:
+            supported = await supported_params(self.inner, request)
+            if preferences.exact and not request.varied and "temperature" in supported:
                 params["temperature"] = 0
             response_format = _format_of(preferences.schema, supported)
             if response_format is not None:
@@ -156,16 +156,18 @@ class Preferring(Layer):
         return {
             param: value
             for param, value in params.items()
-            if _RIVALS[param].isdisjoint(query.params)
+            if _RIVALS[param].isdisjoint(request.params)
         }
 
-    async def _ask(self, query: Query, n: int, params: dict[str, Any], name: str) -> Completions:
+    async def _ask(
+        self, request: Request, n: int, params: dict[str, Any], name: str
+    ) -> Completions:
         """Ask, and again without what is refused, which is left out of `params`."""
         removed: frozenset[str] = frozenset()
         refused: frozenset[str] = frozenset()
         while True:
             try:
-                answers = await self.inner.complete(_with(query, params), n=n)
+                answers = await self.inner.complete(_with(request, params), n=n)
                 break
             except (ProviderError, TypeError) as error:
                 # What is refused after that is not told apart.
@@ -235,13 +237,13 @@ def _is_cut_off(answer: Completion) -> bool:
     return not answer.text.strip() and answer.finish_reason in _CUT
 
 
-def _with(query: Query, params: Mapping[str, Any]) -> Query:
-    return replace(query, params={**query.params, **params}) if params else query
+def _with(request: Request, params: Mapping[str, Any]) -> Request:
+    return replace(request, params={**request.params, **params}) if params else request
 
 
-def _model_key(provider: Provider, query: Query) -> str:
-    """Return what identifies the model that answers a query."""
+def _model_key(provider: Provider, request: Request) -> str:
+    """Return what identifies the model that answers a request."""
     while isinstance(provider, Layer):
         provider = provider.inner
-    api_base = query.params.get("api_base") or query.params.get("base_url") or ""
-    return f"{source_of(provider)} {query.model} {api_base}"
+    api_base = request.params.get("api_base") or request.params.get("base_url") or ""
+    return f"{source_of(provider)} {request.model} {api_base}"

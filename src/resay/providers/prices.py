@@ -18,7 +18,7 @@ from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from resay._internal.strict import Strict
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.usage import Usage, last_reported
 from resay.errors import ProviderError
 from resay.providers.apis.values import mapping
@@ -248,12 +248,12 @@ class Metered(Layer):
             cost = cost * (1 + cancelled / self._answered) if self._answered else None
         return replace(self._usage, cost_usd=cost, cancelled=cancelled)
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Forward the request and count it."""
         self._usage += Usage(calls=1)
         self._in_flight += 1
         try:
-            completions = await self.inner.complete(query, n=n)
+            completions = await self.inner.complete(request, n=n)
         except anyio.get_cancelled_exc_class():
             self._cancelled += 1
             raise
@@ -268,7 +268,7 @@ class Metered(Layer):
         return completions
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Forward the request and count it.
 
         The last report of each number counts; usually there is one report, in the last chunk. If
@@ -278,7 +278,7 @@ class Metered(Layer):
         self._usage += Usage(calls=1)
         reports: list[Usage] = []
         async with (
-            open_stream(self.inner, query) as chunks,
+            open_stream(self.inner, request) as chunks,
             aclosing(self._reporting(chunks, reports)) as reporting,
         ):
             try:
@@ -309,7 +309,7 @@ class Priced(Layer):
     Args:
         inner: The wrapped provider.
         prices: The prices.
-        model: The model that answers a query naming none; None if unknown.
+        model: The model that answers a request naming none; None if unknown.
         share: Fraction of the price that is charged: less than 1 in batches, for example, whose
             answers come without a cost.
     """
@@ -322,21 +322,23 @@ class Priced(Layer):
         self._model = model
         self._share = share
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Forward the request and price its answers."""
-        completions = await self.inner.complete(query, n=n)
-        return replace(completions, usage=self._priced(query, completions.usage))
+        completions = await self.inner.complete(request, n=n)
+        return replace(completions, usage=self._priced(request, completions.usage))
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Forward the request; each chunk that reports a usage gets the price of all so far."""
         async with (
-            open_stream(self.inner, query) as chunks,
-            aclosing(self._chunks(query, chunks)) as priced,
+            open_stream(self.inner, request) as chunks,
+            aclosing(self._chunks(request, chunks)) as priced,
         ):
             yield priced
 
-    async def _chunks(self, query: Query, chunks: AsyncIterator[Chunk]) -> AsyncGenerator[Chunk]:
+    async def _chunks(
+        self, request: Request, chunks: AsyncIterator[Chunk]
+    ) -> AsyncGenerator[Chunk]:
         usage: Usage | None = None
         async for chunk in chunks:
             if chunk.usage is None:
@@ -344,10 +346,10 @@ class Priced(Layer):
                 continue
             # What a part of the tokens costs depends on the others.
             usage = chunk.usage if usage is None else usage.updated(chunk.usage)
-            yield replace(chunk, usage=self._priced(query, usage))
+            yield replace(chunk, usage=self._priced(request, usage))
 
-    def _priced(self, query: Query, usage: Usage) -> Usage:
-        model = query.model or self._model
+    def _priced(self, request: Request, usage: Usage) -> Usage:
+        model = request.model or self._model
         if self._share == 1.0:
             return self._prices.priced(model, usage)
         cost = self._prices.cost_usd(model, usage)

@@ -10,7 +10,7 @@ from functools import partial
 
 import anyio.lowlevel
 
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.errors import ProviderError
 from resay.providers.base import Chunk, Completion, Completions, Provider
@@ -43,18 +43,18 @@ class ReplayProvider:
     def __repr__(self) -> str:
         return f"ReplayProvider(prompts={len(self._answers)})"
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         """Return True: any number of recorded answers can be returned at once."""
         return True
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Return the next n recorded answers to the query's last message, fewer if fewer are left.
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        """Return the next n recorded answers to the last message, fewer if fewer are left.
 
         Raises:
             ProviderError: No recording is left for it, or the recorded call failed.
         """
         await anyio.lowlevel.checkpoint()
-        answers = self._answers.get(str(query.messages[-1].get("content")))
+        answers = self._answers.get(str(request.messages[-1].get("content")))
         if not answers:
             raise ProviderError("no recording left for this prompt; record it first")
         items: list[Completion] = []
@@ -66,13 +66,13 @@ class ReplayProvider:
             raise ProviderError("the recorded call failed")
         return Completions(tuple(items), Usage(calls=1, cost_usd=None))
 
-    def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
         """Stream the next recorded answer word by word.
 
         Raises:
             ProviderError: No recording is left for it, or the recorded call failed.
         """
-        return _stream_words(self, query)
+        return _stream_words(self, request)
 
     def _next(self, answers: deque[str | None]) -> str | None:
         if self._repeat and len(answers) == 1:
@@ -87,20 +87,20 @@ class ScriptedProvider:
     answer; the main call is made before samples are drawn.
 
     Args:
-        answers: The answers in order, whatever the queries; or a function that takes the query and
-            returns the answer.
+        answers: The answers in order, whatever the requests; or a function that takes the request
+            and returns the answer.
 
     Attributes:
-        queries: The queries so far, in order.
+        requests: The requests so far, in order.
 
     Example:
         >>> provider = ScriptedProvider(["It has 6 lanes.", "It has 8 lanes."])
         >>> guard = Guard({"chain": [{"method": "facts"}]}, provider=provider)
     """
 
-    def __init__(self, answers: Iterable[str] | Callable[[Query], str]) -> None:
-        self.queries: list[Query] = []
-        self._answer: Callable[[Query], str]
+    def __init__(self, answers: Iterable[str] | Callable[[Request], str]) -> None:
+        self.queries: list[Request] = []
+        self._answer: Callable[[Request], str]
         if callable(answers):
             self._answer = answers
         else:
@@ -109,40 +109,42 @@ class ScriptedProvider:
     def __repr__(self) -> str:
         return f"ScriptedProvider(queries={len(self.queries)})"
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         """Return False: each request gets one answer."""
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Return the answer to a query.
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        """Return the answer to a request.
 
         Raises:
             ProviderError: No answer is left.
         """
-        self.queries.append(query)
-        text = self._answer(query)
+        self.queries.append(request)
+        text = self._answer(request)
         await anyio.lowlevel.checkpoint()
         return Completions((Completion(text),), Usage(calls=1, cost_usd=None))
 
-    def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
-        """Stream the answer to a query word by word.
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+        """Stream the answer to a request word by word.
 
         Raises:
             ProviderError: No answer is left.
         """
-        return _stream_words(self, query)
+        return _stream_words(self, request)
 
 
-def _next_of(answers: deque[str], query: Query) -> str:
-    del query
+def _next_of(answers: deque[str], request: Request) -> str:
+    del request
     if not answers:
         raise ProviderError("the script ran out of answers; add more")
     return answers.popleft()
 
 
 @asynccontextmanager
-async def _stream_words(provider: Provider, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-    completions = await provider.complete(query)
+async def _stream_words(
+    provider: Provider, request: Request
+) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    completions = await provider.complete(request)
     async with aclosing(_words(completions)) as chunks:
         yield chunks
 

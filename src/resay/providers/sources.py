@@ -19,7 +19,7 @@ class Sources:
         judge: Answers for judges: those named in the policy, and the response's own model.
         via: How samples are drawn, for the verdict.
         finds_references: Whether answers come with the trusted texts they were written from.
-        model: The model that answers a query naming none, for its price; None if unknown.
+        model: The model that answers a request naming none, for its price; None if unknown.
         budget: The budget that the checks of a request's several answers share; None for one of its
             own.
     """

@@ -13,7 +13,7 @@ from resay._internal.notify import anotify, notify
 from resay._internal.telemetry import forget_check, request_id
 from resay.core.blocked import HallucinationBlocked
 from resay.core.decision import Action
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.core.verdict import OnVerdict, Verdict
 from resay.core.verdict_record import ApiName, VerdictRecord
@@ -38,26 +38,27 @@ class Reporter:
     functions: tuple[OnVerdict, ...] = ()
     outboxes: tuple[Outbox, ...] = ()
 
-    def report(self, verdict: Verdict, query: Query | None = None) -> None:
+    def report(self, verdict: Verdict, request: Request | None = None) -> None:
         """Report a verdict without a check, such as that on a skipped answer.
 
         Args:
             verdict: The verdict.
-            query: The query, if known.
+            request: The request, if known.
         """
         forget_check()
-        self._record(verdict, action=_action_of(verdict), api="chat", query=query)
+        self._record(verdict, action=_action_of(verdict), api="chat", request=request)
         notify(verdict, self.functions, wait_for)
 
     async def report_after(
-        self, work: Awaitable[T], query: Query | None, sources: Sources | None
+        self, work: Awaitable[T], request: Request | None, sources: Sources | None
     ) -> T:
         """Await a guarded call, and report its result.
 
         Args:
             work: The call, which returns an answer or a verdict.
-            query: The query, if known.
-            sources: The provider, if there is one, which may know the model if the query does not.
+            request: The request, if known.
+            sources: The provider, if there is one, which may know the model if the request does
+                not.
 
         Returns:
             The call's result.
@@ -66,14 +67,14 @@ class Reporter:
             BaseException: Any error of the call.
         """
         started = time.perf_counter()
-        if query is not None and query.model is None and sources is not None:
-            query = replace(query, model=sources.model)
+        if request is not None and request.model is None and sources is not None:
+            request = replace(request, model=sources.model)
         try:
             result = await work
         except HallucinationBlocked as error:
-            await self._report_result(error, query, started)
+            await self._report_result(error, request, started)
             raise
-        await self._report_result(result, query, started)
+        await self._report_result(result, request, started)
         return result
 
     async def aflush(self) -> None:
@@ -90,7 +91,7 @@ class Reporter:
     async def _report_result(
         self,
         result: Answer | Verdict | HallucinationBlocked,
-        query: Query | None,
+        request: Request | None,
         started: float,
     ) -> None:
         if isinstance(result, Verdict):
@@ -103,7 +104,7 @@ class Reporter:
             verdict,
             action=action,
             api="check" if isinstance(result, Verdict) else "chat",
-            query=query,
+            request=request,
             usage=usage,
             latency_s=time.perf_counter() - started,
         )
@@ -115,7 +116,7 @@ class Reporter:
         *,
         action: Action,
         api: ApiName,
-        query: Query | None,
+        request: Request | None,
         usage: Usage | None = None,
         latency_s: float = 0.0,
     ) -> None:
@@ -125,11 +126,11 @@ class Reporter:
             verdict=verdict,
             action=action,
             policy=self.policy,
-            model=query.model if query else None,
+            model=request.model if request else None,
             api=api,
             request_id=request_id.get(),
-            tenant=query.tenant if query else None,
-            question=(query.question or None) if query else None,
+            tenant=request.tenant if request else None,
+            question=(request.question or None) if request else None,
             usage=usage or Usage(),
             latency_s=latency_s,
         )

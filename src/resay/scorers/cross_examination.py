@@ -23,7 +23,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from resay.core.passage import Passage
-from resay.core.query import Message
+from resay.core.request import Message
 from resay.core.scores import Scores
 from resay.errors import ProviderError
 from resay.scorers.base import Need, ScorerTraits

@@ -234,7 +234,7 @@ class CrossModel:
 
         Args:
             passage: The claims.
-            evidence: Their scores so far, and the query.
+            evidence: Their scores so far, and the request.
         """
         second = self.config.second_opinion
         if not self._chosen(evidence.scores):
@@ -256,7 +256,7 @@ class CrossModel:
 
         Args:
             passage: The claims.
-            evidence: Their scores, the query, and the provider for named models.
+            evidence: Their scores, the request, and the provider for named models.
 
         Returns:
             One score for each claim on which it has an opinion; and in `lost` the claims for which
@@ -300,19 +300,21 @@ class CrossModel:
         return _Opinions(parsed.slots, parsed.failures, parsed.undetermined, problem)
 
     async def _by_samples(self, step: Step, passage: Passage, evidence: Evidence) -> _Opinions:
-        second, pool, query = self.config.second_opinion, evidence.second, evidence.query
+        second, pool, request = self.config.second_opinion, evidence.second, evidence.request
         provider, count = evidence.judge_provider, len(passage.sentences)
         if provider is None:
             return _Opinions((None,) * count, problem="could not be asked")
         # Without the model, so that its keys are dropped even if both models have one name.
-        sampling = replace(query, model=None).for_sampling(model=second.model, params=second.params)
+        sampling = replace(request, model=None).for_sampling(
+            model=second.model, params=second.params
+        )
         scores, compared = Scores(), False
         async with anyio.create_task_group() as tasks:
             if not len(pool):
                 pool.draw_from(tasks, provider, sampling, max_requests=second.samples)
             view = replace(evidence, samples=pool, stopping=None, scores=())
             passages = [await sample.split() for sample in await pool.all()]
-            if not all(_says_nothing(sample, query.question) for sample in passages):
+            if not all(_says_nothing(sample, request.question) for sample in passages):
                 scores = await step.run(passage, view)
                 compared = True
         failures = (*(type(error).__name__ for error in pool.failures), *scores.failures)
@@ -408,10 +410,10 @@ def is_in_share(share: float, passage: Passage, evidence: Evidence) -> bool:
     Args:
         share: The share, in [0, 1].
         passage: The response.
-        evidence: The evidence, with the query.
+        evidence: The evidence, with the request.
     """
-    query = evidence.user_query or evidence.query
-    hashed: object = list(query.messages) if query.messages else passage.text
+    request = evidence.user_request or evidence.request
+    hashed: object = list(request.messages) if request.messages else passage.text
     text = json.dumps(hashed, sort_keys=True, default=str).encode("utf-8", "replace")
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") < share * 2**64
 

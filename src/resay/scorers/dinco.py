@@ -216,7 +216,7 @@ class Dinco:
 
         Args:
             passage: The response; its `sentences` are asked about.
-            evidence: The query, the model's provider, and the samples.
+            evidence: The request, the model's provider, and the samples.
 
         Returns:
             Sentence scores; None if there was no readable answer about the claim itself.
@@ -289,7 +289,7 @@ class Dinco:
         calls_each = max(meter.usage.calls, 1)
         # Each alternative takes as many calls as the claim, and one to draw it.
         left = max_calls - calls_each
-        if await judge.provider.takes_n(judge.query):
+        if await judge.provider.takes_n(judge.request):
             affordable = (left - 1) // calls_each
         else:
             affordable = left // (calls_each + 1)

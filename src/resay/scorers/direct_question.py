@@ -3,7 +3,7 @@
 "A Multiple-Fill-in-the-Blank Exam Approach for Enhancing Zero-Resource Hallucination Detection in
 Large Language Models", section 3.2 and appendix E.4.
 
-The judge is asked about one sentence at a time, from its prior knowledge alone and with the query
+The judge is asked about one sentence at a time, from its prior knowledge alone and with the request
 as the context, so that nothing earlier in the response can mislead it:
 
     H_D(i) = 1 - known(r_i, P)
@@ -50,7 +50,7 @@ _RESTATED = "Answer with one word, Yes or No. Is the claim true?"
 
 
 def render(claim: str, question: str = "", language: str = "en") -> str:
-    """Return the prompt about one sentence, with the query's question as the context."""
+    """Return the prompt about one sentence, with the request's question as the context."""
     context = f"{question}\n" if question else ""
     translated = load(language).prompts.direct_question
     prompt = translated.question if translated else _PROMPT
@@ -82,7 +82,7 @@ class DirectQuestion:
 
         Args:
             passage: The passage; its `sentences` are asked about.
-            evidence: The query, for its question, and the judge's provider.
+            evidence: The request, for its question, and the judge's provider.
 
         Returns:
             Sentence scores; None if the call failed or the answer was neither yes nor no.

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from resay.core.citations import Citation
 from resay.core.logprobs import TokenLogprob
-from resay.core.query import Query
 from resay.core.quoting import quotable
 from resay.core.references import Reference
+from resay.core.request import Request
 from resay.core.scores import Scores
 from resay.providers.base import Provider
 from resay.scorers.entailments import Entailments
@@ -30,15 +30,16 @@ class Evidence:
         samples: The pool of samples.
         references: Trusted texts supplied by the user or a retriever, as a pool that methods can
             compare with like samples.
-        query: The query the response answers; without messages if they are unknown.
-        user_query: The user's own query if `query` is another, such as one with documents added.
+        request: The request the response answers; without messages if they are unknown.
+        user_request: The user's own request if `request` is another, such as one with documents
+            added.
         entity: The main subject of the question, if the caller names one.
         client_references: Trusted texts in the client's request, whether or not the policy compares
             answers with them.
-        is_repeatable: Whether the query may be sent once more, to another model.
+        is_repeatable: Whether the request may be sent once more, to another model.
         judge_provider: The provider for judges, or None if there is none.
         prober: The model that gives short answers to questions about claims, set up as for samples;
-            None if it cannot be asked. The messages of its query precede each question.
+            None if it cannot be asked. The messages of its request precede each question.
         calls_left: Returns how many more calls the check may make; None for any number.
         judge_source: Distinguishes the answers of the judges' provider from others in a cache.
         logprobs: The tokens of the response with their probabilities; empty if unknown.
@@ -61,8 +62,8 @@ class Evidence:
 
     samples: Samples = field(default_factory=Samples)
     references: Samples = field(default_factory=Samples)
-    query: Query = field(default_factory=lambda: Query(()))
-    user_query: Query | None = None
+    request: Request = field(default_factory=lambda: Request(()))
+    user_request: Request | None = None
     judge_provider: Provider | None = None
     prober: Judge | None = None
     calls_left: Callable[[], int | None] = lambda: None
@@ -84,7 +85,7 @@ class Evidence:
     is_repeatable: bool = True
 
     def conversation(self, chars: int) -> str:
-        """Return the user's conversation as text, or its ends; see `Query.conversation`.
+        """Return the user's conversation as text, or its ends; see `Request.conversation`.
 
         It begins with the application's instructions, which say what an answer is about.
 
@@ -93,23 +94,23 @@ class Evidence:
         """
         if chars <= 0:
             return ""
-        query = self._own_query
-        instructions = query.instructions[: min(_INSTRUCTION_CHARS, chars // 4)]
+        request = self._own_request
+        instructions = request.instructions[: min(_INSTRUCTION_CHARS, chars // 4)]
         if not instructions:
-            return quotable(query.conversation(chars))
-        conversation = query.conversation(chars - len(instructions))
+            return quotable(request.conversation(chars))
+        conversation = request.conversation(chars - len(instructions))
         return quotable(f"system: {instructions}\n{conversation}".strip())
 
     @property
     def question(self) -> str:
         """The user's question, without documents as far as they were found in it."""
-        return self._own_query.question
+        return self._own_request.question
 
     @property
-    def _own_query(self) -> Query:
-        return self.query if self.user_query is None else self.user_query
+    def _own_request(self) -> Request:
+        return self.request if self.user_request is None else self.user_request
 
     @property
     def quoted_question(self) -> str:
         """The question, as it may be shown to a model; empty if it is unknown."""
-        return quotable(self.query.question)
+        return quotable(self.request.question)

@@ -22,15 +22,15 @@ from resay._internal.importing import import_named, import_path_of, is_async
 from resay._internal.strict import Strict
 from resay.core.non_claims import nothing_to_check
 from resay.core.passage import Passage
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.errors import ConfigurationError
 
-Decide = Callable[[Query | None, str], bool | Awaitable[bool]]
-"""Called with the query and the response's text; returns whether to check the response."""
+Decide = Callable[[Request | None, str], bool | Awaitable[bool]]
+"""Called with the request and the response's text; returns whether to check the response."""
 
 
 def resolve(function: str | Decide) -> Decide:
-    """Find a function, and verify that it accepts a query and a text.
+    """Find a function, and verify that it accepts a request and a text.
 
     Args:
         function: The function, or its import path, `package.module:name`. Modules are imported
@@ -49,7 +49,7 @@ def resolve(function: str | Decide) -> Decide:
         inspect.signature(found).bind(None, "")
     except TypeError as error:
         raise ConfigurationError(
-            f"{import_path_of(function)!r} must take two arguments, the query and the response's"
+            f"{import_path_of(function)!r} must take two arguments, the request and the response's"
             " text"
         ) from error
     except ValueError:
@@ -57,12 +57,12 @@ def resolve(function: str | Decide) -> Decide:
     return cast("Decide", found)
 
 
-async def asks(function: Decide, query: Query | None, text: str) -> bool:
+async def asks(function: Decide, request: Request | None, text: str) -> bool:
     """Call a user's function, in a worker thread unless it is asynchronous.
 
     Args:
         function: The function that `resolve` returned.
-        query: The query, if there is one.
+        request: The request, if there is one.
         text: The response's text.
 
     Returns:
@@ -73,10 +73,10 @@ async def asks(function: Decide, query: Query | None, text: str) -> bool:
         Exception: Anything the function raises.
     """
     if is_async(function):
-        answer: Any = function(query, text)
+        answer: Any = function(request, text)
     else:
         # Abandoned on cancellation, so that a hanging function cannot delay a deadline.
-        answer = await anyio.to_thread.run_sync(function, query, text, abandon_on_cancel=True)
+        answer = await anyio.to_thread.run_sync(function, request, text, abandon_on_cancel=True)
     if inspect.isawaitable(answer):
         answer = await answer
     if answer is None:
@@ -139,8 +139,8 @@ class When(Strict):
     )
     call: Function = Field(
         default=None,
-        description="A function, package.module:name, that takes the query and the response's text"
-        " and returns whether to check it. It may be async.",
+        description="A function, package.module:name, that takes the request and the response's"
+        " text and returns whether to check it. It may be async.",
     )
 
     @model_validator(mode="after")
@@ -157,33 +157,33 @@ class When(Strict):
         """Import the function of `call` now instead of at the first check.
 
         Raises:
-            ConfigurationError: It cannot be imported, or does not accept a query and a text.
+            ConfigurationError: It cannot be imported, or does not accept a request and a text.
         """
         if self.call is not None:
             resolve(self.call)
 
-    def before(self, query: Query) -> str | None:
-        """Return why not to check, as far as the query alone decides.
+    def before(self, request: Request) -> str | None:
+        """Return why not to check, as far as the request alone decides.
 
         Args:
-            query: The query; without messages if they are unknown.
+            request: The request; without messages if they are unknown.
 
         Returns:
-            A one-line reason without any content of the query; None to check.
+            A one-line reason without any content of the request; None to check.
         """
-        if self.roles is None or not query.messages:
+        if self.roles is None or not request.messages:
             return None
-        role = query.messages[-1].get("role")
+        role = request.messages[-1].get("role")
         if role in self.roles:
             return None
         shown = repr(role) if role in _ROLES else "something else"
         return f"the last message is from {shown}, not from `when.roles` ({', '.join(self.roles)})"
 
-    async def after(self, query: Query, passage: Passage) -> str | None:
+    async def after(self, request: Request, passage: Passage) -> str | None:
         """Return why not to check a response.
 
         Args:
-            query: The query; without messages if they are unknown.
+            request: The request; without messages if they are unknown.
             passage: The response.
 
         Returns:
@@ -194,8 +194,8 @@ class When(Strict):
         """
         return (
             self._by_length(passage)
-            or self._by_gate(query, passage)
-            or await self._by_call(query, passage)
+            or self._by_gate(request, passage)
+            or await self._by_call(request, passage)
         )
 
     def _by_length(self, passage: Passage) -> str | None:
@@ -208,17 +208,17 @@ class When(Strict):
             or _too_many(sentences, "sentence", "max_sentences", self.max_sentences)
         )
 
-    def _by_gate(self, query: Query, passage: Passage) -> str | None:
-        kind = nothing_to_check(passage, asked=query.question) if self.checkable else None
+    def _by_gate(self, request: Request, passage: Passage) -> str | None:
+        kind = nothing_to_check(passage, asked=request.question) if self.checkable else None
         return f"the response is {kind}, with nothing to check (`when.checkable`)" if kind else None
 
-    async def _by_call(self, query: Query, passage: Passage) -> str | None:
+    async def _by_call(self, request: Request, passage: Passage) -> str | None:
         if self.call is None:
             return None
         name = import_path_of(self.call)
         function = resolve(self.call)
         try:
-            known = None if query == Query(()) else query
+            known = None if request == Request(()) else request
             is_wanted = await asks(function, known, passage.text)
         except Exception as error:
             # An error in the user's function must not skip the check.

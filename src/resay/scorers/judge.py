@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from resay._internal.event_loops import compute
-from resay.core.query import Message, Query, with_texts
 from resay.core.quoting import break_tokens
+from resay.core.request import Message, Request, with_texts
 from resay.errors import ProviderError
 from resay.providers.base import Completions, Provider
 from resay.providers.layers import FanOut
@@ -20,7 +20,7 @@ class Judge:
     """The LLM a prompt-based scorer asks."""
 
     provider: Provider
-    query: Query
+    request: Request
 
     async def ask(self, prompt: str | Sequence[Message], *, max_tokens: int | None = None) -> str:
         """Ask one question and return the answer as text.
@@ -68,13 +68,13 @@ class Judge:
 
         chars = sum(len(str(message)) for message in written)
         messages = await compute(without_tokens, chars=chars)
-        query = replace(self.query, messages=messages)
+        request = replace(self.request, messages=messages)
         preferences = Preferences(max_tokens=max_tokens, exact=exact, schema=schema)
         provider: Provider = Preferring(self.provider, preferences)
         if n > 1:
             provider = FanOut(provider)
         try:
-            return await provider.complete(query, n=n)
+            return await provider.complete(request, n=n)
         except ProviderError:
             raise
         # Third-party providers may raise anything; it costs only this answer.
@@ -83,26 +83,28 @@ class Judge:
 
     def at(self, index: int) -> Judge:
         """Return the same judge for another of several answers to the same question."""
-        return replace(self, query=replace(self.query, index=index))
+        return replace(self, request=replace(self.request, index=index))
 
     def with_params(self, **params: Any) -> Judge:
         """Return the same judge with additional parameters."""
-        return replace(self, query=replace(self.query, params={**self.query.params, **params}))
+        return replace(
+            self, request=replace(self.request, params={**self.request.params, **params})
+        )
 
     def varied(self, temperature: float | None = None) -> Judge:
         """Return the same judge for answers that vary.
 
-        Its queries are marked as `varied`, for providers that know the judge's own settings.
+        Its requests are marked as `varied`, for providers that know the judge's own settings.
 
         Args:
             temperature: The temperature; None for the judge's own unless that is greedy.
         """
-        return replace(self, query=self.query.for_sampling(temperature=temperature))
+        return replace(self, request=self.request.for_sampling(temperature=temperature))
 
 
 def prober_of(
     provider: Provider,
-    query: Query,
+    request: Request,
     *,
     model: str | None,
     temperature: float | None,
@@ -112,21 +114,21 @@ def prober_of(
 
     Args:
         provider: The provider to ask.
-        query: The query that the response answers.
-        model: The model that draws the samples; None for the model of the query.
-        temperature: Their temperature; None for the query's.
+        request: The request that the response answers.
+        model: The model that draws the samples; None for the model of the request.
+        temperature: Their temperature; None for the request's.
         params: Additional parameters of samples.
     """
-    sample = query.for_sampling(model=model, temperature=temperature, params=params)
+    sample = request.for_sampling(model=model, temperature=temperature, params=params)
     # Other parameters of the main call, such as tools or a long limit, do not suit a few words.
     suitable = {**sample.connection, **params}
     if "temperature" in sample.params:
         suitable["temperature"] = sample.params["temperature"]
     # The application's instructions apply to short answers too.
-    instructions = tuple(m for m in query.messages if m.get("role") in ("system", "developer"))
+    instructions = tuple(m for m in request.messages if m.get("role") in ("system", "developer"))
     return Judge(
         provider=provider,
-        query=Query(instructions, sample.model, suitable, tenant=query.tenant, varied=True),
+        request=Request(instructions, sample.model, suitable, tenant=request.tenant, varied=True),
     )
 
 

@@ -122,7 +122,7 @@ class PTrue:
 
         Args:
             passage: The response; its `sentences` are asked about.
-            evidence: The query, the judge's provider, and samples to show as ideas.
+            evidence: The request, the judge's provider, and samples to show as ideas.
 
         Returns:
             Sentence scores, or a passage score; None if there was no readable answer.

@@ -173,7 +173,7 @@ class Panel:
 
         Args:
             passage: The response; its `sentences` are asked about.
-            evidence: The judges' providers, and the query.
+            evidence: The judges' providers, and the request.
 
         Returns:
             Sentence scores, and in `verdict_reason` which judges disagree.

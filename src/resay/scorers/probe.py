@@ -215,7 +215,7 @@ class Probe:
 
         Args:
             passage: The response; its `sentences` are asked about.
-            evidence: The query, the writer's provider, and the prober that answers the questions.
+            evidence: The request, the writer's provider, and the prober that answers the questions.
 
         Returns:
             Sentence scores, with the entropies in `raw` if all have one; None if no question could
@@ -288,7 +288,7 @@ class Probe:
 
         async def draw_answers(question: ClaimQuestion) -> Sequence[ParsedAnswer[str]]:
             text = render_answer(user_question, before, question.text)
-            messages = (*model.query.messages, {"role": "user", "content": text})
+            messages = (*model.request.messages, {"role": "user", "content": text})
             return await ask_together(model, messages, _short, None, config.answers)
 
         drawn = await ask_each(questions, draw_answers)

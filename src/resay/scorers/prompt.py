@@ -238,7 +238,7 @@ class Prompt(SampleScorer):
 
         Args:
             passage: The passage; its `sentences` are scored.
-            evidence: Samples and the judge's provider; for a task, the query and references.
+            evidence: Samples and the judge's provider; for a task, the request and references.
 
         Returns:
             Sentence scores and the columns they average; for a task, a passage score.
@@ -491,7 +491,7 @@ class Prompt(SampleScorer):
         )
 
     def _language(self, passage: Passage, evidence: Evidence) -> str:
-        question = evidence.query.question
+        question = evidence.request.question
         return language_for(self.config.language, passage, question)
 
     async def _ask(

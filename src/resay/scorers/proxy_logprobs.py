@@ -103,7 +103,7 @@ class ProxyLogprobs:
 
         Args:
             passage: The response; its `sentences` are scored.
-            evidence: The query, for its question.
+            evidence: The request, for its question.
 
         Returns:
             Scores in [0, 1] with the unbounded values in `raw` and `raw_passage`.
@@ -127,7 +127,7 @@ class ProxyLogprobs:
     def _prompt(self, evidence: Evidence) -> str:
         if self.config.context == "none":
             return ""
-        question = evidence.query.question
+        question = evidence.request.question
         return self.config.template.replace("{question}", question)
 
 

@@ -1,4 +1,4 @@
-"""Samples: other responses to the same query, drawn on demand."""
+"""Samples: other responses to the same request, drawn on demand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from resay._internal.event_loops import compute
 from resay.core.decoding import is_fixed
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.segmentation.splitters import Splitter
 from resay.core.tokens import CachedTokenizer
 from resay.providers.base import Completion, Provider
@@ -30,7 +30,7 @@ _SHORT_CHARS = 60
 
 
 class Sample:
-    """Another response to the same query.
+    """Another response to the same request.
 
     Attributes:
         index: Its position among the samples, from 0, in order of arrival.
@@ -140,7 +140,7 @@ class Samples:
         self,
         tasks: TaskGroup,
         provider: Provider,
-        query: Query,
+        request: Request,
         *,
         max_requests: int,
         ahead: int = 0,
@@ -150,14 +150,14 @@ class Samples:
         Args:
             tasks: The task group that draws; cancelling it stops the drawing.
             provider: The provider to ask.
-            query: The query to send.
+            request: The request to send.
             max_requests: Maximum number of samples to request, failed requests included.
             ahead: Number of samples to draw beyond those asked for.
         """
         self._source = _Source(
             tasks=tasks,
             provider=provider,
-            query=query,
+            request=request,
             max_requests=max_requests,
             ahead=ahead,
         )
@@ -173,7 +173,7 @@ class Samples:
             source.tasks.start_soon(self._draw, source, wave)
 
     async def _draw(self, source: _Source, wave: range) -> None:
-        query = replace(source.query, index=wave.start)
+        request = replace(source.request, index=wave.start)
         pending = len(wave)
 
         def add_arrived(completion: Completion) -> None:
@@ -184,7 +184,7 @@ class Samples:
             self._replace_and_notify()
 
         try:
-            await draw(source.provider, query, len(wave), add_arrived, self.failures.append)
+            await draw(source.provider, request, len(wave), add_arrived, self.failures.append)
         # A provider that raises an unforeseen error costs its samples, not the user's answer.
         except Exception as error:
             self.failures.append(error)
@@ -294,7 +294,7 @@ class Samples:
     @property
     def are_fixed(self) -> bool:
         """Whether the samples are drawn by greedy decoding or with a seed."""
-        return self._source is not None and is_fixed(self._source.query.params)
+        return self._source is not None and is_fixed(self._source.request.params)
 
 
 @dataclass(slots=True)
@@ -303,7 +303,7 @@ class _Source:
 
     tasks: TaskGroup
     provider: Provider
-    query: Query
+    request: Request
     max_requests: int
     ahead: int
     target: int = 0

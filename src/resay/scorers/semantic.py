@@ -231,7 +231,7 @@ class Semantic:
                 " tokens, which `weighted` needs"
             )
         texts = [passage.text, *(sample.text for sample in evidence.samples.arrived)]
-        question = evidence.query.question if config.question else ""
+        question = evidence.request.question if config.question else ""
         if question and config.by == "nli":
             texts = [f"{question}\n{text}" for text in texts]
         pairs, entailed = await self._entailments_among(texts, evidence)
@@ -332,7 +332,7 @@ class Semantic:
         """Return the scores of sentences or claims."""
         config, samples = self.config, evidence.samples.arrived
         includes_samples = config.units == "all" and config.measure != "entailment"
-        question = evidence.query.question
+        question = evidence.request.question
         is_atomic = config.measure != "luq"
 
         def read() -> list[list[str]]:

@@ -22,7 +22,7 @@ from resay._internal.importing import import_named, is_import_path
 from resay._internal.strict import Imported, LazyMapping
 from resay.core.contradiction import Contradiction, EvidenceKind
 from resay.core.passage import Passage
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.scores import Scores
 from resay.errors import ConfigurationError, ScorerError
 from resay.providers.base import Provider
@@ -394,17 +394,17 @@ class Step:
             return evidence
         return replace(evidence, samples=samples, judge_provider=judge)
 
-    async def gated(self, query: Query, passage: Passage) -> str | None:
+    async def gated(self, request: Request, passage: Passage) -> str | None:
         """Return why the policy's `when` gates this step off, or None.
 
         Args:
-            query: The query that the response answers.
+            request: The request that the response answers.
             passage: The passage; its `sentences` are to be scored.
         """
         when = self.config.when
         if when is None:
             return None
-        reason = when.before(query) or await when.after(query, passage)
+        reason = when.before(request) or await when.after(request, passage)
         return reason and f"{self.name}: {reason}"
 
     def skip_reason(self, passage: Passage, evidence: Evidence) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any, cast
 from resay._internal.event_loops import compute
 from resay.core.check_context import CheckContext
 from resay.core.passage import Passage, whole_part
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.providers.base import Completion, Completions, Layer, Provider
 from resay.scorers.common.objects import best_object, schema_of
 
@@ -159,9 +159,9 @@ class Comparable(Layer):
         self._to_text = to_text
         self._parses_objects = parses_objects
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Ask, and reduce the answers to the text to compare."""
-        answers = await self.inner.complete(query, n=n)
+        answers = await self.inner.complete(request, n=n)
         parses = self._parses_objects or any(item.was_cut for item in answers.items)
         chars = 0
         for item in answers.items if parses else ():

@@ -11,7 +11,7 @@ task:
     paraphrase    the source
     translation   the source and the target
 
-The source is the query's question, the target the references. The same question is asked N =
+The source is the request's question, the target the references. The same question is asked N =
 `votes` times at the judge's own temperature, and the score is the share of answers that are not
 Yes: an undetermined answer counts as hallucination (section 5.1). A score over 0.5 is the majority.
 
@@ -75,7 +75,7 @@ async def context_of(task: Task, evidence: Evidence, term: str | None) -> TaskCo
 
     Args:
         task: The task of the response.
-        evidence: The query, whose question is the source, and the references, the target.
+        evidence: The request, whose question is the source, and the references, the target.
         term: The term that is defined; None to find it in the source.
 
     Returns:

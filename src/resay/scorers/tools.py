@@ -107,10 +107,10 @@ class Arguments(Fields):
 
 def _texts_given(evidence: Evidence) -> Iterator[str]:
     """Yield all texts given to the model: conversation, tool results, definitions, references."""
-    query = evidence.query
-    yield from _texts_in(query.messages)
+    request = evidence.request
+    yield from _texts_in(request.messages)
     for name in ("tools", "functions", "documents"):
-        yield from _texts_in(query.params.get(name))
+        yield from _texts_in(request.params.get(name))
     yield from evidence.client_references
     yield from (reference.text for reference in evidence.sources)
     yield from (sample.text for sample in evidence.references.arrived)

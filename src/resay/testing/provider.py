@@ -98,7 +98,7 @@ class SimulatedProvider(LoopbackServer):
 
     Example:
         >>> with SimulatedProvider(seed=7) as provider:
-        ...     params = provider.params  # for litellm, a Query or a Guard
+        ...     params = provider.params  # for litellm, a Request or a Guard
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class SimulatedProvider(LoopbackServer):
 
     @property
     def params(self) -> dict[str, str]:
-        """The connection parameters, as litellm and `Query` accept them."""
+        """The connection parameters, as litellm and `Request` accept them."""
         return {"api_base": self.base_url, "api_key": "simulated"}
 
     @property

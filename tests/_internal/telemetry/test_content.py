@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from resay import Document, Guard, ProviderError, Query
+from resay import Document, Guard, ProviderError, Request
 from resay.providers import Completions
 from support.otel import Seen
 from support.regenerating import MADE_UP, Model, Shelf, guard_of
@@ -27,11 +27,11 @@ WORDS = (
 class Talkative(Model):
     """Fails for some of the judge's questions, with all it was asked in the message."""
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        context, _, sentence = query.question.partition("Sentence: ")
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        context, _, sentence = request.question.partition("Sentence: ")
         if "vermilionic" in sentence and "Take 3" in context:
-            raise ProviderError(f"{query.messages} with {SECRET}")
-        return await super().complete(query, n=n)
+            raise ProviderError(f"{request.messages} with {SECRET}")
+        return await super().complete(request, n=n)
 
 
 def told(seen: Seen, caplog: pytest.LogCaptureFixture) -> str:
@@ -74,8 +74,10 @@ async def test_streams_tell_no_content(
 
 async def test_errors_tell_no_content(seen: Seen, caplog: pytest.LogCaptureFixture) -> None:
     class Broken(Model):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            raise RuntimeError(f"{query.messages} with {SECRET}") from ValueError(query.question)
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            raise RuntimeError(f"{request.messages} with {SECRET}") from ValueError(
+                request.question
+            )
 
     caplog.set_level(logging.DEBUG)
     guard = Guard(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from resay import Guard, HallucinationBlocked, ProviderError, Query
+from resay import Guard, HallucinationBlocked, ProviderError, Request
 from resay._internal.telemetry import request_id
 from resay.core.usage import Usage
 from resay.providers import Completion, Completions
@@ -38,8 +38,8 @@ class Named(Model):
         self._raw = raw
         self._price = price
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        text = (await super().complete(query, n=n)).first.text
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        text = (await super().complete(request, n=n)).first.text
         return Completions((Completion(text, raw=self._raw),), Usage(1, 10, 5, self._price))
 
 
@@ -149,7 +149,7 @@ async def test_an_unknown_price_is_not_counted_as_nothing(seen: Seen) -> None:
 
 async def test_a_failure_is_no_verdict(seen: Seen) -> None:
     class Broken(Model):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             raise ProviderError("no")
 
     with pytest.raises(ProviderError):

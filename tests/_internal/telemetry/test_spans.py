@@ -10,7 +10,7 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.trace import StatusCode
 
-from resay import Guard, HallucinationBlocked, ProviderError, Query
+from resay import Guard, HallucinationBlocked, ProviderError, Request
 from resay.providers import Completions
 from support.otel import Seen
 from support.regenerating import DRAFT, QUESTION, Model, Shelf, guard_of
@@ -37,12 +37,12 @@ def guarded(provider: Any = None, **policy: Any) -> Guard:
 class Broken:
     """Fails with words that nobody else may see."""
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         await anyio.lowlevel.checkpoint()
-        raise ProviderError(f"cannot say: {query.question}")
+        raise ProviderError(f"cannot say: {request.question}")
 
 
 async def test_a_request_is_one_tree(seen: Seen) -> None:
@@ -203,10 +203,10 @@ async def test_an_answer_that_is_withheld_is_no_error(seen: Seen) -> None:
 
 async def test_the_deadline_ends_steps_and_keeps_what_they_cost(seen: Seen) -> None:
     class Silent(Model):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
-            if query.question.startswith("Context:"):
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if request.question.startswith("Context:"):
                 await anyio.sleep_forever()
-            return await super().complete(query, n=n)
+            return await super().complete(request, n=n)
 
     limits = {"retries": 0, "deadline_s": 0.2}
     answer = await guarded(Silent(), limits=limits).aask(QUESTION)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from resay import Guard
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.engine.actions import Answer
 from resay.errors import ConfigurationError, PolicyError, ProviderTimeoutError
@@ -47,19 +47,19 @@ class Model:
         self.answer = answer
         self.prompts: list[str] = []
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        return Completions((Completion(self._say(query)),), Usage(1, 10, 10))
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        return Completions((Completion(self._say(request)),), Usage(1, 10, 10))
 
-    def _say(self, query: Query) -> str:
-        asked = query.question
+    def _say(self, request: Request) -> str:
+        asked = request.question
         if asked == QUESTION:
-            if not query.varied:
+            if not request.varied:
                 return self.draft
-            said = self.sample if isinstance(self.sample, str) else self.sample(query.index)
-            return f"{said} That is what note {query.index} of the archive says about it."
+            said = self.sample if isinstance(self.sample, str) else self.sample(request.index)
+            return f"{said} That is what note {request.index} of the archive says about it."
         self.prompts.append(asked)
         if asked.startswith((CORRECTION, "Shorten sentences")):
             if isinstance(self.written, Exception):
@@ -71,7 +71,7 @@ class Model:
 
 
 async def repaired(
-    model: Model, mode: str = "repair", *, question: str | Query = QUESTION, **policy: Any
+    model: Model, mode: str = "repair", *, question: str | Request = QUESTION, **policy: Any
 ) -> Answer:
     action = {"do": "regenerate", "from": "samples", "mode": mode, **policy.pop("action", {})}
     basic = {"chain": [{"method": "facts"}], "limits": {"retries": 0}, "action": action}
@@ -147,10 +147,10 @@ async def test_to_each_doubt_belongs_what_samples_say_about_it() -> None:
 class JudgingModel(Model):
     """Finds the words "in 1845" wrong, and everything else right."""
 
-    def _say(self, query: Query) -> str:
-        prompt = query.question
+    def _say(self, request: Request) -> str:
+        prompt = request.question
         if "<claims-" not in prompt:
-            return super()._say(query)
+            return super()._say(request)
         listed = prompt.partition("<claims-")[2].partition("</claims-")[0]
         claims = re.findall(r"^(\d+)\. (.*)$", listed, re.MULTILINE)
         samples = [int(number) for number in re.findall(r'<sample-\w+ number="(\d+)">', prompt)]
@@ -317,7 +317,7 @@ async def test_questions_are_asked_with_both_ends_of_the_conversation() -> None:
     before = "".join(f"{i}," for i in range(2000))
     turns = ({"role": "user", "content": before}, {"role": "user", "content": QUESTION})
     model = Model()
-    answer = await repaired(model, "verify", question=Query(turns))
+    answer = await repaired(model, "verify", question=Request(turns))
     assert answer.text == f"{RIGHT} {WHEEL}"
     beginning, end = before[: 1000 - len("user: ")], before[len(f"user: {QUESTION}") - 3000 :]
     assert f"user: {beginning}\n[…] {end}\nuser: {QUESTION}\n" in model.prompts[0]

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from resay import Answer, AnswerChunk, HallucinationBlocked, Query
+from resay import Answer, AnswerChunk, HallucinationBlocked, Request
 from resay.providers import Chunk
 from support.regenerating import (
     CROSSES,
@@ -153,8 +153,8 @@ class Pieces(Model):
         self._pieces = pieces
 
     @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        self.asked.append(query)
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        self.asked.append(request)
 
         async def pieces() -> AsyncGenerator[Chunk]:
             for piece in self._pieces:

@@ -18,7 +18,7 @@ from langchain_core.messages import convert_to_openai_messages as as_openai
 from langchain_core.rate_limiters import InMemoryRateLimiter
 from pydantic import create_model
 
-from resay import ConfigurationError, Query
+from resay import ConfigurationError, Request
 from resay.adapters.litellm_models import litellm_request, model_source
 from resay.adapters.upstream import UnmappedError
 from resay.providers.litellm import LiteLLMProvider
@@ -100,7 +100,7 @@ def class_of(name: str) -> Any:
 
 def request_of(
     model: Any, messages: list[BaseMessage] = QUESTION, kwargs: Mapping[str, Any] | None = None
-) -> Query:
+) -> Request:
     return litellm_request(LITELLM_MODELS, model, as_openai(messages), kwargs)
 
 

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from resay import ConfigurationError
 from resay_llamaindex import GuardedLLM, verdict_of
-from resay_llamaindex._litellm import mapped_query
+from resay_llamaindex._litellm import mapped_request
 from simulation import IgnoreN, Refused, SimulatedProvider
 
 pytestmark = pytest.mark.anyio
@@ -243,7 +243,7 @@ def test_llms_are_mapped_with_all_that_is_sent(monkeypatch, make, model, params)
         monkeypatch.delenv(name, raising=False)
     llm = make()
     GuardedLLM(llm, LITELLM)
-    query = mapped_query(llm)
+    query = mapped_request(llm)
     assert query.model == model
     assert {k: v for k, v in query.params.items() if k != "allowed_openai_params"} == params
 

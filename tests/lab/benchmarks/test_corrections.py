@@ -147,7 +147,7 @@ def test_questions_that_were_not_recorded_need_a_model(data, simulated):
 
 def test_items_carry_their_question(data):
     corpus = wikibio.load(data, slice(None))
-    assert [item.query.question for item in corpus.items] == [row["prompt"] for row in ROWS]
+    assert [item.request.question for item in corpus.items] == [row["prompt"] for row in ROWS]
 
 
 def test_the_average_is_corrected_only_when_asked_for_by_name():

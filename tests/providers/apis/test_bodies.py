@@ -196,9 +196,9 @@ def test_it_is_complete_where_the_draft_was_cut_short(spoken: Spoken):
 def test_a_request_is_never_changed(spoken: Spoken):
     body = REQUESTS[spoken.api.path]
     before = in_words([Event(body)])
-    request = spoken.api.read(body)
+    api_request = spoken.api.read(body)
 
-    spoken.api.sample(request, request.query.for_sampling(temperature=0.7), 1)
+    spoken.api.sample(api_request, api_request.request.for_sampling(temperature=0.7), 1)
     spoken.api.with_logprobs(body, 5)
 
     assert in_words([Event(body)]) == before
@@ -210,15 +210,15 @@ def test_requests_with_anything_in_them_are_read(spoken: Spoken, data: st.DataOb
     body = data.draw(spoiled(REQUESTS[spoken.api.path]))
     body = body if isinstance(body, dict) else {}
 
-    request = spoken.api.read(body)
+    api_request = spoken.api.read(body)
 
-    assert request.query.question is not None
-    query = request.query.for_sampling(temperature=0.7, params={"max_tokens": 5})
-    spoken.api.sample(request, query, 1)
-    spoken.api.fresh(body, query)
+    assert api_request.request.question is not None
+    request = api_request.request.for_sampling(temperature=0.7, params={"max_tokens": 5})
+    spoken.api.sample(api_request, request, 1)
+    spoken.api.fresh(body, request)
     spoken.api.with_logprobs(body, 2)
-    assert request.context.has_side_effects in (True, False)
-    assert request.context.wants_object in (True, False)
+    assert api_request.context.has_side_effects in (True, False)
+    assert api_request.context.wants_object in (True, False)
 
 
 @every_api

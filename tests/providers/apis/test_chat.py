@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.providers.apis import CHAT_COMPLETIONS, Event, Outcome
 from support.apis import BLOCKED, PASSED, REWRITTEN, chat_stream, in_words
 
@@ -23,19 +23,19 @@ def choice(index: int, text: str, **fields: Any) -> dict[str, Any]:
     return {"index": index, "message": message, "finish_reason": "stop", **fields}
 
 
-def test_a_request_is_a_query():
-    request = CHAT_COMPLETIONS.read(request_of(n=3, stream=True, temperature=0.2, stop=None))
+def test_an_apis_request_is_a_request():
+    api_request = CHAT_COMPLETIONS.read(request_of(n=3, stream=True, temperature=0.2, stop=None))
 
-    assert request.query == Query((QUESTION,), None, {"temperature": 0.2})
-    assert (request.n, request.streams) == (3, True)
-    assert request.context.unrepeatable is None
+    assert api_request.request == Request((QUESTION,), None, {"temperature": 0.2})
+    assert (api_request.n, api_request.streams) == (3, True)
+    assert api_request.context.unrepeatable is None
 
 
 @pytest.mark.parametrize("choice", ["required", LOOK_UP])
 def test_the_only_tool_that_has_to_be_called_gives_an_object(choice: Any):
-    request = CHAT_COMPLETIONS.read(request_of(tools=[LOOK_UP], tool_choice=choice))
+    api_request = CHAT_COMPLETIONS.read(request_of(tools=[LOOK_UP], tool_choice=choice))
 
-    assert request.context.object_tools == ("look_up",)
+    assert api_request.context.object_tools == ("look_up",)
 
 
 @pytest.mark.parametrize("body", [{"tools": [{"type": "web"}]}, {"web_search_options": {"a": 1}}])
@@ -44,17 +44,19 @@ def test_tools_that_the_provider_runs_cannot_be_asked_again(body: dict[str, Any]
 
 
 def test_samples_are_asked_for_together():
-    request = CHAT_COMPLETIONS.read(request_of(n=2, stream=True, seed=1, top_p=0.5, temperature=0))
+    api_request = CHAT_COMPLETIONS.read(
+        request_of(n=2, stream=True, seed=1, top_p=0.5, temperature=0)
+    )
 
-    body = CHAT_COMPLETIONS.sample(request, request.query.for_sampling(), 3)
+    body = CHAT_COMPLETIONS.sample(api_request, api_request.request.for_sampling(), 3)
 
     assert body == request_of(top_p=0.5, n=3)
 
 
 def test_a_judge_is_asked_for_itself():
-    query = Query((QUESTION,), None, {"max_tokens": 1})
+    request = Request((QUESTION,), None, {"max_tokens": 1})
 
-    assert CHAT_COMPLETIONS.fresh({"model": "m"}, query) == request_of(max_tokens=1)
+    assert CHAT_COMPLETIONS.fresh({"model": "m"}, request) == request_of(max_tokens=1)
 
 
 def test_log_probabilities_are_asked_for_and_taken_out():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.core.logprobs import TokenLogprob, TopLogprob
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.providers.apis import COMPLETIONS, Event, Outcome
 from support.apis import (
     BLOCKED,
@@ -68,13 +68,17 @@ def stream_of(blocks: Blocks, last: str = "") -> list[Event]:
 
 
 def test_a_prompt_is_a_message_of_the_user():
-    request = COMPLETIONS.read(request_of(n=3, stream=True, temperature=0.2, stop=None, suffix="!"))
+    api_request = COMPLETIONS.read(
+        request_of(n=3, stream=True, temperature=0.2, stop=None, suffix="!")
+    )
 
-    assert request.query.messages == ({"role": "user", "content": PROMPT},)
-    assert request.query.params == {"temperature": 0.2, "suffix": "!"}
-    assert (request.n, request.streams) == (3, True)
-    assert request.context.unrepeatable is request.context.unchecked is None
-    assert COMPLETIONS.read(request_of(prompt=[PROMPT])).query == Query(request.query.messages)
+    assert api_request.request.messages == ({"role": "user", "content": PROMPT},)
+    assert api_request.request.params == {"temperature": 0.2, "suffix": "!"}
+    assert (api_request.n, api_request.streams) == (3, True)
+    assert api_request.context.unrepeatable is api_request.context.unchecked is None
+    assert COMPLETIONS.read(request_of(prompt=[PROMPT])).request == Request(
+        api_request.request.messages
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,25 +98,25 @@ def test_a_prompt_is_a_message_of_the_user():
     ids=str,
 )
 def test_what_cannot_be_checked_says_why(body: dict[str, Any], n: int, reason: str):
-    request = COMPLETIONS.read(request_of(**body))
+    api_request = COMPLETIONS.read(request_of(**body))
 
-    assert request.n == n
-    assert request.context.uncheckable is not None
-    assert reason in request.context.uncheckable
-    assert request.context.unrepeatable == request.context.uncheckable
-    assert request.field == ("echo" if "echo" in body else "prompt")
+    assert api_request.n == n
+    assert api_request.context.uncheckable is not None
+    assert reason in api_request.context.uncheckable
+    assert api_request.context.unrepeatable == api_request.context.uncheckable
+    assert api_request.field == ("echo" if "echo" in body else "prompt")
 
 
 @pytest.mark.parametrize(("asked", "top"), [(0, 0), (3, 3), (True, 1)])
 def test_a_number_of_alternatives_asks_for_log_probabilities(asked: Any, top: int):
-    params = COMPLETIONS.read(request_of(logprobs=asked)).query.params
+    params = COMPLETIONS.read(request_of(logprobs=asked)).request.params
 
     assert params == {"logprobs": True, "top_logprobs": top}
 
 
 @pytest.mark.parametrize("asked", [None, False, -1, "3"])
 def test_anything_else_does_not(asked: Any):
-    assert not COMPLETIONS.read(request_of(logprobs=asked)).query.params
+    assert not COMPLETIONS.read(request_of(logprobs=asked)).request.params
 
 
 @pytest.mark.parametrize(("top", "own", "asked"), [(0, None, 0), (3, None, 3), (20, None, 5)])
@@ -138,15 +142,15 @@ def test_a_sample_is_asked_for_natively_with_the_same_prompt():
         prompt_logprobs=1,
         min_p=0.1,
     )
-    request = COMPLETIONS.read(body)
+    api_request = COMPLETIONS.read(body)
 
-    sample = COMPLETIONS.sample(request, request.query.for_sampling(), 1)
+    sample = COMPLETIONS.sample(api_request, api_request.request.for_sampling(), 1)
 
     fields = ("model", "prompt", "suffix", "max_tokens", "stop", "min_p")
     assert sample == {name: body[name] for name in fields}
     params = {"max_completion_tokens": 9, "top_p": 0.9}
-    query = request.query.for_sampling(temperature=0.7, params=params)
-    several = COMPLETIONS.sample(request, query, 4)
+    request = api_request.request.for_sampling(temperature=0.7, params=params)
+    several = COMPLETIONS.sample(api_request, request, 4)
     assert several == {**sample, "n": 4, "temperature": 0.7, "top_p": 0.9, "max_tokens": 9}
 
 
@@ -154,10 +158,14 @@ def test_a_question_of_its_own_is_a_prompt():
     body = request_of(suffix="!", max_tokens=16)
     parts = [{"type": "text", "text": "Is it"}, {"type": "text", "text": "so?"}]
     for content in ("Is it\nso?", parts):
-        request = COMPLETIONS.fresh(body, Query(({"role": "user", "content": content},)))
+        request = COMPLETIONS.fresh(body, Request(({"role": "user", "content": content},)))
         assert request == {"model": "m", "prompt": "Is it\nso?", "max_tokens": 1024}
-    query = COMPLETIONS.read(body).query
-    assert COMPLETIONS.fresh(body, query) == {"model": "m", "prompt": PROMPT, "max_tokens": 16}
+    new_request = COMPLETIONS.read(body).request
+    assert COMPLETIONS.fresh(body, new_request) == {
+        "model": "m",
+        "prompt": PROMPT,
+        "max_tokens": 16,
+    }
 
 
 def test_a_conversation_is_written_down():
@@ -169,7 +177,7 @@ def test_a_conversation_is_written_down():
     ]
     params = {"logprobs": True, "top_logprobs": 2, "temperature": 0.0}
 
-    request = COMPLETIONS.fresh(request_of(max_tokens=2000), Query(tuple(messages), None, params))
+    request = COMPLETIONS.fresh(request_of(max_tokens=2000), Request(tuple(messages), None, params))
 
     assert request == {
         "model": "m",
@@ -185,10 +193,10 @@ def test_a_conversation_is_written_down():
 @given(spoiled(request_of(n=2, logprobs=1, echo=False, stop=["a"])))
 def test_a_request_with_anything_in_it_is_read(body: Any):
     if isinstance(body, dict):
-        request = COMPLETIONS.read(body)
+        api_request = COMPLETIONS.read(body)
         COMPLETIONS.with_logprobs(body, 3)
-        COMPLETIONS.sample(request, request.query.for_sampling(), 2)
-        COMPLETIONS.fresh(body, request.query)
+        COMPLETIONS.sample(api_request, api_request.request.for_sampling(), 2)
+        COMPLETIONS.fresh(body, api_request.request)
 
 
 # Responses

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from resay.core.query import Query
+from resay.core.request import Request
 from support.apis import ALL, MESSAGE, Spoken
 
 every_api = pytest.mark.parametrize("spoken", ALL, ids=repr)
@@ -73,14 +73,16 @@ TALK: dict[str, dict[str, Any]] = {
 @every_api
 def test_a_conversation_goes_on_as_it_is(spoken: Spoken):
     body = TALK[spoken.api.path]
-    query = replace(spoken.api.read(body).query, params={"temperature": 0.2, "max_tokens": 50})
+    new_request = replace(
+        spoken.api.read(body).request, params={"temperature": 0.2, "max_tokens": 50}
+    )
 
-    request = spoken.api.fresh(body, query)
+    request = spoken.api.fresh(body, new_request)
 
     limit = "max_output_tokens" if spoken.api.path == "/responses" else "max_tokens"
     assert (request["temperature"], request[limit]) == (0.2, 50)
     # What was sent as instructions, or a system prompt, may be a message.
-    assert spoken.api.read(request).query.messages == query.messages
+    assert spoken.api.read(request).request.messages == new_request.messages
     name = "input" if spoken.api.path == "/responses" else "messages"
     assert request[name][-1] == body[name][-1]
 
@@ -88,17 +90,17 @@ def test_a_conversation_goes_on_as_it_is(spoken: Spoken):
 @every_api
 def test_a_text_may_be_added_to_what_the_user_says(spoken: Spoken):
     body = TALK[spoken.api.path]
-    query = spoken.api.read(body).query
-    *before, last = query.messages
+    new_request = spoken.api.read(body).request
+    *before, last = new_request.messages
     added = {"type": "text", "text": "By these documents."}
     messages = (*before, {**last, "content": [*last["content"], added]})
 
-    request = spoken.api.fresh(body, replace(query, messages=messages, params={}))
+    request = spoken.api.fresh(body, replace(new_request, messages=messages, params={}))
 
     content = request["input" if spoken.api.path == "/responses" else "messages"][-1]["content"]
     kind = "input_text" if spoken.api.path == "/responses" else "text"
     assert content[-1] == {"type": kind, "text": "By these documents."}
-    assert spoken.api.read(request).query.messages == messages
+    assert spoken.api.read(request).request.messages == messages
 
 
 CALLED: dict[str, dict[str, Any]] = {
@@ -167,16 +169,16 @@ CALLED: dict[str, dict[str, Any]] = {
 @every_api
 def test_a_conversation_in_which_tools_were_called_goes_on_without_calling_any(spoken: Spoken):
     body = CALLED[spoken.api.path]
-    query = replace(spoken.api.read(body).query, params={})
+    new_request = replace(spoken.api.read(body).request, params={})
 
-    request = spoken.api.fresh(body, query)
+    request = spoken.api.fresh(body, new_request)
 
     name = "input" if spoken.api.path == "/responses" else "messages"
     assert request[name] == body[name]
     assert request["tools"] == body["tools"]
     assert request["tool_choice"] == ({"type": "none"} if spoken is MESSAGE else "none")
     # A judge's question has nothing to do with them.
-    judged = spoken.api.fresh(body, Query(({"role": "user", "content": "Is it so?"},)))
+    judged = spoken.api.fresh(body, Request(({"role": "user", "content": "Is it so?"},)))
     assert not {"tools", "tool_choice"} & judged.keys()
 
 
@@ -189,6 +191,6 @@ def test_what_is_asked_beside_changes_nothing_that_the_provider_keeps(spoken: Sp
     }
     params = {name: all_params[name] for name in names.get(spoken.api.path, {"container"})}
 
-    request = spoken.api.fresh({}, Query(({"role": "user", "content": "Who?"},), None, params))
+    request = spoken.api.fresh({}, Request(({"role": "user", "content": "Who?"},), None, params))
 
     assert not params.keys() & request.keys()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from resay.core.check_context import CheckContext
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.providers.apis import MESSAGES, Event
 from resay.providers.base import Gathered
 from support.apis import BLOCKED, PASSED, REWRITTEN, after, hold, messages_stream, read
@@ -24,7 +24,7 @@ def context_of(**body: Any) -> CheckContext:
     return MESSAGES.read(request_of(**body)).context
 
 
-def query_of(**body: Any) -> Query:
+def request_read(**body: Any) -> Request:
     return context_of(**body).request
 
 
@@ -32,15 +32,18 @@ def sampled(
     changes: dict[str, Any] | None = None, temperature: float | None = None, **body: Any
 ) -> dict[str, Any]:
     """Return the request for a sample, as a policy that changes parameters has it."""
-    request = MESSAGES.read(request_of(**body))
-    query = request.query.for_sampling(temperature=temperature, params=changes)
-    return dict(MESSAGES.sample(request, query, 1))
+    api_request = MESSAGES.read(request_of(**body))
+    request = api_request.request.for_sampling(temperature=temperature, params=changes)
+    return dict(MESSAGES.sample(api_request, request, 1))
 
 
 def test_the_system_prompt_is_a_message():
-    assert query_of(system="Be brief.").messages[0] == {"role": "system", "content": "Be brief."}
+    assert request_read(system="Be brief.").messages[0] == {
+        "role": "system",
+        "content": "Be brief.",
+    }
     blocks = [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}]
-    assert query_of(system=blocks).messages == (
+    assert request_read(system=blocks).messages == (
         {"role": "system", "content": [{"type": "text", "text": "Be brief."}]},
         QUESTION,
     )
@@ -77,7 +80,7 @@ def test_blocks_are_messages():
         },
     ]
 
-    assert query_of(messages=messages).messages == (
+    assert request_read(messages=messages).messages == (
         {
             "role": "user",
             "content": [
@@ -105,10 +108,10 @@ def test_blocks_are_messages():
 
 def test_results_alone_are_no_message_of_the_user():
     result = {"type": "tool_result", "tool_use_id": "t_1", "content": "Ada"}
-    query = query_of(messages=[QUESTION, {"role": "user", "content": [result]}])
+    new_request = request_read(messages=[QUESTION, {"role": "user", "content": [result]}])
 
-    assert query.messages[1:] == ({"role": "tool", "tool_call_id": "t_1", "content": "Ada"},)
-    assert query.question == "Who?"
+    assert new_request.messages[1:] == ({"role": "tool", "tool_call_id": "t_1", "content": "Ada"},)
+    assert new_request.question == "Who?"
 
 
 def test_parameters_go_by_the_names_of_chat_completions():
@@ -214,8 +217,8 @@ def test_a_sample_is_the_same_request_without_what_nobody_reads():
     body = sampled(**fields, stream=True, metadata={"user_id": "u"}, temperature=None)
 
     assert body == request_of(**fields)
-    request = MESSAGES.read(request_of(temperature=0))
-    assert "temperature" not in MESSAGES.sample(request, request.query.for_sampling(), 1)
+    api_request = MESSAGES.read(request_of(temperature=0))
+    assert "temperature" not in MESSAGES.sample(api_request, api_request.request.for_sampling(), 1)
     assert sampled(top_k=1, top_p=0, extra={"seed": 1, "x": 2}) == request_of(extra={"x": 2})
     assert sampled({"top_k": 3}, top_k=1)["top_k"] == 3
 
@@ -247,27 +250,29 @@ def test_a_model_that_thinks_is_asked_for_no_temperature_but_the_callers():
     thinking = {"type": "enabled", "budget_tokens": 1024}
 
     assert "temperature" not in sampled(None, 0.9, thinking=thinking)
-    request = MESSAGES.read(request_of(thinking=thinking, temperature=1))
-    body = MESSAGES.sample(request, request.query.for_sampling(temperature=0.9), 1)
+    api_request = MESSAGES.read(request_of(thinking=thinking, temperature=1))
+    body = MESSAGES.sample(api_request, api_request.request.for_sampling(temperature=0.9), 1)
     assert body["temperature"] == 1
 
 
 def test_a_judge_is_asked_for_itself():
     messages = ({"role": "system", "content": "Judge."}, QUESTION)
 
-    request = MESSAGES.fresh({"model": "m"}, Query(messages, None, {"logprobs": True, "seed": 2}))
-    limited = MESSAGES.fresh({"model": "m"}, Query((QUESTION,), None, {"max_completion_tokens": 5}))
+    request = MESSAGES.fresh({"model": "m"}, Request(messages, None, {"logprobs": True, "seed": 2}))
+    limited = MESSAGES.fresh(
+        {"model": "m"}, Request((QUESTION,), None, {"max_completion_tokens": 5})
+    )
 
     assert request == {"model": "m", "system": "Judge.", "messages": [QUESTION], "max_tokens": 1024}
     assert limited == {"model": "m", "messages": [QUESTION], "max_tokens": 5}
 
 
 def test_what_is_asked_beside_may_be_as_long_as_the_main_call():
-    query = Query((QUESTION,))
+    request = Request((QUESTION,))
 
-    assert MESSAGES.fresh(request_of(max_tokens=9000), query)["max_tokens"] == 9000
-    assert MESSAGES.fresh(request_of(max_tokens=5), query)["max_tokens"] == 1024
-    assert MESSAGES.fresh({}, query)["max_tokens"] == 1024
+    assert MESSAGES.fresh(request_of(max_tokens=9000), request)["max_tokens"] == 9000
+    assert MESSAGES.fresh(request_of(max_tokens=5), request)["max_tokens"] == 1024
+    assert MESSAGES.fresh({}, request)["max_tokens"] == 1024
 
 
 def test_the_container_that_goes_on_is_told_where_another_answer_is_given():

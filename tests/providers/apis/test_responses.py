@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from resay.core.check_context import CheckContext
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.providers.apis import RESPONSES, Event
 from support.apis import BLOCKED, PASSED, REWRITTEN, after, hold, read, responses_stream
 
@@ -24,18 +24,18 @@ def context_of(**body: Any) -> CheckContext:
     return RESPONSES.read(request_of(**body)).context
 
 
-def query_of(**body: Any) -> Query:
+def request_read(**body: Any) -> Request:
     return context_of(**body).request
 
 
 def sampled(changes: dict[str, Any] | None = None, **body: Any) -> dict[str, Any]:
     """Return the request for a sample, as a policy that changes parameters has it."""
-    request = RESPONSES.read(request_of(**body))
-    return dict(RESPONSES.sample(request, request.query.for_sampling(params=changes), 1))
+    api_request = RESPONSES.read(request_of(**body))
+    return dict(RESPONSES.sample(api_request, api_request.request.for_sampling(params=changes), 1))
 
 
 def test_instructions_and_input_are_messages():
-    assert query_of(instructions="Be brief.").messages == (
+    assert request_read(instructions="Be brief.").messages == (
         {"role": "system", "content": "Be brief."},
         QUESTION,
     )
@@ -60,7 +60,7 @@ def test_items_are_messages():
         {"type": "item_reference", "id": "msg_1"},
     ]
 
-    messages = query_of(input=items).messages
+    messages = request_read(input=items).messages
 
     function = {"name": "look_up", "arguments": "{}"}
     assert messages == (
@@ -94,7 +94,7 @@ def test_calls_of_custom_tools_are_messages():
         {"type": "custom_tool_call_output", "call_id": "c_1", "output": "none"},
     ]
 
-    calling, result = query_of(input=items).messages
+    calling, result = request_read(input=items).messages
 
     custom = {"name": "run", "input": "ls"}
     assert calling["tool_calls"] == [{"id": "c_1", "type": "custom", "custom": custom}]
@@ -238,24 +238,24 @@ def test_what_the_policy_changes_is_asked_by_the_apis_own_names():
 
 
 def test_a_changed_tool_is_asked_by_the_apis_own_names():
-    request = RESPONSES.read(request_of(tools=[LOOK_UP]))
+    api_request = RESPONSES.read(request_of(tools=[LOOK_UP]))
     custom = {"type": "custom", "custom": {"name": "run"}}
     tools = [{"type": "function", "function": {**NESTED, "name": "find"}}, custom]
-    query = replace(request.query, params={"tools": tools})
+    request = replace(api_request.request, params={"tools": tools})
 
-    body = RESPONSES.sample(request, query, 1)
+    body = RESPONSES.sample(api_request, request, 1)
 
     assert body["tools"] == [{**LOOK_UP, "name": "find"}, {"type": "custom", "name": "run"}]
 
 
 def test_a_judge_is_asked_for_itself():
-    query = Query(
+    request = Request(
         ({"role": "system", "content": "Judge."}, QUESTION),
         None,
         {"max_tokens": 1, "temperature": 0, "logprobs": True, "top_logprobs": 3, "seed": 2},
     )
 
-    assert RESPONSES.fresh({"model": "m"}, query) == {
+    assert RESPONSES.fresh({"model": "m"}, request) == {
         "model": "m",
         "input": [{"role": "system", "content": "Judge."}, QUESTION],
         "store": False,
@@ -267,9 +267,9 @@ def test_a_judge_is_asked_for_itself():
 
 
 def test_what_is_asked_beside_may_go_on_from_a_response():
-    query = Query((QUESTION,), None, {"previous_response_id": "resp_0"})
+    new_request = Request((QUESTION,), None, {"previous_response_id": "resp_0"})
 
-    request = RESPONSES.fresh({"model": "m"}, query)
+    request = RESPONSES.fresh({"model": "m"}, new_request)
 
     assert (request["previous_response_id"], request["store"]) == ("resp_0", False)
 

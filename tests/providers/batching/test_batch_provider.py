@@ -20,7 +20,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from resay import Query
+from resay import Request
 from resay.errors import ConfigurationError, ProviderError, ProviderRefusedError
 from resay.providers import Completions
 from resay.providers.batching import BatchCallsConfig, BatchProvider
@@ -44,12 +44,12 @@ def config(folder: Path, **settings: Any) -> BatchCallsConfig:
     return BatchCallsConfig(state=str(folder / "state" / "batches.db"), **given)
 
 
-def query(server: BatchServer, model: str, text: str, **params: Any) -> Query:
+def query(server: BatchServer, model: str, text: str, **params: Any) -> Request:
     base = server.root if model.startswith("anthropic/") else f"{server.root}/v1"
-    return Query.of(text, model=model, params={"api_base": base, "api_key": KEY, **params})
+    return Request.of(text, model=model, params={"api_base": base, "api_key": KEY, **params})
 
 
-async def ask_all(provider: BatchProvider, *queries: Query) -> list[str | ProviderError]:
+async def ask_all(provider: BatchProvider, *queries: Request) -> list[str | ProviderError]:
     """Ask all at the same time; errors are returned."""
     texts: list[str | ProviderError] = [""] * len(queries)
 
@@ -98,7 +98,7 @@ async def test_several_samples_of_a_question_are_as_many_requests(
         request = query(server, model, "Kea")
         assert not await provider.takes_n(request)
         samples = [
-            Query(request.messages, request.model, request.params, index=i) for i in range(3)
+            Request(request.messages, request.model, request.params, index=i) for i in range(3)
         ]
         assert await ask_all(provider, *samples) == ["About: Kea"] * 3
         with pytest.raises(ProviderRefusedError) as caught:
@@ -127,7 +127,7 @@ async def test_parameters_are_translated_for_anthropic(tmp_path: Path) -> None:
     with BatchServer() as server:
         provider = BatchProvider(config(tmp_path), sleep=once_idle)
         messages = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Kea"}]
-        request = Query.of(
+        request = Request.of(
             messages,
             model=ANTHROPIC,
             params={"api_base": server.root, "api_key": KEY, "stop": "x", "timeout": 3},
@@ -413,7 +413,7 @@ async def test_it_looks_less_and_less_often_or_when_it_is_told(tmp_path: Path, m
 async def test_a_model_without_a_batch_api_is_refused(tmp_path: Path, model: Any) -> None:
     provider = BatchProvider(config(tmp_path), sleep=once_idle)
     with pytest.raises(ProviderRefusedError, match=r"no Batch API is known|no model was named"):
-        await provider.complete(Query.of("Kea", model=model))
+        await provider.complete(Request.of("Kea", model=model))
     await provider.aclose()
 
 
@@ -421,7 +421,7 @@ async def test_a_model_without_a_batch_api_is_refused(tmp_path: Path, model: Any
 async def test_a_well_known_name_needs_no_provider(tmp_path: Path, name: str, path: str) -> None:
     with BatchServer() as server:
         provider = BatchProvider(config(tmp_path), sleep=once_idle)
-        request = Query.of(
+        request = Request.of(
             "Kea", model=name, params={"api_base": f"{server.root}{path}", "api_key": KEY}
         )
         assert await ask_all(provider, request) == ["About: Kea"]
@@ -441,7 +441,7 @@ async def test_a_missing_key_is_told(
     provider = BatchProvider(config(tmp_path), sleep=once_idle)
     with pytest.raises(ProviderRefusedError, match="needs an API key"):
         await provider.complete(
-            Query.of("Kea", model=model, params={"api_base": "http://127.0.0.1:9/v1"})
+            Request.of("Kea", model=model, params={"api_base": "http://127.0.0.1:9/v1"})
         )
     await provider.aclose()
 
@@ -469,7 +469,7 @@ async def test_an_answer_that_cannot_be_read_is_an_error(tmp_path: Path) -> None
 async def test_it_streams_nothing(tmp_path: Path) -> None:
     provider = BatchProvider(config(tmp_path), sleep=once_idle)
     with pytest.raises(ConfigurationError, match="cannot be streamed"):
-        provider.stream(Query.of("Kea", model=OPENAI))
+        provider.stream(Request.of("Kea", model=OPENAI))
 
 
 # Going away and coming back
@@ -549,14 +549,14 @@ def test_a_process_that_is_killed_pays_once(tmp_path: Path) -> None:
     program = """
 import asyncio, json, sys
 sys.path[:0] = sys.argv[3:]
-from resay import Query
+from resay import Request
 from resay.providers.batching import BatchCallsConfig, BatchProvider
 
 async def main() -> None:
     config = BatchCallsConfig(state=sys.argv[1], wait_s=60.0, poll_s=0.0, max_requests=2)
     provider = BatchProvider(config)
     asked = [
-        Query.of(text, model=model, params={"api_base": base, "api_key": "sk-another"})
+        Request.of(text, model=model, params={"api_base": base, "api_key": "sk-another"})
         for model, base in json.loads(sys.argv[2]).items()
         for text in ("Kea", "Tui")
     ]
@@ -634,10 +634,10 @@ def test_what_was_never_submitted_is_submitted(tmp_path: Path) -> None:
 def test_a_tenant_never_gets_what_another_asked(tmp_path: Path) -> None:
     async def ask(server: BatchServer, tenant: str) -> list[Any]:
         provider = BatchProvider(config(tmp_path, max_requests=1), sleep=once_idle)
-        request = Query.of(
+        request = Request.of(
             "Kea", model=OPENAI, tenant=tenant, params={"api_base": server.root, "api_key": KEY}
         )
-        request = Query.of(request, params={"api_base": f"{server.root}/v1"})
+        request = Request.of(request, params={"api_base": f"{server.root}/v1"})
         try:
             return await ask_all(provider, request)
         finally:
@@ -709,7 +709,7 @@ async def test_azure_is_asked_through_litellm(tmp_path: Path) -> None:
     with BatchServer() as server:
         provider = BatchProvider(config(tmp_path, max_requests=2), sleep=once_idle)
         params = {"api_base": server.root, "api_key": KEY, "api_version": "2024-10-21"}
-        requests = [Query.of(text, model="azure/mini", params=params) for text in ("Kea", "Tui")]
+        requests = [Request.of(text, model="azure/mini", params=params) for text in ("Kea", "Tui")]
         assert await ask_all(provider, *requests) == ["About: Kea", "About: Tui"]
         await provider.aclose()
     assert server.created() == 1

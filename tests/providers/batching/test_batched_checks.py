@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from resay import Guard, Policy, PolicyError, Query, Verdict
+from resay import Guard, Policy, PolicyError, Request, Verdict
 from resay.adapters import GuardRuntime
 from resay.adapters.policies import guard_of
 from resay.core.check_context import CheckContext
@@ -130,7 +130,7 @@ async def test_only_recorded_answers_can_be_checked(tmp_path: Path) -> None:
         await guard.aask("Who built it?")
     with pytest.raises(ConfigurationError, match=message):
         guard.astream("Who built it?")
-    context, sources = CheckContext(Query.of("Who built it?")), Sources.all(ReplayProvider({}))
+    context, sources = CheckContext(Request.of("Who built it?")), Sources.all(ReplayProvider({}))
     with pytest.raises(ConfigurationError, match=message):
         await GuardRuntime(guard).aask_with(context, sources)
     with pytest.raises(ConfigurationError, match=message):

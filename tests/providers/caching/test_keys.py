@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from resay import Query
+from resay import Request
 from resay.providers import ScriptedProvider
 from resay.providers.batching.destinations import request_id
 from resay.providers.caching import source_of
 from resay.providers.caching.keys import keys_of
 
-QUERY = Query.of("Who?", model="m")
+REQUEST = Request.of("Who?", model="m")
 
 texts = st.text(max_size=4)
 scalars = st.none() | st.booleans() | st.integers(-2, 2) | st.floats(-2, 2, width=16) | texts
@@ -28,7 +28,7 @@ values = st.recursive(
     max_leaves=6,
 )
 queries = st.builds(
-    Query,
+    Request,
     messages=st.tuples(st.dictionaries(texts, values, max_size=2)),
     model=st.none() | texts,
     params=st.dictionaries(texts, values, max_size=2),
@@ -38,20 +38,26 @@ queries = st.builds(
 asked = st.tuples(queries, texts, texts)
 
 
-def key(query: Query, version: str = "v", source: str = "") -> str | None:
-    keys = keys_of(query, 1, version=version, source=source)
+def key(request: Request, version: str = "v", source: str = "") -> str | None:
+    keys = keys_of(request, 1, version=version, source=source)
     return keys[0] if keys else None
 
 
-def written(query: Query, version: str, source: str) -> tuple[object, ...]:
+def written(request: Request, version: str, source: str) -> tuple[object, ...]:
     """What is equal only where type and value are: True is not 1 and 1 is not 1.0."""
-    parts = [list(query.messages), query.model, dict(query.params), query.tenant, query.index]
+    parts = [
+        list(request.messages),
+        request.model,
+        dict(request.params),
+        request.tenant,
+        request.index,
+    ]
     return (*(json.dumps(part, sort_keys=True) for part in parts), version, source)
 
 
 @given(asked, asked)
 def test_keys_are_equal_only_where_everything_is(
-    one: tuple[Query, str, str], other: tuple[Query, str, str]
+    one: tuple[Request, str, str], other: tuple[Request, str, str]
 ) -> None:
     assert (key(*one) == key(*other)) == (written(*one) == written(*other))
 
@@ -64,41 +70,41 @@ def turned(value: Any) -> Any:
 
 
 @given(queries)
-def test_the_order_of_keys_does_not_matter(query: Query) -> None:
-    messages = tuple(turned(m) for m in query.messages)
-    assert key(query) == key(replace(query, messages=messages, params=turned(query.params)))
+def test_the_order_of_keys_does_not_matter(request: Request) -> None:
+    messages = tuple(turned(m) for m in request.messages)
+    assert key(request) == key(replace(request, messages=messages, params=turned(request.params)))
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (replace(QUERY, tenant="a", model="bc"), replace(QUERY, tenant="ab", model="c")),
-        (replace(QUERY, tenant=None), replace(QUERY, tenant="")),
-        (replace(QUERY, tenant=None), replace(QUERY, tenant="null")),
-        (replace(QUERY, tenant="m", model=None), replace(QUERY, tenant=None, model="m")),
-        (replace(QUERY, tenant='a","m'), replace(QUERY, tenant="a", model='m","m')),
-        (replace(QUERY, params={"a": "1"}), replace(QUERY, params={"a": 1})),
-        (replace(QUERY, params={"a": True}), replace(QUERY, params={"a": 1})),
-        (replace(QUERY, params={"a": 1.0}), replace(QUERY, params={"a": 1})),
-        (replace(QUERY, params={"a": None}), QUERY),
-        (replace(QUERY, params={"a": [1, [2]]}), replace(QUERY, params={"a": [[1], 2]})),
-        (replace(QUERY, index=1), replace(QUERY, index=11)),
+        (replace(REQUEST, tenant="a", model="bc"), replace(REQUEST, tenant="ab", model="c")),
+        (replace(REQUEST, tenant=None), replace(REQUEST, tenant="")),
+        (replace(REQUEST, tenant=None), replace(REQUEST, tenant="null")),
+        (replace(REQUEST, tenant="m", model=None), replace(REQUEST, tenant=None, model="m")),
+        (replace(REQUEST, tenant='a","m'), replace(REQUEST, tenant="a", model='m","m')),
+        (replace(REQUEST, params={"a": "1"}), replace(REQUEST, params={"a": 1})),
+        (replace(REQUEST, params={"a": True}), replace(REQUEST, params={"a": 1})),
+        (replace(REQUEST, params={"a": 1.0}), replace(REQUEST, params={"a": 1})),
+        (replace(REQUEST, params={"a": None}), REQUEST),
+        (replace(REQUEST, params={"a": [1, [2]]}), replace(REQUEST, params={"a": [[1], 2]})),
+        (replace(REQUEST, index=1), replace(REQUEST, index=11)),
     ],
 )
-def test_nothing_runs_into_each_other(one: Query, other: Query) -> None:
+def test_nothing_runs_into_each_other(one: Request, other: Request) -> None:
     assert key(one) is not None
     assert key(one) != key(other)
 
 
 def test_each_answer_has_its_own_key_whatever_it_was_asked_with() -> None:
-    many = keys_of(QUERY, 4, version="v")
+    many = keys_of(REQUEST, 4, version="v")
     assert many is not None
     assert len(set(many)) == 4
-    assert many[2:] == keys_of(replace(QUERY, index=2), 2, version="v")
+    assert many[2:] == keys_of(replace(REQUEST, index=2), 2, version="v")
 
 
 def test_a_key_shows_nothing() -> None:
-    query = replace(QUERY, params={"api_key": "sk-12345678"}, tenant="acme")
+    query = replace(REQUEST, params={"api_key": "sk-12345678"}, tenant="acme")
     digest = key(query)
     assert digest is not None
     assert len(digest) == 64
@@ -133,14 +139,16 @@ def endless() -> list[Any]:
     ids=lambda value: type(value).__name__,
 )
 def test_what_json_does_not_know_has_no_key(value: object) -> None:
-    assert key(replace(QUERY, params={"a": value})) is None
-    assert key(replace(QUERY, params={"a": {"b": [value]}})) is None
+    assert key(replace(REQUEST, params={"a": value})) is None
+    assert key(replace(REQUEST, params={"a": {"b": [value]}})) is None
     message: Mapping[str, Any] = {"role": "user", "content": value}
-    assert key(replace(QUERY, messages=(message,))) is None
+    assert key(replace(REQUEST, messages=(message,))) is None
 
 
 def test_a_named_text_is_its_text() -> None:
-    assert key(replace(QUERY, params={"a": Mode.JSON})) == key(replace(QUERY, params={"a": "json"}))
+    assert key(replace(REQUEST, params={"a": Mode.JSON})) == key(
+        replace(REQUEST, params={"a": "json"})
+    )
 
 
 def test_a_source_is_named_or_the_very_object() -> None:
@@ -189,19 +197,19 @@ def test_a_source_that_cannot_be_held_is_never_the_same() -> None:
 
 def test_answers_cached_by_earlier_versions_are_found_again() -> None:
     # Computed by 0.9: whoever changes the fields of a request must not lose every cached answer.
-    query = Query(
+    request = Request(
         ({"role": "user", "content": "Who designed it?"},),
         "openai/gpt-4.1-mini",
         {"temperature": 0.5, "stop": ["."]},
         tenant="acme",
         index=3,
     )
-    assert keys_of(query, 2, version="sample/1", source="named:x") == (
+    assert keys_of(request, 2, version="sample/1", source="named:x") == (
         "ef5cace18a63008009c42bcf35eda91429497637dff74e676ca8757b68af55ba",
         "c123d5b3bb853fe68307fafee102d3c37850de1860e3a9d99e3ee1cae48a849c",
     )
-    assert keys_of(query.for_sampling(temperature=0.7), 1, version="sample/1") == (
+    assert keys_of(request.for_sampling(temperature=0.7), 1, version="sample/1") == (
         "2fc497240ef741a05c571bc2f0dac5bc127bf7a257b3e454b6288db800570547",
     )
     # And the requests of a batch that was submitted before a crash.
-    assert request_id(query) == "04cb8b185a799bdfd70665d8b07293badd2d6d3f4295b3a8d702e84e3c13a872"
+    assert request_id(request) == "04cb8b185a799bdfd70665d8b07293badd2d6d3f4295b3a8d702e84e3c13a872"

@@ -9,7 +9,7 @@ from functools import partial
 import anyio
 import pytest
 
-from resay import ProviderError, ProviderRefusedError, Query
+from resay import ProviderError, ProviderRefusedError, Request
 from resay.core.logprobs import TokenLogprob
 from resay.core.usage import Usage
 from resay.errors import BudgetExceededError
@@ -17,7 +17,7 @@ from resay.providers import Completion, Completions, FanOut
 from resay.providers.caching import Cache, Caching, MemoryStore
 
 pytestmark = pytest.mark.anyio
-QUERY = Query.of("Who?", model="m", params={"temperature": 0.7})
+REQUEST = Request.of("Who?", model="m", params={"temperature": 0.7})
 PRICE = Usage(1, 10, 5, 0.5)
 FREE = Usage()
 
@@ -33,11 +33,11 @@ class Model:
     reached: anyio.Event = field(default_factory=anyio.Event)
     finish: str | None = "stop"
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return self.n_allowed
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.asked.append((query.index, n))
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.asked.append((request.index, n))
         number = len(self.asked)
         self.reached.set()
         if self.gate is not None:
@@ -62,10 +62,10 @@ def texts(completions: Completions) -> list[str]:
     return [c.text for c in completions.items]
 
 
-async def waiting(layer: Caching, query: Query, out: list[object]) -> None:
+async def waiting(layer: Caching, request: Request, out: list[object]) -> None:
     """Keep what a request gives or raises."""
     try:
-        out.append(await layer.complete(query))
+        out.append(await layer.complete(request))
     except ProviderError as error:
         out.append(error)
 
@@ -76,8 +76,8 @@ until_all_wait = anyio.wait_all_tasks_blocked
 async def test_the_second_time_costs_nothing_and_says_the_same(cache: Cache) -> None:
     model = Model()
     layer = caching(model, cache)
-    first = await layer.complete(QUERY)
-    second = await layer.complete(QUERY)
+    first = await layer.complete(REQUEST)
+    second = await layer.complete(REQUEST)
     assert texts(first) == texts(second) == ["answer 1.0"]
     assert (first.usage, second.usage) == (PRICE, FREE)
     assert model.asked == [(0, 1)]
@@ -88,48 +88,48 @@ async def test_the_second_time_costs_nothing_and_says_the_same(cache: Cache) -> 
 @pytest.mark.parametrize(
     "other",
     [
-        replace(QUERY, tenant="b"),
-        replace(QUERY, tenant=None),
-        replace(QUERY, model="n"),
-        replace(QUERY, index=1),
-        replace(QUERY, params={"temperature": 0.8}),
-        replace(QUERY, params={"temperature": 0.7, "api_base": "http://elsewhere"}),
-        replace(QUERY, messages=({"role": "user", "content": "Whom?"},)),
+        replace(REQUEST, tenant="b"),
+        replace(REQUEST, tenant=None),
+        replace(REQUEST, model="n"),
+        replace(REQUEST, index=1),
+        replace(REQUEST, params={"temperature": 0.8}),
+        replace(REQUEST, params={"temperature": 0.7, "api_base": "http://elsewhere"}),
+        replace(REQUEST, messages=({"role": "user", "content": "Whom?"},)),
     ],
     ids=["tenant", "no tenant", "model", "index", "params", "connection", "messages"],
 )
-async def test_everything_that_matters_is_told_apart(cache: Cache, other: Query) -> None:
+async def test_everything_that_matters_is_told_apart(cache: Cache, other: Request) -> None:
     model = Model()
     layer = caching(model, cache)
-    await layer.complete(replace(QUERY, tenant="a"))
+    await layer.complete(replace(REQUEST, tenant="a"))
     assert texts(await layer.complete(other)) == ["answer 2.0"]
 
 
 async def test_versions_and_sources_are_told_apart(cache: Cache) -> None:
     model = Model()
-    await Caching(model, cache, version="prompt/1", source="x").complete(QUERY)
-    await Caching(model, cache, version="prompt/2", source="x").complete(QUERY)
-    await Caching(model, cache, version="prompt/1", source="y").complete(QUERY)
+    await Caching(model, cache, version="prompt/1", source="x").complete(REQUEST)
+    await Caching(model, cache, version="prompt/2", source="x").complete(REQUEST)
+    await Caching(model, cache, version="prompt/1", source="y").complete(REQUEST)
     assert len(model.asked) == 3
-    await Caching(model, cache, version="prompt/1", source="x").complete(QUERY)
+    await Caching(model, cache, version="prompt/1", source="x").complete(REQUEST)
     assert len(model.asked) == 3
 
 
 async def test_several_answers_are_found_one_by_one_and_the_other_way_round(cache: Cache) -> None:
     model = Model()
     layer = caching(model, cache)
-    many = await layer.complete(QUERY, n=3)
-    single = [await layer.complete(replace(QUERY, index=i)) for i in range(3)]
+    many = await layer.complete(REQUEST, n=3)
+    single = [await layer.complete(replace(REQUEST, index=i)) for i in range(3)]
     assert texts(many) == [c.first.text for c in single]
-    assert texts(await layer.complete(replace(QUERY, index=1), n=2)) == texts(many)[1:]
+    assert texts(await layer.complete(replace(REQUEST, index=1), n=2)) == texts(many)[1:]
     assert model.asked == [(0, 3)]
 
 
 async def test_only_what_is_missing_is_asked_for_in_one_request(cache: Cache) -> None:
     model = Model()
     layer = caching(model, cache)
-    await layer.complete(replace(QUERY, index=1))
-    got = await layer.complete(QUERY, n=4)
+    await layer.complete(replace(REQUEST, index=1))
+    got = await layer.complete(REQUEST, n=4)
     assert model.asked == [(1, 1), (0, 3)]
     assert texts(got) == ["answer 2.0", "answer 1.0", "answer 2.1", "answer 2.2"]
     assert got.usage == PRICE
@@ -137,8 +137,8 @@ async def test_only_what_is_missing_is_asked_for_in_one_request(cache: Cache) ->
 
 async def test_more_samples_later_pay_only_for_the_new_ones(cache: Cache) -> None:
     model = Model()
-    few = await FanOut(caching(model, cache)).complete(QUERY, n=2)
-    completions = await FanOut(caching(model, cache)).complete(QUERY, n=5)
+    few = await FanOut(caching(model, cache)).complete(REQUEST, n=2)
+    completions = await FanOut(caching(model, cache)).complete(REQUEST, n=5)
     assert texts(completions)[:2] == texts(few)
     assert len(set(texts(completions))) == 5
     assert model.asked == [(0, 2), (2, 3)]
@@ -149,9 +149,9 @@ async def test_a_second_check_gets_the_same_samples_for_nothing(
     cache: Cache, n_allowed: bool
 ) -> None:
     model = Model(n_allowed=n_allowed)
-    first = await FanOut(caching(model, cache)).complete(QUERY, n=4)
+    first = await FanOut(caching(model, cache)).complete(REQUEST, n=4)
     calls = len(model.asked)
-    again = await FanOut(caching(model, cache)).complete(QUERY, n=4)
+    again = await FanOut(caching(model, cache)).complete(REQUEST, n=4)
     assert sorted(texts(again)) == sorted(texts(first))
     assert len(set(texts(again))) == 4
     assert again.usage == FREE
@@ -162,16 +162,16 @@ async def test_nothing_behind_a_gap_is_given_and_nothing_given_twice(cache: Cach
     # A provider that answers once whatever `n` says, and 3 of 4 in the cache but the second.
     model = Model(lambda _call, _n: 1)
     layer = caching(model, cache)
-    await layer.complete(replace(QUERY, index=3))
-    short = await layer.complete(QUERY, n=4)
+    await layer.complete(replace(REQUEST, index=3))
+    short = await layer.complete(REQUEST, n=4)
     assert texts(short) == ["answer 2.0"]
-    full = await FanOut(layer).complete(QUERY, n=4)
+    full = await FanOut(layer).complete(REQUEST, n=4)
     assert len(set(texts(full))) == 4
     assert len(model.asked) == 4
 
 
 async def test_too_many_answers_are_cut(cache: Cache) -> None:
-    got = await caching(Model(lambda _, n: n + 2), cache).complete(QUERY, n=2)
+    got = await caching(Model(lambda _, n: n + 2), cache).complete(REQUEST, n=2)
     assert texts(got) == ["answer 1.0", "answer 1.1"]
 
 
@@ -179,16 +179,16 @@ async def test_failures_are_not_kept(cache: Cache) -> None:
     model = Model(lambda call, n: ProviderError("broken") if call == 1 else n)
     layer = caching(model, cache)
     with pytest.raises(ProviderError, match="broken"):
-        await layer.complete(QUERY)
-    assert texts(await layer.complete(QUERY)) == ["answer 2.0"]
+        await layer.complete(REQUEST)
+    assert texts(await layer.complete(REQUEST)) == ["answer 2.0"]
 
 
 async def test_what_was_found_is_given_when_the_rest_fails(cache: Cache) -> None:
     broken = ProviderError("overloaded", status=503)
     model = Model(lambda call, n: n if call == 1 else broken)
     layer = caching(model, cache)
-    await layer.complete(QUERY, n=2)
-    got = await FanOut(layer).complete(QUERY, n=5)
+    await layer.complete(REQUEST, n=2)
+    got = await FanOut(layer).complete(REQUEST, n=5)
     assert texts(got) == ["answer 1.0", "answer 1.1"]
     assert got.failures == (broken,)
     assert model.asked == [(0, 2), (2, 3)]
@@ -198,8 +198,8 @@ async def test_a_refused_n_is_asked_for_one_by_one(cache: Cache) -> None:
     refused = ProviderRefusedError("no n", status=400)
     model = Model(lambda _, n: refused if n > 1 else n)
     layer = caching(model, cache)
-    await layer.complete(QUERY)
-    got = await FanOut(layer).complete(QUERY, n=3)
+    await layer.complete(REQUEST)
+    got = await FanOut(layer).complete(REQUEST, n=3)
     assert (len(got.items), got.failures) == (3, ())
     assert model.asked == [(0, 1), (1, 2), (1, 1), (2, 1)]
 
@@ -208,8 +208,8 @@ async def test_a_refused_n_is_asked_for_one_by_one(cache: Cache) -> None:
 async def test_an_answer_that_was_broken_off_is_not_kept(cache: Cache, finish: str) -> None:
     model = Model(finish=finish)
     layer = caching(model, cache)
-    await layer.complete(QUERY)
-    await layer.complete(QUERY)
+    await layer.complete(REQUEST)
+    await layer.complete(REQUEST)
     assert len(model.asked) == 2
 
 
@@ -217,8 +217,8 @@ async def test_an_answer_that_was_broken_off_is_not_kept(cache: Cache, finish: s
 async def test_a_whole_answer_is_kept(cache: Cache, finish: str | None) -> None:
     model = Model(finish=finish)
     layer = caching(model, cache)
-    await layer.complete(QUERY)
-    assert (await layer.complete(QUERY)).first == Completion("answer 1.0", finish)
+    await layer.complete(REQUEST)
+    assert (await layer.complete(REQUEST)).first == Completion("answer 1.0", finish)
     assert len(model.asked) == 1
 
 
@@ -236,7 +236,7 @@ async def test_logprobs_are_kept(cache: Cache) -> None:
 async def test_what_cannot_be_told_apart_is_passed_on(cache: Cache) -> None:
     model = Model()
     layer = caching(model, cache)
-    query = replace(QUERY, params={"response_format": object()})
+    query = replace(REQUEST, params={"response_format": object()})
     assert texts(await layer.complete(query, n=2)) == ["answer 1.0", "answer 1.1"]
     assert texts(await layer.complete(query)) == ["answer 2.0"]
 
@@ -247,7 +247,7 @@ async def test_equal_requests_at_the_same_time_pay_once(cache: Cache) -> None:
     async with anyio.create_task_group() as tasks:
         for _ in range(10):
             # A layer for each, as every check has its own.
-            tasks.start_soon(waiting, caching(model, cache), QUERY, got)
+            tasks.start_soon(waiting, caching(model, cache), REQUEST, got)
         await until_all_wait()
         model.gate.set()
     assert model.asked == [(0, 1)]
@@ -262,7 +262,7 @@ async def test_other_tenants_ask_for_themselves(cache: Cache) -> None:
     got: list[object] = []
     async with anyio.create_task_group() as tasks:
         for tenant in ("a", "b", "a"):
-            query = replace(QUERY, tenant=tenant)
+            query = replace(REQUEST, tenant=tenant)
             tasks.start_soon(waiting, caching(model, cache), query, got)
         await until_all_wait()
         assert len(model.asked) == 2
@@ -276,12 +276,12 @@ async def test_they_share_the_error_and_nobody_after_them_does(cache: Cache) -> 
     got: list[object] = []
     async with anyio.create_task_group() as tasks:
         for _ in range(3):
-            tasks.start_soon(waiting, caching(model, cache), QUERY, got)
+            tasks.start_soon(waiting, caching(model, cache), REQUEST, got)
         await until_all_wait()
         model.gate.set()
     assert got == [broken] * 3
     assert model.asked == [(0, 1)]
-    assert texts(await caching(model, cache).complete(QUERY)) == ["answer 2.0"]
+    assert texts(await caching(model, cache).complete(REQUEST)) == ["answer 2.0"]
 
 
 async def test_when_the_first_is_cancelled_one_of_the_others_takes_over(cache: Cache) -> None:
@@ -289,10 +289,10 @@ async def test_when_the_first_is_cancelled_one_of_the_others_takes_over(cache: C
     got: list[object] = []
     async with anyio.create_task_group() as tasks:
         async with anyio.create_task_group() as doomed:
-            doomed.start_soon(caching(model, cache).complete, QUERY)
+            doomed.start_soon(caching(model, cache).complete, REQUEST)
             await model.reached.wait()
             for _ in range(3):
-                tasks.start_soon(waiting, caching(model, cache), QUERY, got)
+                tasks.start_soon(waiting, caching(model, cache), REQUEST, got)
             await until_all_wait()
             assert len(model.asked) == 1
             doomed.cancel_scope.cancel()
@@ -308,10 +308,10 @@ async def test_a_follower_that_is_cancelled_changes_nothing(cache: Cache) -> Non
     model = Model(gate=anyio.Event())
     got: list[object] = []
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(waiting, caching(model, cache), QUERY, got)
+        tasks.start_soon(waiting, caching(model, cache), REQUEST, got)
         await model.reached.wait()
         async with anyio.create_task_group() as doomed:
-            doomed.start_soon(caching(model, cache).complete, QUERY)
+            doomed.start_soon(caching(model, cache).complete, REQUEST)
             await until_all_wait()
             doomed.cancel_scope.cancel()
         model.gate.set()
@@ -324,7 +324,7 @@ async def test_requests_that_want_some_of_each_others_do_not_wait_for_ever(cache
     got: list[Completions] = []
 
     async def ask(index: int, n: int) -> None:
-        got.append(await caching(model, cache).complete(replace(QUERY, index=index), n=n))
+        got.append(await caching(model, cache).complete(replace(REQUEST, index=index), n=n))
 
     async with anyio.create_task_group() as tasks:
         for index, n in ((2, 2), (0, 4), (3, 3), (0, 6)):
@@ -340,9 +340,9 @@ async def test_one_who_waits_for_what_was_left_out_asks_for_it(cache: Cache) -> 
     model = Model(lambda _call, _n: 1, gate=anyio.Event())
     got: list[object] = []
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(partial(caching(model, cache).complete, QUERY, n=3))
+        tasks.start_soon(partial(caching(model, cache).complete, REQUEST, n=3))
         await model.reached.wait()
-        tasks.start_soon(waiting, caching(model, cache), replace(QUERY, index=2), got)
+        tasks.start_soon(waiting, caching(model, cache), replace(REQUEST, index=2), got)
         await until_all_wait()
         model.gate.set()
     assert model.asked == [(0, 3), (2, 1)]
@@ -356,12 +356,12 @@ async def test_one_who_wants_one_answer_does_not_share_a_refused_n(cache: Cache)
 
     async def many() -> None:
         with pytest.raises(ProviderRefusedError):
-            await caching(model, cache).complete(QUERY, n=3)
+            await caching(model, cache).complete(REQUEST, n=3)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(many)
         await model.reached.wait()
-        tasks.start_soon(waiting, caching(model, cache), QUERY, got)
+        tasks.start_soon(waiting, caching(model, cache), REQUEST, got)
         await until_all_wait()
         model.gate.set()
     assert [type(c) for c in got] == [Completions]
@@ -372,9 +372,9 @@ async def test_one_whose_budget_is_used_up_does_not_speak_for_others(cache: Cach
     model = Model(lambda call, n: spent if call == 1 else n, gate=anyio.Event())
     got: list[object] = []
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(waiting, caching(model, cache), QUERY, got)
+        tasks.start_soon(waiting, caching(model, cache), REQUEST, got)
         await model.reached.wait()
-        tasks.start_soon(waiting, caching(model, cache), QUERY, got)
+        tasks.start_soon(waiting, caching(model, cache), REQUEST, got)
         await until_all_wait()
         model.gate.set()
     assert got[0] is spent
@@ -386,9 +386,9 @@ async def test_one_who_comes_while_the_answer_is_being_kept_does_not_pay() -> No
     cache, model = Cache(store), Model()
     got: list[object] = []
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(waiting, caching(model, cache), QUERY, got)
+        tasks.start_soon(waiting, caching(model, cache), REQUEST, got)
         await store.writing.wait()
-        tasks.start_soon(waiting, caching(model, cache), QUERY, got)
+        tasks.start_soon(waiting, caching(model, cache), REQUEST, got)
         await until_all_wait()
         store.go_on.set()
     assert len(got) == 2
@@ -400,9 +400,9 @@ async def test_an_answer_is_given_on_although_keeping_it_is_cancelled() -> None:
     cache, model = Cache(store), Model()
     got: list[object] = []
     async with anyio.create_task_group() as tasks, anyio.create_task_group() as doomed:
-        doomed.start_soon(caching(model, cache).complete, QUERY)
+        doomed.start_soon(caching(model, cache).complete, REQUEST)
         await store.writing.wait()
-        tasks.start_soon(waiting, caching(model, cache), QUERY, got)
+        tasks.start_soon(waiting, caching(model, cache), REQUEST, got)
         await until_all_wait()
         doomed.cancel_scope.cancel()
     assert [texts(c) for c in got if isinstance(c, Completions)] == [["answer 1.0"]]
@@ -428,15 +428,15 @@ def test_several_loops_share_the_answers_and_not_each_others_waiting() -> None:
 
     @dataclass
     class Meets(Model):
-        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
             # Gets past only when the other loop asks at the same time.
             await anyio.to_thread.run_sync(both.wait)
-            return await super().complete(query, n=n)
+            return await super().complete(request, n=n)
 
     async def ask() -> None:
         model = Meets()
-        got.append(await caching(model, cache).complete(QUERY))
-        got.append(await caching(model, cache).complete(QUERY))
+        got.append(await caching(model, cache).complete(REQUEST))
+        got.append(await caching(model, cache).complete(REQUEST))
         assert len(model.asked) == 1
 
     threads = [threading.Thread(target=asyncio.run, args=(ask(),)) for _ in range(2)]
@@ -447,6 +447,6 @@ def test_several_loops_share_the_answers_and_not_each_others_waiting() -> None:
     assert len(got) == 4
 
     async def later() -> Completions:
-        return await caching(Model(lambda *_: ProviderError("not asked")), cache).complete(QUERY)
+        return await caching(Model(lambda *_: ProviderError("not asked")), cache).complete(REQUEST)
 
     assert asyncio.run(later()).usage == FREE

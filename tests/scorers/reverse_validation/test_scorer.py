@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from resay import Guard, Passage, Query, ScorerError
+from resay import Guard, Passage, Request, ScorerError
 from resay.core.scores import Scores
 from resay.providers import Completions, Metered, ScriptedProvider
 from resay.scorers.evidence import Evidence
@@ -31,9 +31,9 @@ class Listening(ScriptedProvider):
         super().__init__(answers)
         self.asked: list[str] = []
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.asked.append(query.messages[-1]["content"])
-        return await super().complete(query, n=n)
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.asked.append(request.messages[-1]["content"])
+        return await super().complete(request, n=n)
 
 
 async def score(judge: ScriptedProvider, *, subject: str | None = None, **settings: Any) -> Scores:
@@ -129,10 +129,10 @@ async def test_the_querys_entity_comes_before_the_policys() -> None:
 )
 async def test_an_entity_nobody_names_is_asked_for(named: str) -> None:
     judge = Listening(named, LIST, f"{ENTITY}, 100%")
-    query = Query.of("What is the bridge in Sydney like?")
+    request = Request.of("What is the bridge in Sydney like?")
     meter = Metered(judge)
     scorer = ReverseValidation()
-    scores = await scorer.score(PASSAGE, Evidence(query=query, judge_provider=meter))
+    scores = await scorer.score(PASSAGE, Evidence(request=request, judge_provider=meter))
     assert (scores.passage, meter.usage.calls) == (0.0, 3)
     assert "Question: What is the bridge in Sydney like?" in judge.asked[0]
     assert judge.asked[1] == render_construct("matching", ENTITY, PASSAGE.text)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from resay import Policy
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.errors import ProviderRefusedError
 from resay.providers.base import Completion, Completions
@@ -31,23 +31,23 @@ HOSTILE: dict[str, Any] = {
 
 class Recording:
     def __init__(self) -> None:
-        self.queries: list[Query] = []
+        self.queries: list[Request] = []
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return True
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        self.queries.append(query)
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        self.queries.append(request)
         return Completions((Completion("x"),) * n, Usage(1))
 
 
-def sample_of(asked: Query) -> Query:
+def sample_of(asked: Request) -> Request:
     return asked.for_sampling(model="openai/m", params=POLICY.sampling.params)
 
 
 @pytest.mark.anyio
 async def test_what_says_where_to_ask_is_the_policys_alone() -> None:
-    asked = Query.of("Who?", params={**HOSTILE, "temperature": 0.5, "max_tokens": 7, "tools": []})
+    asked = Request.of("Who?", params={**HOSTILE, "temperature": 0.5, "max_tokens": 7, "tools": []})
     recording = Recording()
     await HarmlessParams(recording, asked, POLICY).complete(sample_of(asked), n=2)
     assert recording.queries[0].params == {
@@ -60,11 +60,11 @@ async def test_what_says_where_to_ask_is_the_policys_alone() -> None:
 
 @pytest.mark.anyio
 async def test_judges_keep_the_parameters_that_the_policy_gave_them() -> None:
-    judged = Query.of(
+    judged = Request.of(
         "Is it?", model="openai/j", params={"api_base": "http://judge/v1", "extra_headers": {}}
     )
     recording = Recording()
-    await HarmlessParams(recording, Query.of("Who?"), POLICY).complete(judged)
+    await HarmlessParams(recording, Request.of("Who?"), POLICY).complete(judged)
     assert recording.queries == [judged]
 
 
@@ -81,7 +81,7 @@ async def test_judges_keep_the_parameters_that_the_policy_gave_them() -> None:
     ],
 )
 async def test_nothing_is_fetched_for_a_client(part: dict[str, Any], refers: bool) -> None:
-    asked = Query.of([{"role": "user", "content": [part]}])
+    asked = Request.of([{"role": "user", "content": [part]}])
     recording = Recording()
     asking = HarmlessParams(recording, asked, POLICY).complete(sample_of(asked))
     if refers:

@@ -11,7 +11,7 @@ import anyio.lowlevel
 import pytest
 from rich.console import Console
 
-from resay import Answer, Guard, Query, Verdict
+from resay import Answer, Guard, Request, Verdict
 from resay.plugins import VerdictRecord
 from resay.providers.base import Completion, Completions
 from resay.reporting.render.html import verdict_section
@@ -35,21 +35,21 @@ class Model:
         self._answer = answer
         self._says = says
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         await anyio.lowlevel.checkpoint()
-        return Completions((Completion(self._written(query)),))
+        return Completions((Completion(self._written(request)),))
 
-    def _written(self, query: Query) -> str:
-        prompt = query.question
+    def _written(self, request: Request) -> str:
+        prompt = request.question
         if prompt.startswith("Prepare a quiz"):
             return QUIZ
         if "<questions-" in prompt:
             return self._says
         if "<claims-" not in prompt:
-            return SAMPLES[query.index % 3] if query.varied else self._answer
+            return SAMPLES[request.index % 3] if request.varied else self._answer
         words = {"red": "supported", "blue": "contradicted"}
         lines: list[str] = []
         for number, claim in _CLAIM.findall(prompt.partition("<claims-")[2]):

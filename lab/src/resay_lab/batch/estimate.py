@@ -8,7 +8,7 @@ from itertools import islice
 from statistics import fmean
 from typing import Any
 
-from resay import Guard, Query, Usage
+from resay import Guard, Request, Usage
 from resay.adapters import GuardRuntime, run_sync
 from resay.adapters.providers import BATCH_SHARE, BatchCallsConfig, Prices
 from resay.errors import ConfigurationError, ResayError
@@ -129,25 +129,25 @@ class _TrialProvider:
 
     def begin(self, response: str, question: Any) -> None:
         self._response = response
-        self._messages = Query.of(question).messages if question else ()
+        self._messages = Request.of(question).messages if question else ()
 
-    async def takes_n(self, query: Query) -> bool:
-        del query
+    async def takes_n(self, request: Request) -> bool:
+        del request
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         del n
-        sampled = query.messages == self._messages
+        sampled = request.messages == self._messages
         # Identical samples would end a check early.
-        text = f"{self._response} {query.index}" if sampled else self._judge_answer
-        prompt_chars = sum(len(str(message.get("content"))) for message in query.messages)
+        text = f"{self._response} {request.index}" if sampled else self._judge_answer
+        prompt_chars = sum(len(str(message.get("content"))) for message in request.messages)
         usage = Usage(
             calls=1,
             prompt_tokens=_tokens(prompt_chars),
             completion_tokens=_tokens(len(text)),
             cost_usd=None,
         )
-        model = query.model or self._model or ""
+        model = request.model or self._model or ""
         # Price lists omit the provider's name if a model has only one provider.
         names = (model, model.partition("/")[2])
         costs = (self._prices.cost_usd(name, usage) for name in names if name)

@@ -23,7 +23,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from resay import Passage, Query
+from resay import Passage, Request
 from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.entries import BenchEntry
 from resay_lab.benchmarks.measuring import (
@@ -179,8 +179,8 @@ def load_ragtruth(data: Path, rows: slice) -> tuple[Judged, ...]:
     found: list[Judged] = []
     for i in choose_rows(lines, rows, path):
         row = parse_row(_Response, lines, i, path)
-        query = Query.of(row.question) if row.question else None
-        item = Item(i, Passage.of(row.response), references=tuple(row.references), query=query)
+        request = Request.of(row.question) if row.question else None
+        item = Item(i, Passage.of(row.response), references=tuple(row.references), request=request)
         # The data does not promise that all labels end within the response.
         ends = [(span.start, min(span.end, len(row.response))) for span in row.labels]
         spans = tuple((start, end) for start, end in ends if start < end)

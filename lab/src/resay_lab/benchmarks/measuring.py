@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import anyio
 import yaml
 
-from resay import Passage, Query, Usage
+from resay import Passage, Request, Usage
 from resay.adapters import tally
 from resay.adapters.providers import (
     Limited,
@@ -122,7 +122,7 @@ class LiveJudge:
 
     def __init__(self, model: str, params: Mapping[str, str]) -> None:
         self.name = model
-        self._query = Query((), model, dict(params))
+        self._request = Request((), model, dict(params))
         self.settings: Mapping[str, Any] = {"judge": JudgeConfig(model=model, params=dict(params))}
         self._provider = LiteLLMProvider(timeout_s=_TIMEOUT_S)
 
@@ -134,7 +134,7 @@ class LiveJudge:
         Raises:
             ProviderError: There was no answer.
         """
-        judge = Judge(Retrying(self._provider, _RETRIES), self._query)
+        judge = Judge(Retrying(self._provider, _RETRIES), self._request)
         await judge.ask("Answer Yes or No: is ice cold?")
 
     def provider_for(self, item: int) -> Provider:
@@ -156,9 +156,9 @@ class Item:
     Attributes:
         index: Its row in the data, from 0.
         passage: The passage with its labelled sentences.
-        samples: Other responses to the same query.
+        samples: Other responses to the same request.
         references: Trusted texts.
-        query: The query that the passage answers.
+        request: The request that the passage answers.
         entity: The main subject of the passage, if the data name one.
     """
 
@@ -166,7 +166,7 @@ class Item:
     passage: Passage
     samples: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
-    query: Query | None = None
+    request: Request | None = None
     entity: str | None = None
 
 
@@ -224,7 +224,7 @@ async def measure(
         evidence = Evidence(
             samples=Samples(item.samples),
             references=Samples(item.references),
-            query=item.query or Query(()),
+            request=item.request or Request(()),
             entity=item.entity,
         )
         started = time.perf_counter()

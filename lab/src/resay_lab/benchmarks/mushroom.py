@@ -31,7 +31,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from resay import Passage, Query
+from resay import Passage, Request
 from resay.errors import ConfigurationError
 from resay.plugins import Claim, ClaimRules, Scores
 from resay_lab.benchmarks import metrics
@@ -242,8 +242,8 @@ def _item(index: int, row: _DataRow) -> Item:
     claims: list[Claim] = []
     for i, sentence in enumerate(passage.sentences):
         claims += (claim for claim in rules.read(sentence, i) if claim.is_checkable)
-    query = Query.of(row.model_input) if row.model_input.strip() else None
-    return Item(index, passage.with_sentences(claims), row.samples, row.references, query=query)
+    request = Request.of(row.model_input) if row.model_input.strip() else None
+    return Item(index, passage.with_sentences(claims), row.samples, row.references, request=request)
 
 
 async def run(

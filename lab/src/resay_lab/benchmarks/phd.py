@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal, get_args
 
-from resay import Passage, Query
+from resay import Passage, Request
 from resay.adapters import tally
 from resay.adapters.methods import Entity, ReverseValidation, Variant, without_entity
 from resay.errors import ConfigurationError
@@ -60,7 +60,7 @@ class Corpus:
     """The passages to score.
 
     Attributes:
-        items: The passages, each with its entity as part of the query.
+        items: The passages, each with its entity.
         wrong: Whether people called each passage non-factual.
         domains: The domain of each passage.
     """
@@ -100,9 +100,9 @@ def load(data: Path, rows: slice, ids: Ids | None = None) -> Corpus:
 
 def _item(index: int, row: _DataRow) -> Item:
     # The prompt of section 3.1.
-    query = Query.of(f"Please write a brief Wikipedia for {row.entity}")
+    request = Request.of(f"Please write a brief Wikipedia for {row.entity}")
     passage = Passage.of(row.passage)
-    return Item(index, passage, row.samples, query=query, entity=row.entity)
+    return Item(index, passage, row.samples, request=request, entity=row.entity)
 
 
 JUDGE = f"{RECORDED}chatgpt"

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from resay import Passage, Query
+from resay import Passage, Request
 from resay.errors import ConfigurationError
 from resay.plugins import Scores
 from resay_lab.benchmarks import metrics
@@ -110,7 +110,7 @@ class Output:
     """A model's output with its labels.
 
     Attributes:
-        item: The output, with its source as the query and the text to compare it with as reference.
+        item: The output, with its source as the request and what to compare it with as reference.
         track: The track it belongs to.
         task: The model's task.
         hallucinated: The verdict of the majority.
@@ -159,7 +159,7 @@ def _item(index: int, row: _DataRow) -> Item:
         raise ConfigurationError(f"`ref` is {row.ref!r}, but that text is empty; leave the row out")
     # The output is judged as a whole, even if it looks like several sentences.
     passage = Passage.from_sentences([row.hyp])
-    return Item(index, passage, references=(reference,), query=Query.of(row.src))
+    return Item(index, passage, references=(reference,), request=Request.of(row.src))
 
 
 def _reference(row: _DataRow) -> str:
@@ -226,9 +226,9 @@ async def run(
 def _item_for(entry: BenchEntry, output: Output) -> Item:
     """Return the output with its reference: for `source` variants, a paraphrase's source."""
     item = output.item
-    if entry.variant != _BY_SOURCE or output.task != "PG" or item.query is None:
+    if entry.variant != _BY_SOURCE or output.task != "PG" or item.request is None:
         return item
-    return replace(item, references=(item.query.question,))
+    return replace(item, references=(item.request.question,))
 
 
 def _settings(entry: BenchEntry, task: Task) -> dict[str, Any]:
@@ -344,8 +344,8 @@ def _model_of(entry: BenchEntry) -> str:
 def _note_on_references(outputs: Sequence[Output]) -> str:
     sources = 0
     for output in outputs:
-        query = output.item.query
-        if query is not None and query.question == output.item.references[0]:
+        request = output.item.request
+        if request is not None and request.question == output.item.references[0]:
             sources += 1
     return (
         f"The reference is the target; for {sources} of {len(outputs)} outputs it is the source,"

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from resay import Passage, Query, Usage
+from resay import Passage, Request, Usage
 from resay.adapters.methods import Snowballing, render_prompt
 from resay.errors import ConfigurationError
 from resay.plugins import Evidence, ScorerConfig, Scores
@@ -100,14 +100,14 @@ def load(data: Path, rows: slice) -> Corpus:
     for index in choose_rows(lines, rows, path):
         row = parse_row(_DataRow, lines, index, path)
         passage, is_joined = _passage(row)
-        items.append(Item(index, passage, tuple(row.samples), query=_query(row)))
+        items.append(Item(index, passage, tuple(row.samples), request=_request(row)))
         labels.append(tuple(row.labels))
         joined += is_joined
     return Corpus(items=tuple(items), labels=tuple(labels), joined=joined)
 
 
-def _query(row: _DataRow) -> Query | None:
-    return Query.of(row.prompt) if row.prompt.strip() else None
+def _request(row: _DataRow) -> Request | None:
+    return Request.of(row.prompt) if row.prompt.strip() else None
 
 
 def _passage(row: _DataRow) -> tuple[Passage, bool]:

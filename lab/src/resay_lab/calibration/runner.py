@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import anyio
 import anyio.to_thread
 
-from resay import Guard, Passage, Policy, Query, Verdict
+from resay import Guard, Passage, Policy, Request, Verdict
 from resay.adapters import Threshold, tokens_of, without_reasoning
 from resay.adapters.providers import (
     AnswersOnly,
@@ -194,24 +194,24 @@ class Runner:
         self, row: LabelledRow, policy: Policy, needs: frozenset[str], provider: Provider
     ) -> Evidence:
         model = row.model or self.model
-        query = Query((), model, self.params)
+        request = Request((), model, self.params)
         if row.question is not None:
-            query = Query.of(row.question, model=model, params=self.params)
+            request = Request.of(row.question, model=model, params=self.params)
         texts = [without_reasoning(sample) for sample in row.samples or ()]
         if row.samples is None and "samples" in needs:
-            if not query.messages or not (model or self.provider):
+            if not request.messages or not (model or self.provider):
                 raise ConfigurationError(
                     "samples are needed; give `samples`, or the `question` and the `model` to draw"
                     " them from"
                 )
             sampling = policy.sampling
-            sample_query = query.for_sampling(
+            sample_request = request.for_sampling(
                 model=sampling.model, temperature=sampling.temperature, params=sampling.params
             )
             failures: list[Exception] = []
             await draw(
                 provider,
-                sample_query,
+                sample_request,
                 sampling.max,
                 lambda c: texts.append(c.text),
                 failures.append,
@@ -219,22 +219,22 @@ class Runner:
         return Evidence(
             samples=Samples(texts, splitter=policy.splitter),
             references=Samples(row.references, splitter=policy.splitter),
-            query=query,
+            request=request,
             entity=row.entity,
             judge_provider=provider,
-            prober=self._prober(query, policy, provider),
+            prober=self._prober(request, policy, provider),
             logprobs=tokens_of(row.logprobs or ()),
             threshold=policy.threshold.lowest,
             doubtful=policy.threshold.doubtful,
         )
 
-    def _prober(self, query: Query, policy: Policy, provider: Provider) -> Judge | None:
+    def _prober(self, request: Request, policy: Policy, provider: Provider) -> Judge | None:
         sampling = policy.sampling
-        if (sampling.model or query.model or self.provider) is None:
+        if (sampling.model or request.model or self.provider) is None:
             return None
         return prober_of(
             provider,
-            query,
+            request,
             model=sampling.model,
             temperature=sampling.temperature,
             params=sampling.params,

@@ -24,7 +24,7 @@ from resay.adapters import (
     tokens_of,
     without_instructions,
 )
-from resay.adapters.apis import CHAT_COMPLETIONS, Body, Request
+from resay.adapters.apis import CHAT_COMPLETIONS, ApiRequest, Body
 from resay.adapters.settings import Strict
 from resay.adapters.verdicts import averdict_data, failed_check
 from resay.errors import ConfigurationError
@@ -180,7 +180,7 @@ async def check(
     request = _request(check_request, context.call.tenant)
     _refuse_incomplete(runtime, check_request, request)
     request = replace(request, context=await _with_inputs(runtime, check_request, request.context))
-    question = request.query.question or None
+    question = request.context.request.question or None
     try:
         verdict = await _verdict(context, check_request.response, request, routing, shared)
         answer = runtime.apply(check_request.response, verdict)
@@ -208,33 +208,33 @@ async def check(
 async def _verdict(
     context: RequestContext,
     response: str,
-    request: Request,
+    api_request: ApiRequest,
     routing: Routing,
     shared: EndpointState,
 ) -> Verdict:
-    sources = sources_of(context, request, routing, shared.sample_tags)
+    sources = sources_of(context, api_request, routing, shared.sample_tags)
     try:
-        return await GuardRuntime(context.guard).acheck_with(response, request.context, sources)
+        return await GuardRuntime(context.guard).acheck_with(response, api_request.context, sources)
     # As for guarded answers: the verdict reports the failure.
     except Exception as error:
         return failed_check(error)
 
 
-def _request(check_request: CheckRequest, tenant: str | None) -> Request:
+def _request(check_request: CheckRequest, tenant: str | None) -> ApiRequest:
     """Return the question as a request for chat completions."""
     body = {"messages": check_request.conversation, **check_request.params}
     if check_request.model is not None:
         body["model"] = check_request.model
-    request = CHAT_COMPLETIONS.read(body)
+    api_request = CHAT_COMPLETIONS.read(body)
     context = replace(
-        request.context,
-        request=replace(request.query, tenant=tenant),
+        api_request.context,
+        request=replace(api_request.request, tenant=tenant),
         # For what is required of the client; what is compared with follows.
         references=tuple(reference.text for reference in check_request.references or ()),
         samples=None if check_request.samples is None else tuple(check_request.samples),
         entity=check_request.entity,
     )
-    return replace(request, context=context)
+    return replace(api_request, context=context)
 
 
 async def _with_inputs(
@@ -254,13 +254,13 @@ async def _with_inputs(
 
 
 def _refuse_incomplete(
-    runtime: GuardRuntime, check_request: CheckRequest, request: Request
+    runtime: GuardRuntime, check_request: CheckRequest, api_request: ApiRequest
 ) -> None:
     """Refuse a check that could only be inconclusive because the client left something out.
 
     Nothing was spent yet, and an inconclusive verdict is easily mistaken for a decision.
     """
-    problem = _missing(runtime, check_request, request)
+    problem = _missing(runtime, check_request, api_request)
     another = "use another policy (x-resay-policy)"
     if problem is None and check_request.references and not runtime.takes_references:
         problem = (
@@ -273,22 +273,24 @@ def _refuse_incomplete(
         raise RefusedError(400, "invalid_request", problem)
 
 
-def _missing(runtime: GuardRuntime, check_request: CheckRequest, request: Request) -> str | None:
-    query, unavailable = request.query, dict[Input, str]()
-    if not query.question:
+def _missing(
+    runtime: GuardRuntime, check_request: CheckRequest, api_request: ApiRequest
+) -> str | None:
+    request, unavailable = api_request.request, dict[Input, str]()
+    if not request.question:
         unavailable["query"] = "; pass `question` or `messages`"
     if not check_request.references:
         unavailable["references"] = "; pass `references`"
     if not check_request.logprobs:
         unavailable["logprobs"] = "; pass `logprobs`"
-    can_draw = query.messages and (check_request.model or runtime.policy.sampling.model)
-    decided = runtime.decides_by_references(request.context)
+    can_draw = request.messages and (check_request.model or runtime.policy.sampling.model)
+    decided = runtime.decides_by_references(api_request.context)
     if check_request.samples is None and not can_draw and not decided:
         remedy = (
             "pass `samples`, or the question (`question` or `messages`) and the `model` to draw"
         )
         unavailable["samples"] = f"; {remedy} them from"
-        if request.context.wants_object:
+        if api_request.context.wants_object:
             return f"method 'fields' needs samples{unavailable['samples']}"
     if check_request.model is None:
         unavailable["model"] = (

@@ -9,7 +9,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from resay import Answer, Sources
-from resay.adapters.apis import CHAT_COMPLETIONS, Body, Request
+from resay.adapters.apis import CHAT_COMPLETIONS, ApiRequest, Body
 from resay.adapters.limits import SharedState
 from resay.adapters.settings import message_of
 from resay.adapters.threads import cancel_once
@@ -126,7 +126,7 @@ def _problems(error: ValidationError) -> Iterator[str]:
 
 def sources_of(
     context: RequestContext,
-    request: Request,
+    api_request: ApiRequest,
     routing: Routing,
     sample_tags: SampleTags,
     *,
@@ -136,8 +136,8 @@ def sources_of(
     """Return the providers for a check of an existing answer.
 
     Args:
-        context: The request.
-        request: The question, as a request for chat completions.
+        context: The api_request.
+        api_request: The question, as a request for chat completions.
         routing: The routing to upstreams.
         sample_tags: Tags requests to the upstream.
         main: The provider of the main call, if there is one.
@@ -151,17 +151,17 @@ def sources_of(
         return await cancel_once(routing.ask(tagged, CHAT_COMPLETIONS.path, body))
 
     async def takes_n() -> bool:
-        return routing.takes_n(request.body)
+        return routing.takes_n(api_request.body)
 
     policy = context.guard.policy
     upstream = Upstream(
         ask,
         f"{routing.source(call, context.client)} {payer}",
-        lambda: HarmlessParams(litellm_provider(), request.query, policy),
+        lambda: HarmlessParams(litellm_provider(), api_request.request, policy),
         takes_n=takes_n,
         cost_usd=routing.cost_usd,
     )
-    judge = JudgeProvider(CHAT_COMPLETIONS, request.body, upstream)
-    samples = SampleProvider(CHAT_COMPLETIONS, request, upstream)
+    judge = JudgeProvider(CHAT_COMPLETIONS, api_request.body, upstream)
+    samples = SampleProvider(CHAT_COMPLETIONS, api_request, upstream)
     via = "native" if policy.sampling.model is None else "litellm"
     return Sources(main=main or judge, samples=samples, judge=judge, via=via)

@@ -18,9 +18,9 @@ from resay.adapters.apis import (
     COMPLETIONS,
     RESPONSES,
     Api,
+    ApiRequest,
     Body,
     Event,
-    Request,
     is_yes,
     json_bytes,
     refusal_without_answer,
@@ -195,38 +195,39 @@ class GuardedRequest:
         """Whether the answer is created in the background, and checked when the client reads it."""
         return self.context.api is RESPONSES and bool(self.body.get("background"))
 
-    def _prepare(self) -> tuple[Request, Upstream]:
+    def _prepare(self) -> tuple[ApiRequest, Upstream]:
         """Return the parsed request, and the upstream for further calls."""
         context, body = self.context, self.body
         if self._in_background:
             # It prevents no check here: the gateway sees the answer when the client reads it.
             body = {name: value for name, value in body.items() if name != "background"}
         try:
-            request = self._relay.read(body, tenant=context.call.tenant)
+            api_request = self._relay.read(body, tenant=context.call.tenant)
         except UncheckableError as error:
             details = {"param": error.field}
             raise RefusedError(400, "uncheckable_request", str(error), details=details) from None
         except ConfigurationError as error:
             raise RefusedError(400, "invalid_request", str(error)) from None
         if body is not self.body:
-            request = replace(request, body=without_own_field(self.body))
-        query = request.query
-        self._question = query.question
-        self._expected = 1 if request.context.skip_reason else request.n
+            api_request = replace(api_request, body=without_own_field(self.body))
+        request = api_request.request
+        self._question = request.question
+        self._expected = 1 if api_request.context.skip_reason else api_request.n
         if self._expected > self.max_answers:
             message = (
-                f"`n` is {request.n}, and this gateway checks at most {self.max_answers} answers of"
-                " a request; ask for fewer, or raise `limits.answers` in the gateway file"
+                f"`n` is {api_request.n}, and this gateway checks at most"
+                f" {self.max_answers} answers of a request; ask for fewer, or raise"
+                " `limits.answers` in the gateway file"
             )
             raise RefusedError(400, "too_many_answers", message)
         upstream = Upstream(
             self._ask,
             self.routing.source(context.call, context.client),
-            lambda: HarmlessParams(litellm_provider(), query, context.guard.policy),
+            lambda: HarmlessParams(litellm_provider(), request, context.guard.policy),
             takes_n=self._takes_n,
             cost_usd=self.routing.cost_usd,
         )
-        return request, upstream
+        return api_request, upstream
 
     @property
     def _may_be_stored(self) -> bool:
@@ -278,33 +279,37 @@ class GuardedRequest:
             elapsed_s=time.monotonic() - self._began_s,
         )
 
-    async def _answer_complete(self, request: Request, upstream: Upstream) -> None:
+    async def _answer_complete(self, api_request: ApiRequest, upstream: Upstream) -> None:
         if self._in_background:
-            return await self._answer_in_background(request, upstream)
+            return await self._answer_in_background(api_request, upstream)
         # Usually none has failed, and hashing a long body takes time.
         failed = self.failed.take(self._key(upstream)) if len(self.failed) else None
         self._earlier_samples = [] if failed is None else failed["samples"]
         # The first try drew samples, so a retry draws its own only once it has an answer.
         retries = failed is not None or self.context.call.is_retry
         try:
-            response = await self._relay.aanswer(request, self._send, upstream, main_first=retries)
+            response = await self._relay.aanswer(
+                api_request, self._send, upstream, main_first=retries
+            )
         except StreamedError as error:
-            return await self._answer_events(request, error.response, upstream)
+            return await self._answer_events(api_request, error.response, upstream)
         finally:
             if self._main is None or not self._main.is_success:
                 samples = [*self._earlier_samples, *self._samples]
                 self.failed.remember(self._key(upstream), {"samples": samples})
         return await self._send_answer(response)
 
-    async def _answer_in_background(self, request: Request, upstream: Upstream) -> None:
+    async def _answer_in_background(self, api_request: ApiRequest, upstream: Upstream) -> None:
         """Start an answer in the background. It is checked when it is read."""
         try:
-            response = await self._send(request.body)
+            response = await self._send(api_request.body)
         except StreamedError as error:
-            return await self._answer_events(request, error.response, upstream)
+            return await self._answer_events(api_request, error.response, upstream)
         # Some upstreams do not support this, and answer immediately.
         if not is_unfinished(response):
-            return await self._send_answer(await self._relay.acheck(request, response, upstream))
+            return await self._send_answer(
+                await self._relay.acheck(api_request, response, upstream)
+            )
         name = next(iter(self._ids), "")
         self.stored.remember_background(name, self.context.policy, self.body, self.context.client)
         return await self._send_answer(without_output(response))
@@ -352,22 +357,22 @@ class GuardedRequest:
             headers.append((b"content-type", b"application/json"))
         await self.outgoing.send_complete(main.status_code, headers, content)
 
-    async def _answer_stream(self, request: Request, upstream: Upstream) -> None:
-        response = await self._open(request)
+    async def _answer_stream(self, api_request: ApiRequest, upstream: Upstream) -> None:
+        response = await self._open(api_request)
         if response.is_success and is_event_stream(response):
-            await self._answer_events(request, response, upstream)
+            await self._answer_events(api_request, response, upstream)
             return
-        checked = await self._relay.acheck(request, await self._read(response), upstream)
+        checked = await self._relay.acheck(api_request, await self._read(response), upstream)
         await self._send_answer(checked)
 
     async def _answer_events(
-        self, request: Request, response: UpstreamResponse, upstream: Upstream
+        self, api_request: ApiRequest, response: UpstreamResponse, upstream: Upstream
     ) -> None:
         own_names = {name for name, _ in _STREAM}
         upstream_headers = client_headers(response, of_body=False)
         headers = [(name, value) for name, value in upstream_headers if name not in own_names]
         headers += _STREAM
-        events = self._relay.aevents(request, self._events(response), upstream)
+        events = self._relay.aevents(api_request, self._events(response), upstream)
         try:
             async with self.outgoing.keep_alive(headers, self.heartbeat_s), aclosing(events):
                 client_events = self._client_events(events)
@@ -376,9 +381,9 @@ class GuardedRequest:
             # Closing an unstarted generator does not close the response.
             response.close()
 
-    async def _open(self, request: Request) -> UpstreamResponse:
+    async def _open(self, api_request: ApiRequest) -> UpstreamResponse:
         call, path = self.context.call, self.context.api.path
-        main_body = self._relay.main_body(request)
+        main_body = self._relay.main_body(api_request)
         body = main_body
         if not self.routing.refuses_usage:
             body = with_usage_option(self.context.api, main_body)
@@ -389,9 +394,9 @@ class GuardedRequest:
             response.close()
             response = await self.routing.open(call, path, main_body)
             self._adds_usage, self.routing.refuses_usage = False, response.is_success
-        if main_body is not request.body and is_about_parameters(UpstreamError(response)):
+        if main_body is not api_request.body and is_about_parameters(UpstreamError(response)):
             response.close()
-            response = await self.routing.open(call, path, request.body)
+            response = await self.routing.open(call, path, api_request.body)
         return response
 
     async def _events(self, response: UpstreamResponse) -> AsyncGenerator[Events]:

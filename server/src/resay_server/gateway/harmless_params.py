@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from resay import Policy, Query
+from resay import Policy, Request
 from resay.adapters.upstream import OPENAI_PARAMS
 from resay.errors import ProviderRefusedError
 from resay.plugins import Completions, Layer, Provider
@@ -22,28 +22,28 @@ class HarmlessParams(Layer):
 
     Args:
         inner: The wrapped provider.
-        query: The client's request.
+        request: The client's request.
         policy: The policy; its own parameters are kept.
     """
 
-    def __init__(self, inner: Provider, query: Query, policy: Policy) -> None:
+    def __init__(self, inner: Provider, request: Request, policy: Policy) -> None:
         super().__init__(inner)
-        self._messages = query.messages
+        self._messages = request.messages
         self._allowed = HARMLESS | frozenset(policy.sampling.params)
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Call the wrapped provider.
 
         Raises:
             ProviderRefusedError: The client's messages contain a reference to be fetched.
         """
         # Judges are called with the policy's parameters only.
-        if query.messages != self._messages:
-            return await self.inner.complete(query, n=n)
-        if any(contains_address(message.get("content"), "text") for message in query.messages):
+        if request.messages != self._messages:
+            return await self.inner.complete(request, n=n)
+        if any(contains_address(message.get("content"), "text") for message in request.messages):
             raise ProviderRefusedError(
                 "the messages contain URLs, and the gateway does not fetch them; send the content"
                 " itself"
             )
-        params = {k: v for k, v in query.params.items() if k in self._allowed}
-        return await self.inner.complete(replace(query, params=params), n=n)
+        params = {k: v for k, v in request.params.items() if k in self._allowed}
+        return await self.inner.complete(replace(request, params=params), n=n)

@@ -96,7 +96,7 @@ class DocumentRegenerator:
         """
         with span("resay.regenerate", {"resay.regenerate.mode": self._action.mode}) as active_span:
             draft = Candidate(await split_text(text, self._policy), verdict)
-            document_search = DocumentSearch(self._action, self._retriever, check.query.tenant)
+            document_search = DocumentSearch(self._action, self._retriever, check.request.tenant)
             work = _DocumentRepair(
                 self._policy, self._action, check, draft, shown, self._rechecker, document_search
             )
@@ -169,7 +169,7 @@ class _DocumentRepair(Repair):
 
     async def _standalone_question(self) -> StandaloneQuestion:
         check = self._check
-        asked = await standalone_question(check.query, self._action.writer, check.evidence)
+        asked = await standalone_question(check.request, self._action.writer, check.evidence)
         if asked.error:
             self._errors.append(asked.error)
         return asked

@@ -462,7 +462,7 @@ def _sentences_for(text: str) -> Sentences:
 
 def _question_in_context(check: Check) -> str:
     """Return the question, with the conversation before it if there is one."""
-    turns = user_turns(check.query)
+    turns = user_turns(check.request)
     if len(turns) > 1:
         return check.used_evidence.conversation(_CONVERSATION_CHARS)
     return shortened_question(turns[-1]) if turns else ""

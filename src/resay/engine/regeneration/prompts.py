@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from resay.core.documents import Document
 from resay.core.editions import edition_of
-from resay.core.query import MAIN_CALL_ONLY, Message, Query
 from resay.core.quoting import TEMPLATE_TOKENS
+from resay.core.request import MAIN_CALL_ONLY, Message, Request
 from resay.lang.detection import detect
 from resay.lang.language import load
 
@@ -138,26 +138,28 @@ _NOT_WORDS = frozenset(
 )
 
 
-def rewrite_query(query: Query, documents: Sequence[Document], edition: str | None = None) -> Query:
-    """Return a query that asks for an answer from documents, in words alone.
+def rewrite_request(
+    request: Request, documents: Sequence[Document], edition: str | None = None
+) -> Request:
+    """Return a request that asks for an answer from documents, in words alone.
 
     Args:
-        query: The query of the main call. The documents are appended to its last user message,
+        request: The request of the main call. The documents are appended to its last user message,
             because some models do not accept two of them in a row.
         documents: The documents to answer from.
         edition: The metadata key of their edition; None for the usual keys.
     """
     further = _newest_is_right(documents, 5, edition)
     rules = _REWRITE.format(documents=format_documents(documents, edition), further=further)
-    messages = list(query.messages)
+    messages = list(request.messages)
     asked = [i for i, message in enumerate(messages) if message.get("role") == "user"]
     if not asked:
         messages.append({"role": "user", "content": rules.lstrip()})
     else:
         messages[asked[-1]] = _extended(messages[asked[-1]], rules)
     left_out = MAIN_CALL_ONLY | _NOT_WORDS
-    params = {k: v for k, v in query.params.items() if k not in left_out}
-    return replace(query, messages=tuple(messages), params=params)
+    params = {k: v for k, v in request.params.items() if k not in left_out}
+    return replace(request, messages=tuple(messages), params=params)
 
 
 def _extended(message: Message, text: str) -> Message:

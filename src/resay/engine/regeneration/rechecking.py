@@ -19,8 +19,8 @@ from resay._internal.event_loops import task_group
 from resay.core.documents import Document
 from resay.core.editions import edition_of
 from resay.core.passage import Passage
-from resay.core.query import Query
 from resay.core.references import Reference
+from resay.core.request import Request
 from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.tokens import tokenize
 from resay.core.verdict import Verdict
@@ -256,7 +256,11 @@ class Rechecker:
         return replace(verdict, reason=f"{reason}, by {count}{separator}{remarks}")
 
     async def resample(
-        self, check: Check, passage: Passage, earlier: Mapping[int, SentenceVerdict], query: Query
+        self,
+        check: Check,
+        passage: Passage,
+        earlier: Mapping[int, SentenceVerdict],
+        request: Request,
     ) -> Verdict | None:
         """Check an answer against samples that were written from the same documents.
 
@@ -264,7 +268,7 @@ class Rechecker:
             check: The check of the request.
             passage: The answer.
             earlier: The verdicts on sentences that need no second check, by sentence index.
-            query: The query for the samples: the question with the documents.
+            request: The request for the samples: the question with the documents.
 
         Returns:
             The verdict; None if the policy does not ask for it, or no step draws samples.
@@ -273,14 +277,14 @@ class Rechecker:
             return None
         samples = Samples(splitter=self._policy.splitter)
         async with task_group() as tasks:
-            context = replace(check.context, request=query)
+            context = replace(check.context, request=request)
             check.prepare_resampling(samples, context, tasks)
             # Without the documents, probes would be answered from memory.
             evidence: Evidence = replace(
                 check.evidence,
                 samples=samples,
-                query=query,
-                user_query=check.query,
+                request=request,
+                user_request=check.request,
                 is_repeatable=context.is_repeatable,
                 prober=None,
                 logprobs=(),

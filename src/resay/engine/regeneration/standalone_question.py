@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from resay.core.failures import tally
 from resay.core.non_claims import non_claim_kind
-from resay.core.query import Query, text_of
 from resay.core.quoting import quotable
+from resay.core.request import Request, text_of
 from resay.errors import ScorerError
 from resay.lang.detection import detect
 from resay.lang.language import load
@@ -64,24 +64,24 @@ class StandaloneQuestion:
         return cls(text=text, search_text=text)
 
 
-def user_turns(query: Query) -> list[str]:
+def user_turns(request: Request) -> list[str]:
     """Return the texts of the user's messages, oldest first."""
-    messages = query.messages
+    messages = request.messages
     texts = [text_of(m.get("content")) for m in messages if m.get("role") == "user"]
     return [text for text in texts if text]
 
 
 async def standalone_question(
-    query: Query, model: str | None, evidence: Evidence
+    request: Request, model: str | None, evidence: Evidence
 ) -> StandaloneQuestion:
     """Return the last question of a conversation, written again so that it stands alone.
 
     Args:
-        query: The query of the main call.
+        request: The request of the main call.
         model: The model to ask, in litellm's notation; None for the one that wrote the answer.
         evidence: The evidence of the check, with the provider for judges.
     """
-    turns = user_turns(query)
+    turns = user_turns(request)
     question = turns[-1] if turns else ""
     if len(turns) < 2 or len(question) > _MAX_QUESTION_CHARS:
         return StandaloneQuestion.of(question)

@@ -12,13 +12,13 @@ from resay.core.claim_verdict import Part
 from resay.core.documents import Document
 from resay.core.failures import tally
 from resay.core.passage import Passage
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.segmentation.spans import Span
 from resay.engine.check import Check
 from resay.engine.regeneration.asked_questions import asked_about
 from resay.engine.regeneration.citations import CitedText, parse_citations
 from resay.engine.regeneration.plausibility import fits
-from resay.engine.regeneration.prompts import repair_prompt, rewrite_query, shortened_question
+from resay.engine.regeneration.prompts import repair_prompt, rewrite_request, shortened_question
 from resay.engine.regeneration.rechecking import (
     nearest,
 )
@@ -46,16 +46,16 @@ class DocumentWriter:
         self._check = check
         self._edition = edition
 
-    def question(self, documents: Sequence[Document], *, index: int = 0) -> Query:
+    def question(self, documents: Sequence[Document], *, index: int = 0) -> Request:
         """Return the main call's question, to be answered from documents.
 
         Args:
             documents: The documents to answer from.
-            index: The number of the answer, if several are wanted for the same query.
+            index: The number of the answer, if several are wanted for the same request.
         """
-        query = self._check.query
-        model = self._model or query.model
-        rewritten = rewrite_query(query, documents, self._edition)
+        request = self._check.request
+        model = self._model or request.model
+        rewritten = rewrite_request(request, documents, self._edition)
         params: Mapping[str, Any] = rewritten.params if self._model is None else {}
         return replace(rewritten, model=model, params=params, index=index)
 
@@ -64,14 +64,14 @@ class DocumentWriter:
 
         Args:
             documents: The documents to answer from.
-            index: The number of the answer, if several are wanted for the same query.
+            index: The number of the answer, if several are wanted for the same request.
 
         Raises:
             ProviderError: The model gave no answer.
         """
-        query = self.question(documents, index=index)
-        judge = replace(judge_for(self._model, self._check.evidence), query=query)
-        return parse_citations((await judge.ask(query.messages)).strip(), len(documents))
+        request = self.question(documents, index=index)
+        judge = replace(judge_for(self._model, self._check.evidence), request=request)
+        return parse_citations((await judge.ask(request.messages)).strip(), len(documents))
 
     async def repairs(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from resay.providers.apis.base import Api, Outcome, Request
+from resay.providers.apis.base import Api, ApiRequest, Outcome
 from resay.providers.apis.chat_completions import CHAT_COMPLETIONS
 from resay.providers.apis.completions import COMPLETIONS
 from resay.providers.apis.endings import (
@@ -24,11 +24,11 @@ __all__ = [
     "MESSAGES",
     "RESPONSES",
     "Api",
+    "ApiRequest",
     "Body",
     "Event",
     "EventReader",
     "Outcome",
-    "Request",
     "StreamEnd",
     "encoded",
     "event_without_answer",

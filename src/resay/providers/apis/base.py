@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from resay.core.check_context import CheckContext
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.providers.apis.events import Event
 from resay.providers.apis.values import Body
@@ -16,7 +16,7 @@ from resay.providers.base import Chunk, Completion
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ApiRequest:
     """A request, and what the guard needs to know about it.
 
     Attributes:
@@ -40,7 +40,7 @@ class Request:
     brings_references: bool = False
 
     @property
-    def query(self) -> Query:
+    def request(self) -> Request:
         """Its messages and parameters in the format of OpenAI's chat completions."""
         return self.context.request
 
@@ -105,7 +105,7 @@ class Api(Protocol):
         """Whether a request can ask for the probabilities of tokens."""
         ...
 
-    def read(self, body: Body) -> Request:
+    def read(self, body: Body) -> ApiRequest:
         """Parse a request."""
         ...
 
@@ -117,23 +117,24 @@ class Api(Protocol):
         """Return a response, or the data of an event, without log-probabilities."""
         ...
 
-    def sample(self, request: Request, query: Query, n: int) -> Body:
+    def sample(self, api_request: ApiRequest, request: Request, n: int) -> Body:
         """Return the request for samples.
 
         Args:
-            request: The request of the main call.
-            query: Its query as modified for sampling; see `Query.for_sampling`.
+            api_request: The request of the main call.
+            request: Its request as modified for sampling; see `Request.for_sampling`.
             n: Number of samples to ask for; 1 unless `takes_n`.
         """
         ...
 
-    def fresh(self, body: Body, query: Query) -> Body:
+    def fresh(self, body: Body, request: Request) -> Body:
         """Return another request to the model of the main call.
 
         Args:
             body: The request of the main call, for its model and for parameters that the API
                 requires in every request.
-            query: The query, with a conversation of its own or one that continues the main call's.
+            request: The new request, with a conversation of its own or one that continues the main
+                call's.
         """
         ...
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from resay.core.check_context import CheckContext
 from resay.core.logprobs import read_logprobs
-from resay.core.query import Query
-from resay.providers.apis.base import Api, Request
+from resay.core.request import Request
+from resay.providers.apis.base import Api, ApiRequest
 from resay.providers.apis.choices import (
     CHOICE_FIELDS,
     WORDLESS_FIELDS,
@@ -89,17 +89,17 @@ class _ChatCompletions(ChoicesApi):
     _object = "chat.completion"
     _chunk_object = "chat.completion.chunk"
 
-    def read(self, body: Body) -> Request:
+    def read(self, body: Body) -> ApiRequest:
         params = {k: v for k, v in body.items() if k not in _NOT_CHAT_PARAMS and v is not None}
         messages = tuple(message for message in mappings(body.get("messages")) if "role" in message)
         streams = is_yes(body.get("stream"))
         field, reason = _unrepeatable(body)
         context = CheckContext(
-            Query(messages, None, params),
+            Request(messages, None, params),
             object_tools=_object_tools(body),
             unrepeatable=reason,
         )
-        return Request(
+        return ApiRequest(
             body=body,
             context=context,
             n=answer_count(body),
@@ -111,15 +111,15 @@ class _ChatCompletions(ChoicesApi):
         top = max(top, number(body.get("top_logprobs")))
         return {**body, "logprobs": True, **({"top_logprobs": top} if top else {})}
 
-    def sample(self, request: Request, query: Query, n: int) -> Body:
-        body = {k: request.body[k] for k in ("model", "messages") if k in request.body}
-        body |= query.params
+    def sample(self, api_request: ApiRequest, request: Request, n: int) -> Body:
+        body = {k: api_request.body[k] for k in ("model", "messages") if k in api_request.body}
+        body |= request.params
         return {**body, "n": n} if n > 1 else body
 
-    def fresh(self, body: Body, query: Query) -> Body:
-        messages = [dict(message) for message in query.messages]
-        tools = tools_for_continuation(body, query, "none")
-        params = {k: v for k, v in query.params.items() if k not in _STORED_CONVERSATION_FIELDS}
+    def fresh(self, body: Body, request: Request) -> Body:
+        messages = [dict(message) for message in request.messages]
+        tools = tools_for_continuation(body, request, "none")
+        params = {k: v for k, v in request.params.items() if k not in _STORED_CONVERSATION_FIELDS}
         return {"model": body.get("model"), "messages": messages, **tools, **params}
 
     def has_other_words(self, event: Event) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 
 from resay.core.check_context import CheckContext
 from resay.core.logprobs import read_logprobs
-from resay.core.query import Message, Query
-from resay.providers.apis.base import Api, Request
+from resay.core.request import Message, Request
+from resay.providers.apis.base import Api, ApiRequest
 from resay.providers.apis.choices import (
     CHOICE_FIELDS,
     WORDLESS_FIELDS,
@@ -59,15 +59,15 @@ class _Completions(ChoicesApi):
     _object = "text_completion"
     _chunk_object = "text_completion"
 
-    def read(self, body: Body) -> Request:
+    def read(self, body: Body) -> ApiRequest:
         prompts = _prompts(body.get("prompt"))
         prompt = prompts[0] if len(prompts) == 1 else None
         messages = () if prompt is None else ({"role": "user", "content": prompt},)
         field, reason = _uncheckable(body, prompts)
         context = CheckContext(
-            Query(messages, None, _params(body)), uncheckable=reason, unrepeatable=reason
+            Request(messages, None, _params(body)), uncheckable=reason, unrepeatable=reason
         )
-        return Request(
+        return ApiRequest(
             body=body,
             context=context,
             n=answer_count(body) * max(len(prompts), 1),
@@ -78,16 +78,16 @@ class _Completions(ChoicesApi):
     def with_logprobs(self, body: Body, top: int) -> Body:
         return {**body, "logprobs": max(min(top, _MAX_ALTERNATIVES), _alternatives(body) or 0)}
 
-    def sample(self, request: Request, query: Query, n: int) -> Body:
-        body = {k: request.body[k] for k in ("model", "prompt") if k in request.body}
-        body |= _own_params(query.params)
+    def sample(self, api_request: ApiRequest, request: Request, n: int) -> Body:
+        body = {k: api_request.body[k] for k in ("model", "prompt") if k in api_request.body}
+        body |= _own_params(request.params)
         return {**body, "n": n} if n > 1 else body
 
-    def fresh(self, body: Body, query: Query) -> Body:
+    def fresh(self, body: Body, request: Request) -> Body:
         limit = max(number(body.get("max_tokens")), _MAX_TOKENS)
-        params = _own_params(query.params)
+        params = _own_params(request.params)
         params = {k: v for k, v in params.items() if k not in _PROMPT_PARAMS}
-        prompt = _prompt_fields(query.messages)
+        prompt = _prompt_fields(request.messages)
         return {"model": body.get("model"), **prompt, "max_tokens": limit, **params}
 
     def has_other_words(self, event: Event) -> bool:
@@ -189,7 +189,7 @@ def _params(body: Body) -> dict[str, Any]:
 
 
 def _own_params(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a query's parameters in the format of this API."""
+    """Return a request's parameters in the format of this API."""
     own = {k: v for k, v in params.items() if k not in _CHAT_PARAMS | _MAIN_CALL_ONLY}
     if params.get("max_completion_tokens") is not None:
         own["max_tokens"] = params["max_completion_tokens"]

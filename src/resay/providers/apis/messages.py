@@ -9,9 +9,9 @@ from typing import Any
 from resay.core.check_context import CheckContext
 from resay.core.citations import Citation
 from resay.core.decoding import with_sampling
-from resay.core.query import Message, Query
+from resay.core.request import Message, Request
 from resay.core.usage import Usage
-from resay.providers.apis.base import Api, Outcome, Request
+from resay.providers.apis.base import Api, ApiRequest, Outcome
 from resay.providers.apis.messages_stream import (
     MessagesStream,
     elsewhere_in,
@@ -342,16 +342,16 @@ class _Messages(MessagesStream):
     path = "/messages"
     gives_logprobs = False
 
-    def read(self, body: Body) -> Request:
+    def read(self, body: Body) -> ApiRequest:
         """Parse a request."""
         messages = nested_messages(body)
         field, reason = _unrepeatable(body)
         context = CheckContext(
-            Query(messages, None, _params(body)),
+            Request(messages, None, _params(body)),
             object_tools=_object_tools(body),
             unrepeatable=reason,
         )
-        return Request(
+        return ApiRequest(
             body=body,
             context=context,
             streams=is_yes(body.get("stream")),
@@ -365,32 +365,34 @@ class _Messages(MessagesStream):
     def without_logprobs(self, data: Body) -> Body:
         return data
 
-    def sample(self, request: Request, query: Query, n: int) -> Body:
+    def sample(self, api_request: ApiRequest, request: Request, n: int) -> Body:
         """Return the request for a sample: the main call's own, apart from changed parameters.
 
         A temperature is sent only if the caller or the policy sets one, because many models refuse
         it. A thinking model gets only the caller's own, because any value but 1 is refused.
         """
-        sample = with_sampling({k: v for k, v in request.body.items() if k not in _MAIN_CALL_ONLY})
-        changed_params = changes(request.query.params, query.params)
+        sample = with_sampling(
+            {k: v for k, v in api_request.body.items() if k not in _MAIN_CALL_ONLY}
+        )
+        changed_params = changes(api_request.request.params, request.params)
         if changed_params.get("temperature") is not None and _thinks(sample):
             del changed_params["temperature"]
         return _NAMES.apply(sample, changed_params)
 
-    def fresh(self, body: Body, query: Query) -> Body:
+    def fresh(self, body: Body, request: Request) -> Body:
         """Return another request to the model of the main call.
 
-        The API requires `max_tokens`. A query without it gets the main call's, at least 1024,
+        The API requires `max_tokens`. A request without it gets the main call's, at least 1024,
         because a rewritten answer may be as long as the first.
         """
-        request = {
+        fields = {
             "model": body.get("model"),
             "max_tokens": max(number(body.get("max_tokens")), _MAX_TOKENS),
-            **tools_for_continuation(body, query, {"type": "none"}),
-            **own_messages(query.messages),
+            **tools_for_continuation(body, request, {"type": "none"}),
+            **own_messages(request.messages),
         }
-        params = {k: v for k, v in query.params.items() if k not in _TOOL_RUNNING}
-        return _NAMES.apply(request, params)
+        params = {k: v for k, v in request.params.items() if k not in _TOOL_RUNNING}
+        return _NAMES.apply(fields, params)
 
     def completions(self, response: Body) -> tuple[Completion, ...]:
         if not isinstance(response.get("content"), list):

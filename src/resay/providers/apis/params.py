@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.providers.apis.values import Body, mapping
 
 HOSTED = "the provider would run its tools once more for every sample"
@@ -52,18 +52,18 @@ def object_tools(names: Sequence[str], choice: object, forced: Collection[str]) 
     return (names[0],) if len(names) == 1 and names[0] and choice in forced else ()
 
 
-def tools_for_continuation(body: Body, query: Query, none: object) -> dict[str, Any]:
-    """Return the parameters a query needs to continue a conversation with tool calls.
+def tools_for_continuation(body: Body, request: Request, none: object) -> dict[str, Any]:
+    """Return the parameters a request needs to continue a conversation with tool calls.
 
     Some providers refuse such a conversation without its tools. No tool may be called again.
 
     Args:
         body: The request of the main call.
-        query: The query.
+        request: The request.
         none: The API's tool choice that forbids calls.
     """
-    has_calls = any(m.get("role") == "tool" or m.get("tool_calls") for m in query.messages)
-    if has_calls and body.get("tools") and "tools" not in query.params:
+    has_calls = any(m.get("role") == "tool" or m.get("tool_calls") for m in request.messages)
+    if has_calls and body.get("tools") and "tools" not in request.params:
         return {"tools": body["tools"], "tool_choice": none}
     return {}
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from resay.core.check_context import CheckContext
 from resay.core.decoding import with_sampling
-from resay.core.query import Message, Query
+from resay.core.request import Message, Request
 from resay.core.usage import Usage
-from resay.providers.apis.base import Api, Outcome, Request
+from resay.providers.apis.base import Api, ApiRequest, Outcome
 from resay.providers.apis.params import (
     HOSTED,
     Names,
@@ -358,16 +358,16 @@ class _Responses(ResponsesStream):
     path = "/responses"
     gives_logprobs = True
 
-    def read(self, body: Body) -> Request:
+    def read(self, body: Body) -> ApiRequest:
         """Parse a request."""
         messages = nested_messages(body)
         field, reason = _unrepeatable(body)
         context = CheckContext(
-            Query(messages, None, _params(body)),
+            Request(messages, None, _params(body)),
             object_tools=_object_tools(body),
             unrepeatable=reason,
         )
-        return Request(
+        return ApiRequest(
             body=body,
             context=context,
             streams=is_yes(body.get("stream")),
@@ -381,28 +381,32 @@ class _Responses(ResponsesStream):
     def without_logprobs(self, data: Body) -> Body:
         return response_without_logprobs(event_without_logprobs(data))
 
-    def sample(self, request: Request, query: Query, n: int) -> Body:
+    def sample(self, api_request: ApiRequest, request: Request, n: int) -> Body:
         """Return the request for a sample: the main call's own, apart from changed parameters.
 
         The user's id, the prompt cache key and the previous response are retained: a sample that is
         not stored is a branch that nobody else sees.
         """
-        sample = with_sampling({k: v for k, v in request.body.items() if k not in _MAIN_CALL_ONLY})
+        sample = with_sampling(
+            {k: v for k, v in api_request.body.items() if k not in _MAIN_CALL_ONLY}
+        )
         reasoning = mapping(sample.get("reasoning"))
         if reasoning:
             sample["reasoning"] = {k: v for k, v in reasoning.items() if k not in _SUMMARIES}
-        changed_params = changes(request.query.params, query.params)
+        changed_params = changes(api_request.request.params, request.params)
         body = {**_NAMES.apply(sample, {**changed_params, "store": None}), "store": False}
-        return _with_logprobs(body, query.params)
+        return _with_logprobs(body, request.params)
 
-    def fresh(self, body: Body, query: Query) -> Body:
+    def fresh(self, body: Body, request: Request) -> Body:
         """Return another request to the main call's model, which the provider does not store.
 
         The previous response is retained, as in a sample: it is part of the question.
         """
-        request = {"model": body.get("model"), "input": own_items(query.messages)}
-        params = {k: v for k, v in query.params.items() if k not in _LASTING}
-        converted = _NAMES.apply({**request, **tools_for_continuation(body, query, "none")}, params)
+        fields = {"model": body.get("model"), "input": own_items(request.messages)}
+        params = {k: v for k, v in request.params.items() if k not in _LASTING}
+        converted = _NAMES.apply(
+            {**fields, **tools_for_continuation(body, request, "none")}, params
+        )
         return _with_logprobs({**converted, "store": False}, params)
 
     def completions(self, response: Body) -> tuple[Completion, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from resay._internal.importing import load_optional
 from resay._internal.retries import retry_after_s
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.providers.apis.messages import MESSAGES
 from resay.providers.apis.values import mapping, text
 from resay.providers.base import Completions
@@ -87,10 +87,10 @@ class AnthropicBatches:
         except anthropic.AnthropicError as error:
             raise translate(error, destination.api, "making a client") from error
 
-    def entry(self, request_id: str, query: Query) -> Mapping[str, Any]:
+    def entry(self, request_id: str, request: Request) -> Mapping[str, Any]:
         """Return a request in the format of a batch entry."""
         body = {"model": self._destination.model, "max_tokens": _MAX_TOKENS}
-        params = MESSAGES.fresh(body, replace(query, params=sent_params(query)))
+        params = MESSAGES.fresh(body, replace(request, params=sent_params(request)))
         return {"custom_id": request_id, "params": params}
 
     async def submit(self, lines: Sequence[bytes], submission: str) -> str:

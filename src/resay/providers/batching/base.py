@@ -9,7 +9,7 @@ from inspect import isawaitable
 from typing import Any, Literal, Protocol
 
 from resay._internal.retries import retry_after_s
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.errors import SEE_CAUSE, ProviderError, ProviderRefusedError, ProviderTimeoutError
 from resay.providers.apis.base import Api
 from resay.providers.apis.values import mapping, text
@@ -95,7 +95,7 @@ class BatchApi(Protocol):
     max_requests: int
     max_bytes: int
 
-    def entry(self, request_id: str, query: Query) -> Mapping[str, Any]:
+    def entry(self, request_id: str, request: Request) -> Mapping[str, Any]:
         """Return a request in the format of a batch entry."""
         ...
 

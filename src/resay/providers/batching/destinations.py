@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from resay.core.query import CONNECTION_PARAMS, Query
+from resay.core.request import CONNECTION_PARAMS, Request
 from resay.errors import ProviderRefusedError
 from resay.providers.caching.keys import keys_of
 
@@ -57,25 +57,28 @@ class Destination:
         return f"{self.api}\n{self.model}\n{connection}"
 
     @classmethod
-    def of(cls, query: Query) -> Destination:
-        """Return the destination of a query.
+    def of(cls, request: Request) -> Destination:
+        """Return the destination of a request.
 
         Raises:
             ProviderRefusedError: No Batch API is known for it.
         """
-        if not query.model:
+        if not request.model:
             raise ProviderRefusedError(
                 "no model was named; pass `model`, such as 'openai/gpt-4.1-mini'"
             )
-        connection = {k: v for k, v in query.params.items() if _is_connection(k)}
-        api, slash, model = query.model.partition("/")
+        connection = {k: v for k, v in request.params.items() if _is_connection(k)}
+        api, slash, model = request.model.partition("/")
         if connection.get("custom_llm_provider"):
-            api, model = str(connection["custom_llm_provider"]), query.model.removeprefix(f"{api}/")
+            api, model = (
+                str(connection["custom_llm_provider"]),
+                request.model.removeprefix(f"{api}/"),
+            )
         elif not slash:
-            api, model = _guess_api(query.model), query.model
+            api, model = _guess_api(request.model), request.model
         if api not in ("openai", "anthropic", *_THROUGH_LITELLM):
             raise ProviderRefusedError(
-                f"no Batch API is known for the model {query.model!r}; name one of 'openai/…',"
+                f"no Batch API is known for the model {request.model!r}; name one of 'openai/…',"
                 " 'anthropic/…', 'azure/…' or 'vertex_ai/…', or leave `calls.via: batch` out"
             )
         return cls(api, model, connection)
@@ -87,31 +90,31 @@ def _guess_api(model: str) -> str:
     return "anthropic" if model.startswith("claude-") else ""
 
 
-def request_id(query: Query) -> str | None:
+def request_id(request: Request) -> str | None:
     """Return a request's name in a batch: the same for the same question.
 
     It is a hash of the tenant, the model, the messages, the parameters and the index, without the
     account: the run after a crash finds its requests with another key too.
 
     Args:
-        query: The query.
+        request: The request.
 
     Returns:
-        64 hexadecimal digits; None if the query holds a value that JSON cannot represent.
+        64 hexadecimal digits; None if the request holds a value that JSON cannot represent.
     """
-    params = sent_params(query)
+    params = sent_params(request)
     for name in _ENDPOINT_PARAMS:
-        if name in query.params:
-            params[name] = query.params[name]
-    keys = keys_of(replace(query, params=params), 1, version="batch/1")
+        if name in request.params:
+            params[name] = request.params[name]
+    keys = keys_of(replace(request, params=params), 1, version="batch/1")
     return None if keys is None else keys[0]
 
 
-def sent_params(query: Query) -> dict[str, Any]:
-    """Return the parameters of a query that go into the request itself."""
+def sent_params(request: Request) -> dict[str, Any]:
+    """Return the parameters of a request that go into the request itself."""
     return {
         name: value
-        for name, value in query.params.items()
+        for name, value in request.params.items()
         if not (name in _NOT_SENT or _is_connection(name))
     }
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from resay._internal.importing import load_optional
 from resay._internal.retries import retry_after_s
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.providers.apis.chat_completions import CHAT_COMPLETIONS
 from resay.providers.apis.values import mapping
 from resay.providers.base import Completions
@@ -66,10 +66,10 @@ class FileBatches(ABC):
     def _content(self, file: str) -> AsyncGenerator[str]:
         """Yield the lines of a file."""
 
-    def entry(self, request_id: str, query: Query) -> Mapping[str, Any]:
+    def entry(self, request_id: str, request: Request) -> Mapping[str, Any]:
         """Return a request in the format of a batch entry."""
-        messages = [dict(message) for message in query.messages]
-        body = {**sent_params(query), "model": self._destination.model, "messages": messages}
+        messages = [dict(message) for message in request.messages]
+        body = {**sent_params(request), "model": self._destination.model, "messages": messages}
         return {"custom_id": request_id, "method": "POST", "url": _PATH, "body": body}
 
     async def submit(self, lines: Sequence[bytes], submission: str) -> str:

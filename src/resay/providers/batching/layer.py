@@ -24,7 +24,7 @@ import anyio
 import anyio.to_thread
 
 from resay._internal.event_loops import PerLoop
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.errors import ConfigurationError, ProviderError, ProviderRefusedError, ResayError
 from resay.providers.base import Chunk, Completions
 from resay.providers.batching.anthropic import AnthropicBatches
@@ -78,16 +78,16 @@ class BatchProvider:
     def __reduce__(self) -> tuple[type[BatchProvider], tuple[BatchCallsConfig]]:
         return BatchProvider, (self._config,)
 
-    async def takes_n(self, query: Query) -> bool:
+    async def takes_n(self, request: Request) -> bool:
         """Return False: every answer is a request of its own."""
-        del query
+        del request
         return False
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Send the query in the next batch, and wait for its answer.
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        """Send the request in the next batch, and wait for its answer.
 
         Args:
-            query: The query; `model` is required.
+            request: The request; `model` is required.
             n: Number of answers; only 1.
 
         Raises:
@@ -98,15 +98,15 @@ class BatchProvider:
         if n != 1:
             raise ProviderRefusedError("a request of a batch gives one answer", status=400)
         batches = await self._loops.get()
-        return await batches.answer(query)
+        return await batches.answer(request)
 
-    def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
         """Refuse: answers of a batch cannot be streamed.
 
         Raises:
             ConfigurationError: Always.
         """
-        del query
+        del request
         raise ConfigurationError(
             "`calls.via` is 'batch', and an answer of a batch cannot be streamed; set it to 'live',"
             " or check a recorded answer"
@@ -118,7 +118,7 @@ class BatchProvider:
 
 
 @dataclass(eq=False, slots=True)
-class _Request:
+class _PendingRequest:
     """One pending request."""
 
     name: str
@@ -137,7 +137,7 @@ class _PendingBatch:
 
     key: str
     api: BatchApi
-    requests: dict[str, _Request] = field(default_factory=dict[str, _Request])
+    requests: dict[str, _PendingRequest] = field(default_factory=dict[str, _PendingRequest])
     size: int = 0
     added: int = 0
 
@@ -150,7 +150,7 @@ class _SubmittedBatch:
     batch: str
     api: BatchApi
     key: str
-    requests: dict[str, _Request]
+    requests: dict[str, _PendingRequest]
     ended: anyio.Event = field(default_factory=anyio.Event)
 
 
@@ -180,7 +180,7 @@ class _LoopBatches:
         self._state = BatchState(config.state, ttl_s=config.ttl_s)
         self._apis: dict[str, BatchApi] = {}
         self._apis_lock = anyio.Lock()
-        self._requests: dict[str, _Request] = {}
+        self._requests: dict[str, _PendingRequest] = {}
         self._pending: dict[str, _PendingBatch] = {}
         self._by_submission: dict[str, _SubmittedBatch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -201,26 +201,26 @@ class _LoopBatches:
 
     # One request
 
-    async def answer(self, query: Query) -> Completions:
-        """Send a query in a batch and return its answer."""
+    async def answer(self, request: Request) -> Completions:
+        """Send a request in a batch and return its answer."""
         try:
-            request = await self._request_of(query)
+            pending = await self._request_of(request)
         except (ConfigurationError, ProviderError) as error:
             raise _as_provider_error(error) from error
-        request.waiters += 1
+        pending.waiters += 1
         try:
-            await request.done.wait()
+            await pending.done.wait()
         finally:
-            request.waiters -= 1
-            self._leave(request)
-        if isinstance(request.outcome, ProviderError):
-            raise request.outcome
-        return request.api.read(request.outcome or {})
+            pending.waiters -= 1
+            self._leave(pending)
+        if isinstance(pending.outcome, ProviderError):
+            raise pending.outcome
+        return pending.api.read(pending.outcome or {})
 
-    async def _request_of(self, query: Query) -> _Request:
-        """Return the request of a query, collected unless an equal one is pending."""
-        destination = Destination.of(query)
-        name = request_id(query)
+    async def _request_of(self, request: Request) -> _PendingRequest:
+        """Return a request as pending, collected unless an equal one is."""
+        destination = Destination.of(request)
+        name = request_id(request)
         if name is None:
             raise ProviderRefusedError(
                 "a provider parameter holds a value that JSON cannot represent, so it cannot be"
@@ -229,16 +229,16 @@ class _LoopBatches:
         api = await self._api(destination)
         if name in self._requests:
             return self._requests[name]
-        line = encode_entry(api.entry(name, query))
+        line = encode_entry(api.entry(name, request))
         if len(line) > self._max_bytes(api):
             raise ProviderRefusedError(
                 f"a request of {len(line):,} bytes is too large for a batch; raise `calls.max_mb`,"
                 " or shorten it"
             )
-        request = _Request(name=name, line=line, key=destination.key, api=api)
-        self._requests[name] = request
-        self._add(request)
-        return request
+        pending = _PendingRequest(name=name, line=line, key=destination.key, api=api)
+        self._requests[name] = pending
+        self._add(pending)
+        return pending
 
     async def _api(self, destination: Destination) -> BatchApi:
         async with self._apis_lock:
@@ -251,7 +251,7 @@ class _LoopBatches:
                 self._apis[destination.key] = api
         return api
 
-    def _leave(self, request: _Request) -> None:
+    def _leave(self, request: _PendingRequest) -> None:
         """Withdraw a request that nobody waits for any more, unless it is submitted."""
         pending = self._pending.get(request.key)
         if request.waiters or pending is None or pending.requests.get(request.name) is not request:
@@ -259,7 +259,9 @@ class _LoopBatches:
         del pending.requests[request.name], self._requests[request.name]
         pending.size -= len(request.line) + 1
 
-    def _complete(self, request: _Request, outcome: Mapping[str, Any] | ProviderError) -> None:
+    def _complete(
+        self, request: _PendingRequest, outcome: Mapping[str, Any] | ProviderError
+    ) -> None:
         if self._requests.get(request.name) is request:
             del self._requests[request.name]
         request.outcome = outcome
@@ -270,7 +272,7 @@ class _LoopBatches:
     def _max_bytes(self, api: BatchApi) -> int:
         return min(api.max_bytes, int(self._config.max_mb * MB))
 
-    def _add(self, request: _Request) -> None:
+    def _add(self, request: _PendingRequest) -> None:
         size = len(request.line) + 1
         pending = self._pending.get(request.key)
         if pending is not None and pending.size + size > self._max_bytes(request.api):
@@ -305,9 +307,9 @@ class _LoopBatches:
     async def _flush(self, pending: _PendingBatch) -> None:
         """Resume requests that were submitted before, and submit the others."""
         recorded_requests = await self._state.look_up(list(pending.requests))
-        new: dict[str, _Request] = {}
+        new: dict[str, _PendingRequest] = {}
         # By submission, each with its batch id if it was recorded.
-        unanswered: dict[tuple[str, str | None], dict[str, _Request]] = {}
+        unanswered: dict[tuple[str, str | None], dict[str, _PendingRequest]] = {}
         for name, request in pending.requests.items():
             recorded = recorded_requests.get(name)
             if recorded is None:
@@ -333,7 +335,11 @@ class _LoopBatches:
             self._start(new, self._submit(pending, new))
 
     def _resume(
-        self, submission: str, batch: str, pending: _PendingBatch, requests: dict[str, _Request]
+        self,
+        submission: str,
+        batch: str,
+        pending: _PendingBatch,
+        requests: dict[str, _PendingRequest],
     ) -> None:
         submitted = self._by_submission.get(submission)
         if submitted is not None:
@@ -342,7 +348,7 @@ class _LoopBatches:
         _log.info("waiting for batch %r of an earlier run", batch)
         self._begin(submission, batch, pending, requests, poll_at_once=True)
 
-    async def _submit(self, pending: _PendingBatch, requests: dict[str, _Request]) -> None:
+    async def _submit(self, pending: _PendingBatch, requests: dict[str, _PendingRequest]) -> None:
         submission = uuid4().hex
         await self._state.reserve(submission, requests)
         lines = [request.line for request in requests.values()]
@@ -393,7 +399,7 @@ class _LoopBatches:
         submission: str,
         batch: str,
         pending: _PendingBatch,
-        requests: dict[str, _Request],
+        requests: dict[str, _PendingRequest],
         *,
         poll_at_once: bool,
     ) -> None:
@@ -508,7 +514,7 @@ class _LoopBatches:
 
     def _fail(
         self,
-        request: _Request,
+        request: _PendingRequest,
         result: Result | None,
         submitted: _SubmittedBatch,
         status: BatchStatus,
@@ -529,7 +535,7 @@ class _LoopBatches:
         for request in _unanswered(submitted):
             self._fail_once(request, reason)
 
-    def _fail_once(self, request: _Request, reason: str) -> None:
+    def _fail_once(self, request: _PendingRequest, reason: str) -> None:
         request.failures += 1
         if request.failures > self._config.retries:
             message = f"{request.failures} batches gave no answer to a request; the last: {reason}"
@@ -537,7 +543,7 @@ class _LoopBatches:
         else:
             self._add_again(request)
 
-    def _add_again(self, request: _Request) -> None:
+    def _add_again(self, request: _PendingRequest) -> None:
         if request.waiters:
             self._add(request)
         elif self._requests.get(request.name) is request:
@@ -545,11 +551,13 @@ class _LoopBatches:
 
     # Tasks
 
-    def _complete_all(self, requests: Iterable[_Request], error: ProviderError) -> None:
+    def _complete_all(self, requests: Iterable[_PendingRequest], error: ProviderError) -> None:
         for request in list(requests):
             self._complete(request, error)
 
-    def _start(self, requests: Mapping[str, _Request], work: Coroutine[Any, Any, None]) -> None:
+    def _start(
+        self, requests: Mapping[str, _PendingRequest], work: Coroutine[Any, Any, None]
+    ) -> None:
         """Run work in the background; if it fails, its waiting requests get the error."""
 
         async def run() -> None:
@@ -571,7 +579,7 @@ def _wait_s(retry_after_s: float | None, default: float) -> float:
     return default if retry_after_s is None else min(max(retry_after_s, 0.0), _MAX_WAIT_S)
 
 
-def _unanswered(submitted: _SubmittedBatch) -> list[_Request]:
+def _unanswered(submitted: _SubmittedBatch) -> list[_PendingRequest]:
     return [request for request in submitted.requests.values() if not request.done.is_set()]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 from weakref import ReferenceType, ref
 
-from resay.core.query import Query
+from resay.core.request import Request
 
 # Increment it whenever keys are computed differently.
 _FORMAT = 1
@@ -21,21 +21,23 @@ class _UnknownValueError(Exception):
     """A value without a unique JSON representation."""
 
 
-def keys_of(query: Query, count: int, *, version: str, source: str = "") -> tuple[str, ...] | None:
-    """Return the keys of several answers to one query.
+def keys_of(
+    request: Request, count: int, *, version: str, source: str = ""
+) -> tuple[str, ...] | None:
+    """Return the keys of several answers to one request.
 
     Two keys are equal only if the tenant, the model, the messages, the parameters (including
     endpoint and account), the version, the source and the index are. The order of a mapping's keys
     does not matter.
 
     Args:
-        query: The query; its index is that of the first answer.
+        request: The request; its index is that of the first answer.
         count: Number of answers.
         version: Name and version of the caller.
         source: The source of the answers.
 
     Returns:
-        One key for each answer, 64 hexadecimal digits; None if the query holds a value that JSON
+        One key for each answer, 64 hexadecimal digits; None if the request holds a value that JSON
         cannot represent, so that equality with it is undefined.
     """
     try:
@@ -43,18 +45,18 @@ def keys_of(query: Query, count: int, *, version: str, source: str = "") -> tupl
             _FORMAT,
             version,
             source,
-            query.tenant,
-            query.model,
-            _jsonable(query.messages),
-            _jsonable(query.params),
+            request.tenant,
+            request.model,
+            _jsonable(request.messages),
+            _jsonable(request.params),
         ]
-        request = _digest(parts)
+        digest = _digest(parts)
     # Lone surrogates cannot be sent either; too deeply nested values cannot be parsed.
     except (_UnknownValueError, UnicodeEncodeError, RecursionError):
         return None
     # Formatted by hand, which saves an encoder call for each.
-    indices = range(query.index, query.index + count)
-    return tuple(hashlib.sha256(f'["{request}",{i}]'.encode()).hexdigest() for i in indices)
+    indices = range(request.index, request.index + count)
+    return tuple(hashlib.sha256(f'["{digest}",{i}]'.encode()).hexdigest() for i in indices)
 
 
 # A plain hash, not a keyed one: several processes must compute the same key, anyone who can read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.errors import BudgetExceededError
 from resay.providers.base import Completion, Completions, Layer, Provider
@@ -38,11 +38,12 @@ class Caching(Layer):
         self._version = version
         self._source = source
 
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Return n answers, those with the indices `query.index` to `query.index + n - 1`.
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        """Return n answers, those with the indices `request.index` to `request.index + n - 1`.
 
         Args:
-            query: The query. If it holds values that JSON cannot represent, it bypasses the cache.
+            request: The request. If it holds values that JSON cannot represent, it bypasses the
+                cache.
             n: Number of answers.
 
         Returns:
@@ -52,19 +53,21 @@ class Caching(Layer):
         Raises:
             ProviderError: The first answer is missing.
         """
-        keys = keys_of(query, n, version=self._version, source=self._source)
+        keys = keys_of(request, n, version=self._version, source=self._source)
         if keys is None:
-            return await self.inner.complete(query, n=n)
-        return await _Request(self.inner, self._cache, query, keys).run()
+            return await self.inner.complete(request, n=n)
+        return await _CachedRequest(self.inner, self._cache, request, keys).run()
 
 
-class _Request:
+class _CachedRequest:
     """One request and its results so far."""
 
-    def __init__(self, inner: Provider, cache: Cache, query: Query, keys: tuple[str, ...]) -> None:
+    def __init__(
+        self, inner: Provider, cache: Cache, request: Request, keys: tuple[str, ...]
+    ) -> None:
         self._inner = inner
         self._cache = cache
-        self._query = query
+        self._request = request
         self._keys = keys
         self._answers: dict[str, Completion] = {}
         self._failures: list[Exception] = []
@@ -93,7 +96,7 @@ class _Request:
             self._answers.update(await self._cache.get(keys) if keys else {})
             missing = [key for key in keys if key not in self._answers]
             if missing:
-                error = await self._request(missing)
+                error = await self._ask(missing)
         finally:
             for key in keys:
                 answer = self._answers.get(key)
@@ -101,11 +104,13 @@ class _Request:
                     answer = replace(answer, raw=None)
                 self._cache.in_flight.complete(key, error if answer is None else answer)
 
-    async def _request(self, keys: list[str]) -> Exception | None:
+    async def _ask(self, keys: list[str]) -> Exception | None:
         """Request answers; return an error if it applies to all of their waiters."""
-        first = self._query.index + self._keys.index(keys[0])
+        first = self._request.index + self._keys.index(keys[0])
         try:
-            completions = await self._inner.complete(replace(self._query, index=first), n=len(keys))
+            completions = await self._inner.complete(
+                replace(self._request, index=first), n=len(keys)
+            )
         except Exception as error:
             self._failures.append(error)
             return error if _is_shared(error, len(keys)) else None

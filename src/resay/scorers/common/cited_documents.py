@@ -65,7 +65,7 @@ def check_citations(
 
 def _links_to_documents(references: Sequence[Reference], evidence: Evidence) -> set[str]:
     """Return the links that an answer may contain."""
-    links = set(addresses_in(evidence.query.conversation(_MAX_CHARS)))
+    links = set(addresses_in(evidence.request.conversation(_MAX_CHARS)))
     for reference in references:
         links |= addresses_in(reference.text)
         if reference.url:

@@ -18,8 +18,8 @@ from resay._internal.event_loops import stop_if_abandoned
 from resay.core.normalization import normalized
 from resay.core.passage import Passage, Sentence
 from resay.core.quantities import Quantity
-from resay.core.query import Query
 from resay.core.quotes import quoted_pieces
+from resay.core.request import Request
 from resay.scorers.common.fact import Fact, FactKind
 from resay.scorers.common.opposition import Opposition
 from resay.scorers.common.quantity_keys import Key
@@ -67,20 +67,20 @@ async def index_texts(evidence: Evidence) -> SampleIndex:
     Args:
         evidence: The texts, and the question, whose words are no facts of an answer.
     """
-    question, conversation = _question_of(evidence.user_query or evidence.query)
+    question, conversation = _question_of(evidence.user_request or evidence.request)
     indexing = Indexing(question, conversation)
     return await evidence.samples.derive(indexing, chars=_INDEXING_COST * evidence.samples.chars)
 
 
-def _question_of(query: Query) -> tuple[str, str]:
+def _question_of(request: Request) -> tuple[str, str]:
     """Return the question, and the conversation that precedes it.
 
     A long message includes its own documents, whose facts are not taken for granted: only the
     question counts, which is its last sentence with a question mark or else its end.
     """
-    message = query.question
+    message = request.question
     if len(message) <= _QUESTION_CHARS:
-        return message, query.conversation(_CONVERSATION_CHARS)
+        return message, request.conversation(_CONVERSATION_CHARS)
     end = max(message.rfind("?"), message.rfind("？")) + 1 or len(message)
     start = max(
         message.rfind("\n", 0, end),

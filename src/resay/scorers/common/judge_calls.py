@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 import anyio
 
 from resay.core.failures import tally
-from resay.core.query import Message
+from resay.core.request import Message
 from resay.core.scores import Scores
 from resay.errors import ProviderError
 from resay.providers.base import Completion

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from resay.core.query import Query
+from resay.core.request import Request
 from resay.errors import ScorerError
 from resay.scorers.base import ScorerConfig
 from resay.scorers.evidence import Evidence
@@ -70,12 +70,12 @@ class JudgedConfig(ScorerConfig):
 def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
     """Return the judge that a policy names.
 
-    The response's own model is asked with the query's connection parameters. A judge named in the
+    The response's own model is asked with the request's connection parameters. A judge named in the
     policy gets none of them, because it may belong to another provider.
 
     Args:
         config: The judge's model, a `JudgeConfig`, or None for the response's own model.
-        evidence: The evidence, with its query and the provider for judges.
+        evidence: The evidence, with its request and the provider for judges.
 
     Returns:
         The judge.
@@ -86,10 +86,10 @@ def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
     if evidence.judge_provider is None:
         raise ScorerError("no judge available")
     chosen = JudgeConfig(model=config) if isinstance(config, str) else config or JudgeConfig()
-    query = evidence.query
+    own_request = evidence.request
     if chosen.model is None:
-        model, params = query.model, {**query.connection, **chosen.params}
+        model, params = own_request.model, {**own_request.connection, **chosen.params}
     else:
         model, params = chosen.model, chosen.params
-    request = Query((), model, params, tenant=query.tenant)
+    request = Request((), model, params, tenant=own_request.tenant)
     return Judge(evidence.judge_provider, request)

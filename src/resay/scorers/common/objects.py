@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from resay.core.query import Query
+from resay.core.request import Request
 
 # The beginning of an object or a list, not of "[sic]" or "{name}".
 _BEGINNING = re.compile(r"""\{\s*["}]|\[\s*["{}\[\]\d\-tfnNI]""")
@@ -96,9 +96,9 @@ def _fit(value: Any, schema: Mapping[str, Any]) -> tuple[bool, int]:
     return has_required, sum(name in value for name in names)
 
 
-def schema_of(query: Query) -> Mapping[str, Any] | None:
-    """Return the JSON Schema that a query's answer has to follow; None if it names none."""
-    response_format: Any = query.params.get("response_format")
+def schema_of(request: Request) -> Mapping[str, Any] | None:
+    """Return the JSON Schema that a request's answer has to follow; None if it names none."""
+    response_format: Any = request.params.get("response_format")
     if isinstance(response_format, Mapping):
         fields = cast("Mapping[str, Any]", response_format)
         if fields.get("type") == "json_object":

@@ -241,7 +241,7 @@ class Prober:
             prompt = render_short_questions(texts, self.conversation)
             parsed_answers = await ask_together(
                 model,
-                (*model.query.messages, {"role": "user", "content": prompt}),
+                (*model.request.messages, {"role": "user", "content": prompt}),
                 lambda answer: read_short_answers(answer.text, texts),
                 None,
                 count,
@@ -269,7 +269,7 @@ class Prober:
                     tasks.start_soon(draw, group, self.model.at(index), 1)
 
     async def _calls_for_answers(self) -> int:
-        return 1 if await self.model.provider.takes_n(self.model.query) else self.answers
+        return 1 if await self.model.provider.takes_n(self.model.request) else self.answers
 
     def _can_afford(self, calls: int) -> bool:
         left = self.calls_left()

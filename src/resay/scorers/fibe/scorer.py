@@ -131,7 +131,7 @@ class Fibe:
 
         Args:
             passage: The passage; its `sentences` make up the exam.
-            evidence: The query, for its question, and the judge's provider.
+            evidence: The request, for its question, and the judge's provider.
 
         Returns:
             Sentence scores; None if a sentence has nothing to blank, or too little could be parsed.

@@ -112,7 +112,7 @@ class Grounding:
 
         Args:
             passage: The passage; its `sentences` are scored.
-            evidence: The references, and the query for its question.
+            evidence: The references, and the request for its question.
 
         Returns:
             Scores, with the unsupported spans if the model classifies tokens.

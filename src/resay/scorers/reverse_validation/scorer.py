@@ -15,8 +15,8 @@ The response is flagged (score 1, else 0) if the answer does not name the entity
 also if it says that less than 80 % of the list is met (as in the released code; the paper says that
 only over 90 % will do, which does not reproduce its figures).
 
-The entity is that of the query, else that of the policy, else the judge is asked for it. If step 1
-names it nevertheless, the name is removed before step 2, where it would give the answer away.
+The entity is the caller's, else that of the policy, else the judge is asked for it. If step 1 names
+it nevertheless, the name is removed before step 2, where it would give the answer away.
 
 `match: exact` compares as the released code does, and removes nothing. The paper calls exact
 comparison "the primary factor causing false negatives" (section 7.1); the default compares names as
@@ -144,7 +144,7 @@ class ReverseValidation:
 
         Args:
             passage: The passage; all of it is used for the search.
-            evidence: The query, for its entity and question, and the judge's provider.
+            evidence: The request, for its entity and question, and the judge's provider.
 
         Returns:
             A passage score of 0 or 1.

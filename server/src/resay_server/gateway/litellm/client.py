@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from resay import Query
+from resay import Request
 from resay.adapters import load_optional, marked
 from resay.adapters.apis import Body, mapping, number
 from resay.adapters.upstream import litellm_provider
@@ -60,7 +60,7 @@ class LiteLLM:
         provider, takes_n = litellm_provider(), dict[str, bool]()
         for name, config in models.items():
             # This loads litellm without its output, and off the event loop.
-            takes_n[name] = await provider.takes_n(Query((), config.model, config.params))
+            takes_n[name] = await provider.takes_n(Request((), config.model, config.params))
         self._litellm = load_optional(
             "litellm", package="litellm", extra="litellm", purpose="the gateway's `models`"
         )

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from resay import Answer, Guard, HallucinationBlocked, Sources, Usage, Verdict
 from resay.adapters import GuardRuntime
-from resay.adapters.apis import CHAT_COMPLETIONS, Body, Request
+from resay.adapters.apis import CHAT_COMPLETIONS, ApiRequest, Body
 from resay.adapters.relay import Relay
 from resay.adapters.settings import Strict
 from resay.adapters.upstream import KnownProvider
@@ -233,7 +233,7 @@ class _AnswerCheck:
         if self._model is not None:
             body["model"] = self._model
         relay = Relay(context.guard, CHAT_COMPLETIONS)
-        self._request: Request = relay.read(body, tenant=context.call.tenant, answered=True)
+        self._request: ApiRequest = relay.read(body, tenant=context.call.tenant, answered=True)
 
     async def reply(self) -> Reply:
         """Check each text separately: they may be parts of one answer, so are not samples."""
@@ -255,7 +255,7 @@ class _AnswerCheck:
             body=body,
             answers=answers,
             model=self._model,
-            question=self._request.query.question or None,
+            question=self._request.request.question or None,
             policy=self._context.policy,
         )
 

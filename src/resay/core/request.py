@@ -1,4 +1,4 @@
-"""The query: the messages, model and parameters sent to a provider."""
+"""The request: the messages, model and parameters sent to a provider."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ MAIN_CALL_ONLY = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class Request:
     """A request to a provider. What is known about it and not sent is in a `CheckContext`.
 
     Attributes:
@@ -118,29 +118,29 @@ class Query:
     @suggest_keywords
     def of(
         cls,
-        question: str | Iterable[Message] | Query,
+        question: str | Iterable[Message] | Request,
         /,
         *,
         model: str | None = None,
         tenant: str | None = None,
         params: Mapping[str, Any] | None = None,
-    ) -> Query:
-        """Make a query from a question, a list of messages, or another query.
+    ) -> Request:
+        """Make a request from a question, a list of messages, or another request.
 
         Args:
-            question: A user's question, a conversation, or a query to build on.
+            question: A user's question, a conversation, or a request to build on.
             model: The model to ask.
             tenant: The tenant.
             params: The provider's parameters, such as `{"temperature": 0.2}`; they override those
-                of a given query.
+                of a given request.
 
         Returns:
-            The query.
+            The request.
 
         Raises:
             ConfigurationError: `question` is empty or not one of the three.
         """
-        if isinstance(question, Query):
+        if isinstance(question, Request):
             return replace(
                 question,
                 model=model or question.model,
@@ -232,8 +232,8 @@ class Query:
         model: str | None = None,
         temperature: float | None = None,
         params: Mapping[str, Any] | None = None,
-    ) -> Query:
-        """Return the query for drawing a sample of the same question.
+    ) -> Request:
+        """Return the request for drawing a sample of the same question.
 
         Greedy decoding and seeds are left out, under whichever name, because all samples would be
         the same text: a temperature of 0 or close to it, `top_k: 1`, beams and the like. Every
@@ -242,10 +242,10 @@ class Query:
         Args:
             model: Ask this model instead; only parameters that describe the answer are sent to it.
             temperature: Use this temperature; None keeps the caller's unless that is greedy.
-            params: Additional parameters for samples; they override those of the query.
+            params: Additional parameters for samples; they override those of the request.
 
         Returns:
-            A query without the parameters that make no sense for a sample, marked as `varied`.
+            A request without the parameters that make no sense for a sample, marked as `varied`.
         """
         is_other_model = model is not None and model != self.model
         sampling_params: dict[str, Any] = {}
@@ -264,7 +264,7 @@ def _messages(question: object) -> tuple[Message, ...]:
     if isinstance(question, (bytes, Mapping)) or not isinstance(question, Iterable):
         kind = type(cast("object", question)).__name__
         raise ConfigurationError(
-            f"the question must be a text, a list of messages or a Query, not of type {kind}"
+            f"the question must be a text, a list of messages or a Request, not of type {kind}"
         )
     messages = tuple(cast("Iterable[Message]", question))
     if not messages:
