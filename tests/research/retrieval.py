@@ -18,7 +18,9 @@ from types import MappingProxyType
 from typing import Any
 
 from resay.core.scores import over
+from resay.engine.regeneration.asked_questions import asked_about
 from resay.engine.regeneration.queries import search_queries
+from resay.engine.regeneration.subjects import names_of
 from resay.retrieval import Retriever, fused
 from resay.retrieval.base import id_of
 from resay.retrieval.folder import FolderRetriever
@@ -70,7 +72,7 @@ class _Case:
 
 WAYS: Mapping[str, Callable[[_Case], Sequence[str]]] = MappingProxyType(
     {
-        "doubtful claims": lambda case: search_queries(case.question, case.flagged),
+        "doubtful claims": lambda case: search_queries(_asked(case.question), case.flagged),
         "question + each sentence": lambda case: [f"{case.question} {s}" for s in case.flagged],
         "each sentence": lambda case: case.flagged,
         "question": lambda case: [case.question],
@@ -213,6 +215,11 @@ def _row(flagged_by: str, searched: str, results: Sequence[_Ranked], k: int) -> 
         "first": round(100 * fmean(rank == 1 for rank in ranks), 3),
         "among_k": round(100 * fmean(rank <= k for rank in ranks), 3),
     }
+
+
+def _asked(question: str) -> str:
+    """Return what a repair searches for of a question, without the instructions around it."""
+    return asked_about(question, names_of(question))
 
 
 def _notes(references: int, threshold: float, k: int, *, instructions: bool) -> Iterator[str]:

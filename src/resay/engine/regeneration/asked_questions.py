@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from resay.core.mentions import mentions_name
+from resay.core.passage import Passage
 from resay.core.tokens import tokenize
 from resay.engine.regeneration.plain_text import has_words, plain, shortened
 from resay.engine.regeneration.subjects import names_of, questions_in
@@ -23,13 +24,20 @@ def asked_about(message: str, names: Sequence[str], sentence: str | None = None)
         sentence: A sentence of the answer, for the one of several questions that it answers.
 
     Returns:
-        The questions, or the beginning of a message that has none, on one line.
+        The questions, on one line; of a message that has none, the sentences with those names,
+        since instructions seldom name what they are about, or else its beginning.
     """
     questions = questions_in(message)
-    asked = plain(" ".join(questions) or message[:_READ_CHARS])
+    asked = plain(" ".join(questions or _naming(message, names)) or message[:_READ_CHARS])
     if sentence is not None and len(questions) > 1:
         asked = nearest_question(sentence, questions, None) or asked
     return with_names(shortened(asked, _SEARCHED_CHARS) if has_words(asked) else "", names)
+
+
+def _naming(message: str, names: Sequence[str]) -> list[str]:
+    """Return the sentences of a message that mention one of the names."""
+    sentences = [sentence.text for sentence in Passage.of(message[-_READ_CHARS:]).sentences]
+    return [text for text in sentences if any(mentions_name(name, text) for name in names)]
 
 
 def with_names(question: str, names: Sequence[str]) -> str:
