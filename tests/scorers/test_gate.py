@@ -88,7 +88,7 @@ def conversation(*roles: Any) -> Request:
 
 
 @pytest.mark.parametrize(
-    ("query", "reason"),
+    ("conversed", "reason"),
     [
         (REQUEST, None),
         (conversation("user", "tool"), None),
@@ -107,8 +107,8 @@ def conversation(*roles: Any) -> Request:
         ),
     ],
 )
-def test_roles(request: Request, reason: str | None) -> None:
-    assert When(roles=("user", "tool")).before(request) == reason
+def test_roles(conversed: Request, reason: str | None) -> None:
+    assert When(roles=("user", "tool")).before(conversed) == reason
 
 
 @pytest.mark.parametrize(
