@@ -24,6 +24,7 @@ def search_for(question, sentence, entity=None):
         ("**Who** was [Ada](https://example.org/ada) [1]?", "Who was Ada?"),
         ("Tell me about\n ada lovelace.", "Tell me about ada lovelace."),
         ("You are an assistant. Be brief.\n\nQuestion: Who was Ada?", "Question: Who was Ada?"),
+        ("Use three sentences. Tell me about Ada Byron. No lists.", "Tell me about Ada Byron."),
         ("I was in Paris. Which museum is the oldest?", "Paris: Which museum is the oldest?"),
         ("Where is it? Who built it? It is The Shard.", "Shard: Where is it? Who built it?"),
         ("请写一篇关于长城的短文", "请写一篇关于长城的短文"),
