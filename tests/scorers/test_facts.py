@@ -30,7 +30,7 @@ async def score(
     sentences: list[str], samples: list[str], question: str = "", **config: Any
 ) -> Scores:
     facts = registry()["facts"]
-    request = Request.of(question) if question else None
+    request = Request.of(question) if question else Request(())
     evidence = Evidence(Samples(samples), request=request)
     scorer = facts(facts.Config.model_validate(config))
     return await scorer.score(Passage.from_sentences(sentences), evidence)

@@ -50,7 +50,7 @@ def of(model: Path | str | ModelConfig, **settings: Any) -> Grounding:
 async def scored(
     scorer: Grounding, claims: Sequence[str], references: Sequence[str], question: str = ""
 ) -> Scores:
-    request = Request.of(question) if question else None
+    request = Request.of(question) if question else Request(())
     evidence = Evidence(references=Samples(references), request=request)
     return await scorer.score(Passage.from_sentences(claims), evidence)
 

@@ -102,7 +102,7 @@ class Judge:
 
 async def compared(answer: str, judge: Judge, language: str, question: str = "") -> Scores:
     config = Prompt.Config.model_validate({"mode": "per_sample", "language": language})
-    request = Request.of(question) if question else None
+    request = Request.of(question) if question else Request(())
     evidence = Evidence(Samples(["?"]), request=request, judge_provider=judge)
     return await Prompt(config).score(Passage.of(answer), evidence)
 
