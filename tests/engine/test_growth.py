@@ -82,7 +82,7 @@ def checked(part: str, size: int) -> tuple[Guard, dict[str, Any]]:
     make = items if part == "fields" else sentences
     asked = {"response": make(size), "samples": [make(size, j) for j in range(1, 4)]}
     if part == "fields":
-        form = {"response_format": {"type": "json_object"}}
+        form = {"params": {"response_format": {"type": "json_object"}}}
         asked |= {"question": "Which?", "model": "none", **form}
     return Guard(POLICY), asked
 
