@@ -77,7 +77,8 @@ async def check(policy, place, text):
         options["references"] = [text]
     if place == "tools":
         function = {"name": "find", "description": text, "parameters": {"type": "object"}}
-        options["tools"] = [{"type": "function", "function": function}]
+        tools = [{"type": "function", "function": function}]
+        options["params"] = {"tools": tools}
     if place == "arguments":
         completion = Completion("", calls=(ToolCall("find", json.dumps({"text": text})),))
     guard = Guard(policy, provider=Provider(completion))

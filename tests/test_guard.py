@@ -739,3 +739,9 @@ def test_a_sink_s_error_is_raised_unless_the_body_has_its_own() -> None:
         pass
     with pytest.raises(ValueError, match="of the body"), guard:
         raise ValueError("of the body")
+
+
+@pytest.mark.parametrize("name", ["api_base", "api_key"])
+def test_an_empty_address_or_key_is_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{name} is empty"):
+        Guard({"chain": [{"method": "ngram"}]}, model="openai/m", **{name: " "}).ask("Which?")

@@ -67,6 +67,12 @@ def test_a_policy_names_an_installed_retriever(tmp_path: Path) -> None:
     assert "8 lanes" in answer.text
 
 
+def test_a_policy_names_a_retrievers_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_pages.py").write_text(RETRIEVER)
+    monkeypatch.syspath_prepend(tmp_path)
+    Guard({**FACTS, "action": {"do": "regenerate", "retriever": "my_pages:Pages"}})
+
+
 def test_a_retriever_that_nothing_installs_is_refused() -> None:
     policy = {**FACTS, "action": {"do": "regenerate", "retriever": "pages"}}
     with pytest.raises(PolicyError, match="or the name of an installed retriever"):

@@ -514,6 +514,10 @@ def _with_connection(
 ) -> dict[str, Any]:
     """Return parameters with the address and the key of the model's API, if they are given."""
     connection = {"api_base": api_base, "api_key": api_key}
+    for name, value in connection.items():
+        # litellm would ask OpenAI itself, with the key of the environment.
+        if value is not None and not value.strip():
+            raise ConfigurationError(f"{name} is empty; pass a value, or None for the default")
     return {**params, **{name: value for name, value in connection.items() if value is not None}}
 
 

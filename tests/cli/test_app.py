@@ -283,6 +283,21 @@ def test_other_distributions_add_commands(
     assert "Say good morning." in capsys.readouterr().out
 
 
+def test_a_command_that_cannot_be_loaded_breaks_no_other(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = EntryPoint("greet", "no_such_module:app", "resay.commands")
+    monkeypatch.setattr("resay.cli.app.entry_points", lambda group: [entry])
+    monkeypatch.setattr(sys, "argv", ["resay", "--help"])
+    assert run() == 0
+    assert "Check an existing response." in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["resay", "greet"])
+    assert run() == 2
+    assert capsys.readouterr().err == (
+        "cannot load the command 'greet' from 'no_such_module:app': ModuleNotFoundError\n"
+    )
+
+
 greeting = typer.Typer(add_completion=False)
 
 

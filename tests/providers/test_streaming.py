@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 import anyio
@@ -34,6 +36,7 @@ from simulation import (
     SimulatedProvider,
     Stall,
 )
+from simulation.server import Exchange, HandlerServer
 from support.litellm_queries import query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("litellm")]
@@ -56,6 +59,7 @@ async def gather(provider: Provider, request: Request) -> Gathered:
 async def gone(simulated: SimulatedProvider) -> bool:
     """Whether the last request ended because the client left, and took its connection along."""
     await anyio.to_thread.run_sync(simulated.wait_idle)
+    await anyio.to_thread.run_sync(simulated.wait_closed)
     return simulated.requests[-1].disconnected
 
 
@@ -298,3 +302,36 @@ async def test_the_meter_counts_a_real_stream(simulated: SimulatedProvider) -> N
     gathered = await gather(meter, query(simulated, "openai/gpt-4.1-mini"))
     assert meter.usage == gathered.usage
     assert meter.usage.tokens == simulated.prompt_tokens + simulated.completion_tokens > 0
+
+
+async def stream_of(words: Sequence[str]) -> Gathered:
+    """Stream words from a server that then closes without a reason to stop."""
+
+    async def handle(exchange: Exchange) -> None:
+        await exchange.start(200, "text/event-stream")
+        for word in words:
+            choice = {"index": 0, "delta": {"content": word}, "finish_reason": None}
+            data = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+            event = json.dumps({**data, "choices": [choice]})
+            await exchange.send(f"data: {event}\n\n".encode(), last=False)
+        await exchange.send(b"", last=True)
+
+    server = HandlerServer(handle)
+    server.start()
+    try:
+        params = {"api_base": f"http://127.0.0.1:{server.port}/v1", "api_key": "sk-x"}
+        request = Request.of("How many?", model="openai/m", params=params)
+        return await gather(LiteLLMProvider(), request)
+    finally:
+        server.stop()
+
+
+async def test_a_stream_that_ends_without_a_reason_is_not_whole() -> None:
+    gathered = await stream_of(["It has ", "6 "])
+    assert gathered.text == "It has 6 "
+    assert gathered.completion.was_cut
+
+
+async def test_a_stream_without_an_answer_is_an_error() -> None:
+    with pytest.raises(ProviderError, match="streamed no answer"):
+        await stream_of([])

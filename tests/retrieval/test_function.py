@@ -297,7 +297,6 @@ class TheirRetriever:
         (three, "must take one argument"),
         (7, "is of the type 'int'; name a function, or an object with `retrieve"),
         (types.SimpleNamespace(retrieve="no"), "is of the type 'SimpleNamespace'"),
-        (Shelf, "is a class; name an object of it"),
         (TheirRetriever(), "does not take `(query, *, k)`; for one of LlamaIndex's, use"),
     ],
 )
@@ -313,6 +312,11 @@ async def test_what_cannot_be_asked_is_refused_at_once(
     with pytest.raises(ConfigurationError) as caught:
         as_retriever(found)
     assert why in str(caught.value)
+
+
+async def test_a_class_is_no_object_to_search_with() -> None:
+    with pytest.raises(ConfigurationError, match="is a class; name an object of it"):
+        as_retriever(Shelf)
 
 
 async def test_what_is_not_there_is_refused_at_once(module: types.ModuleType) -> None:

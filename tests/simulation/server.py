@@ -34,6 +34,10 @@ class ObservedServer(server.LoopbackServer):
         """Number of connections that clients hold open, idle ones included."""
         return len(self._connections)
 
+    def wait_closed(self, timeout_s: float = 5.0) -> None:
+        """Block until no client holds a connection open."""
+        self._wait(lambda: not self._connections, timeout_s)
+
     def wait_calls(self, count: int, timeout_s: float = 5.0, *, path: str | None = None) -> None:
         """Block until `count` requests were received, to a path if it is given."""
         if path is None:

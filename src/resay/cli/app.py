@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from resay._internal._version import __version__
 from resay.commands import BROKEN_PIPE, run_reporting_errors
-from resay.errors import MissingDependencyError
+from resay.errors import ConfigurationError, MissingDependencyError
 
 GROUP = "resay.commands"
 
@@ -105,7 +105,21 @@ class _Commands(TyperGroup):
         """Return a command, whose code is imported when it runs; None if there is none."""
         if cmd_name in COMMANDS or cmd_name not in _entries():
             return super().get_command(ctx, cmd_name)
-        return imported(cmd_name)
+        try:
+            return imported(cmd_name)
+        # The help of all commands must not depend on the code of one.
+        except ConfigurationError as error:
+            return _Broken(cmd_name, help=str(error))
+
+
+class _Broken(TyperCommand):
+    """A command of another distribution that cannot be loaded."""
+
+    def __init__(self, name: str, *, help: str) -> None:  # noqa: A002 - as in click
+        super().__init__(name=name, help=help, callback=self._refuse)
+
+    def _refuse(self) -> None:
+        raise ConfigurationError(self.help or "")
 
 
 @contextmanager
@@ -146,7 +160,13 @@ def imported(name: str) -> Any:
     if entry is None:
         extra = command.extra if command is not None else None
         raise MissingDependencyError(f"resay-{extra}", f"{extra}", f"`resay {name}`")
-    return typer.main.get_command(entry.load())
+    try:
+        return typer.main.get_command(entry.load())
+    # The code of another distribution may raise anything.
+    except Exception as error:
+        raise ConfigurationError(
+            f"cannot load the command {name!r} from {entry.value!r}: {type(error).__name__}"
+        ) from error
 
 
 def _entries() -> dict[str, EntryPoint]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any, cast
 
@@ -187,11 +188,20 @@ async def _counted(chunks: AsyncGenerator[Chunk], requests: int) -> AsyncGenerat
 
 
 async def _chunks(pieces: Any, model: str) -> AsyncGenerator[Chunk]:
+    has_answer = False
     try:
         async for piece in pieces:
-            yield _chunk(pieces, piece)
+            chunk = _chunk(pieces, piece)
+            # At the end of a stream, litellm makes up a reason where the provider gave none: the
+            # connection broke, or the provider gives none at all.
+            if chunk.finish_reason and pieces.received_finish_reason is None:
+                chunk = replace(chunk, finish_reason="incomplete")
+            has_answer = has_answer or bool(chunk.text or chunk.calls)
+            yield chunk
     except Exception as error:
         raise translate(error, model) from error
+    if not has_answer and pieces.received_finish_reason is None:
+        raise ProviderError(f"{model!r} streamed no answer", retryable=True)
 
 
 def _read(response: Any, model: str) -> Completions:

@@ -49,14 +49,14 @@ def import_retriever(name: str) -> AdaptedRetriever:
 
     Args:
         name: The import path, `package.module:name`, of an argument for `as_retriever`; or the
-            name of an entry point in the group `resay.retrievers`, which may be a class, too.
+            name of an entry point in the group `resay.retrievers`. A class is created without
+            arguments.
 
     Raises:
         ConfigurationError: It cannot be imported, or cannot be used as a retriever.
     """
-    if is_import_path(name):
-        return _adapt(import_named(name), name)
-    source = load_installed("resay.retrievers", name)
+    installed = not is_import_path(name)
+    source = load_installed("resay.retrievers", name) if installed else import_named(name)
     return _adapt(source() if isinstance(source, type) else source, name)
 
 

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeVar, cast
 
@@ -324,7 +325,13 @@ class LoopbackServer(ABC):
     def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.ensure_future(self._serve(cast("_Reader", reader), writer))
         self._connections[writer] = task
-        task.add_done_callback(lambda _: self._connections.pop(writer))
+        task.add_done_callback(partial(self._forget, writer))
+
+    def _forget(self, writer: asyncio.StreamWriter, task: asyncio.Task[None]) -> None:
+        del task
+        with self._changed:
+            del self._connections[writer]
+            self._changed.notify_all()
 
     async def _serve(self, reader: _Reader, writer: asyncio.StreamWriter) -> None:
         try:
