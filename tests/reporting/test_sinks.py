@@ -124,6 +124,19 @@ async def test_what_a_sink_raises_is_named_by_its_type(caplog: pytest.LogCapture
     assert "1947" not in caplog.text
 
 
+async def test_a_sink_that_exits_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    class Exiting:
+        async def on_verdict(self, record: VerdictRecord) -> None:
+            sys.exit(1)
+
+    guard = Guard(POLICY, sinks=[Exiting(), Collected()])
+    for count in (1, 2):
+        await guard.acheck(FACT, references=[FACT])
+        await guard.aclose()
+        assert len(Collected.records) == count
+    assert "it failed with SystemExit" in caplog.text
+
+
 async def test_no_answer_waits_for_a_sink_that_hangs(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

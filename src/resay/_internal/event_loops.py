@@ -252,12 +252,18 @@ async def _serve(started: Future[_Started], stopped: threading.Event) -> None:
     async with _Portal() as portal:
         started.set_result((portal, asyncio.get_running_loop()))
         await portal.sleep_until_stopped()
-    for callback in tuple(_exit_callbacks):
-        # The process must end even if this fails.
-        with suppress(Exception), anyio.move_on_after(_EXIT_TIMEOUT_S):
-            await callback()
-    await _cancel_others()
-    stopped.set()
+    try:
+        for callback in tuple(_exit_callbacks):
+            # The process must end even if this fails, or is cancelled by its deadline and says so
+            # in an error of its own.
+            with (
+                suppress(Exception, asyncio.CancelledError),
+                anyio.move_on_after(_EXIT_TIMEOUT_S),
+            ):
+                await callback()
+        await _cancel_others()
+    finally:
+        stopped.set()
     # The process is ending. Closing the loop would start a thread, which Python no longer allows.
     await anyio.sleep_forever()
 

@@ -68,7 +68,12 @@ def report(
     if file != "-" and html.resolve() == Path(file).resolve():
         raise ConfigurationError(f"--html {str(html)!r} is also the input file; pass another file")
     for entry in entry_points(group=GROUP):
-        reporter: Reporter = entry.load()
+        try:
+            reporter: Reporter = entry.load()
+        # The code of another distribution may raise anything; the file may be none of its kind.
+        except Exception as error:
+            typer.echo(f"{entry.value!r} is left out: {type(error).__name__}", err=True)
+            continue
         if reporter.accepts(file, prefix=prefix):
             text, rows, flagged = reporter.results_page(
                 file, group=group, prefix=prefix, response=response, worst=worst

@@ -28,8 +28,12 @@ def with_current_keys(verdict: Mapping[str, Any]) -> dict[str, Any]:
         verdict: A verdict as JSON, of any version. What is malformed is left for the validation.
     """
     current: dict[str, Any] = {}
-    for key, value in verdict.items():
-        current[key] = _renamed(value, key) if key in _RENAMED else value
+    try:
+        for key, value in verdict.items():
+            current[key] = _renamed(value, key) if key in _RENAMED else value
+    # Nothing that we wrote is nested that deeply: the validation says what is wrong.
+    except RecursionError:
+        return dict(verdict)
     return current
 
 

@@ -14,6 +14,7 @@ from resay.core.verdict_record import Sink, VerdictRecord
 
 _log = logging.getLogger(__name__)
 _MAX_WAITING = 1000
+_PATIENCE_S = 60.0
 
 
 class Outbox:
@@ -75,15 +76,25 @@ class Outbox:
 
     async def _wait(self) -> None:
         pending = [asyncio.wrap_future(delivery) for delivery in tuple(self._pending)]
-        if pending:
-            await asyncio.wait(pending)
+        if not pending:
+            return
+        _, late = await asyncio.wait(pending, timeout=_PATIENCE_S)
+        if late:
+            kind = type(self.sink).__name__
+            _log.warning("the sink %s hangs: %d verdicts are not taken yet", kind, len(late))
 
     async def finish(self) -> None:
         """Like `aflush`, on the background event loop, when the process ends."""
         await self._wait()
         flush: Any = getattr(self.sink, "aflush", None)
-        if flush is not None:
+        if flush is None:
+            return
+        try:
             await flush()
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            _log.warning("the sink %s: %s", type(self.sink).__name__, type(error).__name__)
 
     def renew(self) -> None:
         """Reset after a fork: the child has no background loop yet; the parent's delivers these."""
@@ -92,8 +103,11 @@ class Outbox:
     async def _deliver(self, record: VerdictRecord) -> None:
         try:
             await self.sink.on_verdict(record if self._content else record.without_content())
-        # The error may quote the answer, so only its type is logged.
-        except Exception as error:
+        except asyncio.CancelledError:
+            raise
+        # An exit in a sink would end the event loop of all guards. The error may quote the answer,
+        # so only its type is logged.
+        except BaseException as error:
             self._lose(f"it failed with {type(error).__name__}")
 
     def _lose(self, reason: str) -> None:

@@ -86,6 +86,7 @@ def test_a_sentence_is_searched_for_with_the_question_that_it_answers():
         ("Describe Venice.", ("Describe Venice", "Venice")),
         # What surrounds a question matters only if it names nothing.
         ("I was in Paris. Is it older than Rome?", ("Rome",)),
+        ("Tell me about Anna Berg\n\nWhen did she die", ("Anna Berg",)),
     ],
 )
 def test_the_names_of_what_a_question_is_about(question, names):

@@ -42,10 +42,14 @@ def names_of(question: str, entity: str | None = None) -> tuple[str, ...]:
     if entity and has_words(entity):
         return (shortened(plain(entity), _SUBJECT_CHARS),)
     ends = f"{question[:_READ_CHARS]}\n{question[_READ_CHARS:][-_READ_CHARS:]}"
-    for text in (" ".join(questions_in(question)), plain(ends)):
+    # A name does not go on in the next paragraph.
+    paragraphs = [plain(paragraph) for paragraph in ends.split("\n\n")]
+    for texts in (questions_in(question), paragraphs):
         names: list[str] = []
         room = _SUBJECT_CHARS
-        for name in [*_quoted(text), *_capitalised(text)]:
+        quoted = [name for text in texts for name in _quoted(text)]
+        capitalised = [name for text in texts for name in _capitalised(text)]
+        for name in [*quoted, *capitalised]:
             if name not in names and len(name) <= room and len(names) < _MAX_NAMES:
                 names.append(name)
                 room -= len(name) + len(", ")
