@@ -79,14 +79,17 @@ anyio.from_thread.get_ident = lambda: 1
 async def answer():
     return "answered"
 
+answers = []
+
 def ask():
-    print(run_sync(answer))
+    answers.append(run_sync(answer))
 
 threads = [threading.Thread(target=ask) for _ in range(3)]
 for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
+print(*answers)
 """
 
 
