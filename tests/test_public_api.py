@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import resay
+from resay._internal.public_names import public_modules
+from resay.core.verdict import Verdict
 
 HEAVY = (
     *("litellm", "openai", "anthropic", "langchain_core", "httpx", "opentelemetry"),
@@ -46,6 +48,23 @@ def test_type_checkers_see_every_name() -> None:
         assert imported.asname == imported.name
         names.append(imported.name)
     assert sorted(names) == resay.__all__
+
+
+def test_an_error_or_a_verdict_needs_no_guard() -> None:
+    program = "import sys; from resay import PolicyError, Verdict; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert not {"resay.guard", "resay.engine", "resay.scorers"} & {*done.stdout.split()}
+
+
+def test_names_are_found_without_source_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = set(public_modules())
+    public_modules.cache_clear()
+    monkeypatch.setattr("resay._internal.public_names.get_data", lambda *_: None)
+    assert set(public_modules()) == names
+    assert resay.Verdict is Verdict
+    public_modules.cache_clear()
 
 
 def test_other_names_are_not() -> None:

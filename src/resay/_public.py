@@ -1,4 +1,4 @@
-"""The public names of Resay; `resay` imports this module when one of them is first used."""
+"""The public names of Resay, as type checkers read them; `resay` looks up here where each is."""
 
 from resay._internal.telemetry import request_id as request_id
 from resay.core.blocked import HallucinationBlocked as HallucinationBlocked
