@@ -1,7 +1,7 @@
 """Building blocks of self-contained HTML pages in the style of Resay's reports.
 
 `tag` makes an element. Text in it is escaped: `Html` marks markup, and any other string is text.
-`verdict_section` shows a verdict, `page` several.
+`verdict_section` shows a verdict, `page` several; `document` puts elements into a whole page.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from resay.core.highlighting import pieces
 from resay.reporting.render.html import (
     Html,
     Reported,
+    document,
     has_text,
     joined,
     page,
-    policy_of,
     stylesheet,
     tag,
     verdict_section,
@@ -36,13 +36,13 @@ __all__ = [
     "chip",
     "cost",
     "definition",
+    "document",
     "has_text",
     "hidden",
     "joined",
     "meter",
     "page",
     "pieces",
-    "policy_of",
     "score_text",
     "scrolling",
     "stylesheet",

@@ -19,11 +19,10 @@ from resay.adapters.pages import (
     badge,
     chip,
     definition,
+    document,
     joined,
     meter,
-    policy_of,
     scrolling,
-    stylesheet,
     tag,
 )
 from resay.errors import ConfigurationError
@@ -177,17 +176,6 @@ def _page(
     groups: Mapping[str, _Group],
     worst: Sequence[tuple[int, dict[str, Any]]],
 ) -> str:
-    style = stylesheet()
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy_of(style)),
-        tag("meta", name_="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name_="color-scheme", content="light dark"),
-        tag("meta", name_="referrer", content="no-referrer"),
-        tag("title", f"{title} – Resay"),
-        tag("style", Html(style)),
-    )
     main = [
         _outcome(whole),
         _failures(failures) if failures else None,
@@ -195,17 +183,12 @@ def _page(
         _groups(group, groups) if group is not None else None,
         tag("section", tag("h2", f"The {len(worst)} highest scores"), *(_row(*r) for r in worst)),
     ]
-    body = tag(
-        "body",
+    return document(
+        title,
         tag("header", tag("h1", tag("bdi", title)), tag("p", f"{whole.rows:,} rows")),
         tag("main", *main, id="main"),
-        tag(
-            "footer",
-            tag("p", _MEANING),
-            tag("p", f"Resay {__version__}"),
-        ),
+        tag("footer", tag("p", _MEANING), tag("p", f"Resay {__version__}")),
     )
-    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 
 def _outcome(whole: _Group) -> Html:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from resay.reporting.render.html.answer import has_text
 from resay.reporting.render.html.markup import Html, joined, tag
-from resay.reporting.render.html.page import page, policy_of, stylesheet
+from resay.reporting.render.html.page import document, page, stylesheet
 from resay.reporting.render.html.reported import Reported
 from resay.reporting.render.html.section import verdict_section
 
 __all__ = [
     "Html",
     "Reported",
+    "document",
     "has_text",
     "joined",
     "page",
-    "policy_of",
     "stylesheet",
     "tag",
     "verdict_section",

@@ -25,7 +25,7 @@ def stylesheet() -> str:
     return file.read_text(encoding="utf-8")
 
 
-def policy_of(style: str) -> str:
+def _policy_of(style: str) -> str:
     """Return the Content-Security-Policy for a page that loads only one style element.
 
     Args:
@@ -56,21 +56,28 @@ def page(verdicts: Sequence[Verdict | Reported], *, title: str = "Verdicts") -> 
         tag("main", *sections, id="main"),
         tag("footer", tag("p", _MEANING), tag("p", f"Resay {__version__}")),
     ]
-    return f"<!doctype html>\n{tag('html', _head(title), tag('body', *body), lang='en')}\n"
+    return document(title, *body)
 
 
-def _head(title: str) -> Html:
+def document(title: str, *body: Html | None) -> str:
+    """Return a whole page that loads nothing and runs nothing, in the style of `stylesheet`.
+
+    Args:
+        title: Its title.
+        body: The elements of its body.
+    """
     style = stylesheet()
-    return tag(
+    head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy_of(style)),
+        tag("meta", http_equiv="Content-Security-Policy", content=_policy_of(style)),
         tag("meta", name_="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name_="color-scheme", content="light dark"),
         tag("meta", name_="referrer", content="no-referrer"),
         tag("title", f"{title} – Resay"),
         tag("style", Html(style)),
     )
+    return f"<!doctype html>\n{tag('html', head, tag('body', *body), lang='en')}\n"
 
 
 def _title(reported: Reported, number: int, several: bool) -> str:
