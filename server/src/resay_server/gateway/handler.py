@@ -54,10 +54,10 @@ from resay_server.gateway.outgoing import Outgoing
 from resay_server.gateway.paths import (
     PREFIX,
     PassThrough,
-    StoredPath,
     contains_question,
     is_stored,
     plain_path,
+    stored_id,
 )
 from resay_server.gateway.policies import Policies
 from resay_server.gateway.reporter import Reporter
@@ -233,7 +233,7 @@ class RequestHandler:
         if asks_nothing and has_body(call):
             await _check_asks_nothing(call, incoming, self._config.limits.body_bytes)
         if is_stored(call.method, call.address):
-            name = StoredPath.of(call.address).name
+            name = stored_id(call.address)
             if self._policies.withheld or self._keys or self._stored.awaits(name):
                 return await self._read_stored(call, client, incoming, outgoing)
         return await self._pass_through(call, incoming, outgoing, [])
@@ -392,11 +392,10 @@ class RequestHandler:
 
         A client with a key gets its own answers only, because all share the upstream's key.
         """
-        stored = StoredPath.of(call.address)
-        if self._keys and stored.name:
-            self._stored.check_owner(stored.name, client)
-        awaited = self._stored.awaits(stored.name)
-        if stored.name and not self._policies.withheld and not awaited:
+        name = stored_id(call.address)
+        if self._keys and name:
+            self._stored.check_owner(name, client)
+        if name and not self._policies.withheld and not self._stored.awaits(name):
             return await self._pass_through(call, incoming, outgoing, [])
         response = await self._forward(call.uncompressed, incoming)
         if response.is_success and is_event_stream(response):
@@ -414,9 +413,9 @@ class RequestHandler:
             unchecked = self._stored.unchecked(body)
             if unchecked is not None:
                 return await self._check_background(*unchecked, call, client, response, outgoing)
-            if call.method == "POST" and not stored.name:
+            if call.method == "POST" and not name:
                 self._stored.remember_conversation(body, client)
-            if self._keys and call.method == "GET" and not stored.name:
+            if self._keys and call.method == "GET" and not name:
                 body = self._stored.own_entries(body, client)
             if self._policies.withheld:
                 body = self._stored.filter_response(body)

@@ -48,6 +48,11 @@ class Address:
     deployment: str | None
     forwarded: bytes | None
 
+    @property
+    def decoded(self) -> str:
+        """The path as it is sent on, percent-decoded; empty if it is below no known prefix."""
+        return unquote((self.forwarded or b"").decode("latin-1")).rstrip("/")
+
 
 def address_of(path: bytes) -> Address:
     """Return what a request's path addresses.
@@ -205,10 +210,9 @@ class PassThrough:
         Raises:
             RefusedError: It is not.
         """
-        forwarded = address.forwarded
-        if forwarded is None:
+        if address.forwarded is None:
             raise RefusedError(404, "not_found", f"unknown path; the gateway serves {PREFIX}/")
-        path = unquote(forwarded.decode("latin-1")).rstrip("/")
+        path = address.decoded
         # Both as a strict server reads it and as a lenient one does.
         if path.lower() != address.path:
             raise _closed(method, path)
@@ -233,25 +237,12 @@ def is_stored(method: str, address: Address) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPath:
-    """What a path below those of stored answers names.
-
-    Attributes:
-        root: The path of all of them: `/responses`.
-        name: The id of one; empty for the whole list.
-    """
-
-    root: str
-    name: str
-
-    @classmethod
-    def of(cls, address: Address) -> StoredPath:
-        """Parse the path of a request for which `is_stored` holds."""
-        path = unquote((address.forwarded or b"").decode("latin-1")).rstrip("/")
-        root = next(root for root in STORED if path.lower().startswith(root))
-        name = path[len(root) + 1 :].partition("/")[0]
-        return cls(root, "" if name in _NO_NAMES else name)
+def stored_id(address: Address) -> str:
+    """Return the id that a path names for which `is_stored` holds; empty for a whole list."""
+    path = address.decoded
+    root = next(root for root in STORED if path.lower().startswith(root))
+    name = path[len(root) + 1 :].partition("/")[0]
+    return "" if name in _NO_NAMES else name
 
 
 def contains_question(body: object) -> bool:

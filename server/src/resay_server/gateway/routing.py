@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator, Collection
 from contextlib import suppress
 from typing import Any, cast
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl
 
 from resay.adapters.apis import Body, json_bytes, mappings, text
 from resay_server.gateway.calls import Call
@@ -32,7 +32,7 @@ def asks_for_models(call: Call, names: Collection[str]) -> bool:
     """
     if call.method != "GET":
         return False
-    return _path(call) == _PATH or _requested_model(call) in names
+    return call.address.decoded == _PATH or _requested_model(call) in names
 
 
 async def listed_models(
@@ -56,15 +56,9 @@ async def listed_models(
     return _list([*own, *remaining], others, call.dialect)
 
 
-def _path(call: Call) -> str:
-    """Return the path without its prefix, percent-decoded; names of models keep their case."""
-    forwarded = call.address.forwarded or b""
-    return unquote(forwarded.decode("latin-1")).rstrip("/")
-
-
 def _requested_model(call: Call) -> str:
-    """Return the name of the one requested model; empty for the whole list."""
-    before, _, name = _path(call).partition(_PATH + "/")
+    """Return the name of the one requested model, in its case; empty for the whole list."""
+    before, _, name = call.address.decoded.partition(_PATH + "/")
     return "" if before else name
 
 
