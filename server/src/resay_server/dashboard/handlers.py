@@ -272,21 +272,28 @@ class Dashboard:
     async def _entries(self, request: Request, query: DashboardQuery) -> Response:
         limit = _limit(request, default=_PAGE_ENTRIES, maximum=500)
         entries, has_next = await self._page(query, limit)
-        content = {
-            "entries": [await self._with_feedback(entry) for entry in entries],
-            "before": entries[-1].id if has_next else None,
-        }
-        return await anyio.to_thread.run_sync(_json, content)
+        rated = await self._rated(entries)
+        before = entries[-1].id if has_next else None
+
+        def respond() -> Response:
+            return _json({"entries": [entry_dict(*pair) for pair in rated], "before": before})
+
+        return await anyio.to_thread.run_sync(respond)
 
     async def _entry(self, request: Request, query: DashboardQuery) -> Response:
         del query
         entry = await self._journal.find(request.path_params["entry_id"])
         if entry is None:
             return _json({"error": {"message": _UNKNOWN}}, 404)
-        return _json(await self._with_feedback(entry))
+        feedback = await self._journal.feedback(entry.id, limit=_MAX_FEEDBACK)
+        return _json(entry_dict(entry, feedback))
 
-    async def _with_feedback(self, entry: Entry) -> dict[str, Any]:
-        return entry_dict(entry, await self._journal.feedback(entry.id, limit=_MAX_FEEDBACK))
+    async def _rated(self, entries: Sequence[Entry]) -> list[_RatedEntry]:
+        """Return entries, each with the newest feedback on it."""
+        by_entry: dict[str, list[Feedback]] = {entry.id: [] for entry in entries}
+        for feedback in await self._journal.feedback(list(by_entry), limit=_MAX_FEEDBACK):
+            by_entry[feedback.entry_id].append(feedback)
+        return [(entry, by_entry[entry.id]) for entry in entries]
 
     async def _summary(self, request: Request, query: DashboardQuery) -> Response:
         del request
@@ -329,10 +336,7 @@ class Dashboard:
             )
             if not page:
                 return
-            by_entry: dict[str, list[Feedback]] = {entry.id: [] for entry in page}
-            for feedback in await self._journal.feedback(list(by_entry), limit=_MAX_FEEDBACK):
-                by_entry[feedback.entry_id].append(feedback)
-            yield [(entry, by_entry[entry.id]) for entry in page]
+            yield await self._rated(page)
             before, remaining = page[-1], remaining - len(page)
 
     def _unknown_host(self, request: Request) -> str | None:
