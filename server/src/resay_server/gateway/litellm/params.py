@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from resay.adapters.apis import Body, listed, mapping, mappings, text
-from resay.adapters.upstream import OPENAI_PARAMS
 from resay_server.gateway.addresses import contains_address
 from resay_server.gateway.errors import RefusedError
+from resay_server.gateway.harmless_params import HARMLESS
 
-_CHAT_PARAMS = OPENAI_PARAMS - {"extra_body", "extra_headers"}
 _ON_THIS_MACHINE = re.compile(r"(?:bash|computer|memory|text_editor)_[0-9]{8}")
 
 
@@ -37,19 +36,17 @@ _ALLOWED: Mapping[str, _AllowedParams] = {
     "/chat/completions": _AllowedParams(
         frozenset({"messages"}),
         {"messages": (list,)},
-        _CHAT_PARAMS
+        HARMLESS
         | {
             "audio",
             "function_call",
             "functions",
             "logprobs",
-            "max_tokens",
             "modalities",
             "n",
             "prediction",
             "seed",
             "thinking",
-            "top_k",
             "top_logprobs",
         },
         frozenset(
