@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 import typer
 from pydantic import ValidationError
@@ -22,7 +22,7 @@ from resay.adapters.settings import SQLITE, JournalConfig, message_of
 from resay.adapters.terminal import clean, print_verdict
 from resay.commands import JsonOption, print_json
 from resay.errors import ConfigurationError
-from resay_server.journal import By, Entry, Feedback, Journal, open_journal
+from resay_server.journal import By, Entry, Feedback, Journal, Rating, open_journal
 from resay_server.journal.export import (
     Format,
     answer_of,
@@ -406,7 +406,7 @@ def stats(
 
     slices, feedback, agreement = with_journal(journal_config(journal, policy), work)
     given = Counter(rating.rating for rating in feedback)
-    ratings = {name: given[name] for name in _RATINGS}
+    ratings = {name: given[name] for name in get_args(Rating)}
     if as_json:
         parts = [{part: entry_slice.name, **slice_dict(entry_slice)} for entry_slice in slices]
         pairs = [pair.to_dict() for pair in agreement]
@@ -438,9 +438,6 @@ def stats(
     for pair in agreement:
         typer.echo(clean(str(pair)))
     return None
-
-
-_RATINGS: tuple[Literal["right", "wrong", "unsure"], ...] = ("right", "wrong", "unsure")
 
 
 @app.command()

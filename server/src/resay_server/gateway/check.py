@@ -16,6 +16,7 @@ from pydantic import (
 
 from resay import Document, HallucinationBlocked, TokenLogprob, Verdict
 from resay.adapters import (
+    Action,
     CheckContext,
     GuardRuntime,
     Input,
@@ -150,9 +151,7 @@ class CheckResponse(BaseModel):
     object: Literal["hallucination.check"] = "hallucination.check"
     id: str = Field(description="The id of the request.")
     text: str = Field(description="The text to show after applying the policy's action.")
-    action: Literal["allow", "annotate", "block", "regenerate"] = Field(
-        description="The action that was taken."
-    )
+    action: Action = Field(description="The action that was taken.")
     hallucination: dict[str, Any] = Field(
         description="The verdict and the action, as for guarded answers; contains no text of a"
         " withheld answer."

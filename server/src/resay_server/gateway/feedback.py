@@ -15,7 +15,15 @@ from resay_server.gateway.calls import Call
 from resay_server.gateway.endpoints import LONGEST_NAME, EndpointState, read_as
 from resay_server.gateway.errors import RefusedError
 from resay_server.gateway.logs import one_line
-from resay_server.journal import Entry, Feedback, Journal, JournalError, Rating, TooManyError
+from resay_server.journal import (
+    About,
+    Entry,
+    Feedback,
+    Journal,
+    JournalError,
+    Rating,
+    TooManyError,
+)
 from resay_server.journal.feedback import MAX_CLAIM
 
 # How long to wait for an entry to be written after its answer was sent, in seconds.
@@ -63,10 +71,8 @@ class FeedbackResponse(BaseModel):
     object: Literal["hallucination.feedback"] = "hallucination.feedback"
     id: str = Field(description="The id of the journal entry.")
     request_id: str | None = Field(description="The id of the request.")
-    rating: Literal["right", "wrong", "unsure"] = Field(description="The recorded rating.")
-    about: Literal["verdict", "answer"] = Field(
-        description="Whether the verdict or the answer was rated."
-    )
+    rating: Rating = Field(description="The recorded rating.")
+    about: About = Field(description="Whether the verdict or the answer was rated.")
     claim: int | None = Field(description="The index of the rated claim; null for the whole.")
     rater: str = Field(description="The recorded name of the rater.")
 
