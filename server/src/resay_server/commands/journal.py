@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -105,17 +105,23 @@ class Selection:
 
     filters: dict[str, Any]
 
+    async def each(self, journal: Journal, most: int | None = None) -> AsyncGenerator[Entry]:
+        """Yield the selected entries, newest first."""
+        count = 0
+        last: Entry | None = None
+        while most is None or count < most:
+            size = _PAGE if most is None else min(_PAGE, most - count)
+            page = await journal.recent(size, last, **self.filters)
+            for entry in page:
+                yield entry
+            if len(page) < size:
+                return
+            count += size
+            last = page[-1]
+
     async def entries(self, journal: Journal, most: int | None = None) -> list[Entry]:
         """Return the selected entries, newest first."""
-        entries: list[Entry] = []
-        while most is None or len(entries) < most:
-            size = _PAGE if most is None else min(_PAGE, most - len(entries))
-            before = entries[-1] if entries else None
-            page = await journal.recent(size, before, **self.filters)
-            entries += page
-            if len(page) < size:
-                break
-        return entries
+        return [entry async for entry in self.each(journal, most)]
 
 
 def select(

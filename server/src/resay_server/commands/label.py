@@ -43,7 +43,6 @@ from resay_server.journal.feedback import check_claim
 from resay_server.labelling import SamplingCandidate, aread_agreements, sample_entries
 
 app = typer.Typer(add_completion=False)
-_PAGE = 500
 _NEWEST = 200
 _CLAIM_CHARS = 100
 _SHOWN = 5
@@ -212,17 +211,12 @@ class _Labelling:
     ) -> None:
         """Draw entries, and record them in the journal."""
         candidates: list[SamplingCandidate] = []
-        bare, before = 0, None
-        while True:
-            page = await journal.recent(_PAGE, before, **self.selection.filters)
-            for entry in page:
-                candidate = SamplingCandidate.of(entry, threshold)
-                if candidate is not None:
-                    candidates.append(candidate)
-                    bare += answer_of(entry) is None
-            if len(page) < _PAGE:
-                break
-            before = page[-1]
+        bare = 0
+        async for entry in self.selection.each(journal):
+            candidate = SamplingCandidate.of(entry, threshold)
+            if candidate is not None:
+                candidates.append(candidate)
+                bare += answer_of(entry) is None
         if asks and bare:
             raise ConfigurationError(
                 f"the journal has no text for {bare} of the {len(candidates)} entries to draw from,"
