@@ -33,6 +33,7 @@ from resay_server.journal.export import (
     timestamp,
     write_entries,
 )
+from resay_server.labelling import aread_agreements
 
 app = typer.Typer(
     help="List, search, export or delete recorded verdicts.",
@@ -404,9 +405,6 @@ def stats(
     part: By = by.value
 
     async def work(opened: Journal) -> tuple[list[Any], list[Feedback], list[Any]]:
-        # Imported late: the other commands do not need the slow calibration code.
-        from resay_server.labelling import aread_agreements
-
         slices = await opened.summary(start, end, end - start, part)
         return slices, await opened.feedback(), await aread_agreements(opened)
 
