@@ -38,6 +38,7 @@ _DONE = "[DONE]"
 _DELTA = ("role", "content", "refusal", "function_call", "reasoning_content", "audio")
 _OPENS = ("response.created", "response.in_progress", "response.queued")
 _TEXTS = ("response.output_text.delta", "response.output_text.done")
+_FAILED = 502, "upstream_failed"
 _ERRORS: Mapping[str, tuple[int, str]] = {
     "overloaded_error": (529, "upstream_overloaded"),
     "rate_limit_error": (429, "rate_limit_exceeded"),
@@ -71,7 +72,12 @@ async def events_of(
         yield event
     # litellm 1.101 only logs the error where it makes messages from another API's stream.
     if not end.is_complete:
-        raise RefusedError(502, "upstream_failed", f"the stream from model {name!r} ended early")
+        raise _ended_early(name)
+
+
+def _ended_early(name: str, error: tuple[int, str] = _FAILED) -> RefusedError:
+    status, code = error
+    return RefusedError(status, code, f"the stream from model {name!r} ended early")
 
 
 async def _completions(
@@ -138,9 +144,7 @@ async def _responses(pieces: AsyncIterator[Any], request: Body, name: str) -> As
         data = {k: v for k, v in plain(piece).items() if v is not None}
         kind = text(data.get("type"))
         if kind == "error":
-            raise RefusedError(
-                502, "upstream_failed", f"the stream from model {name!r} ended early"
-            )
+            raise _ended_early(name)
         if isinstance(data.get("response"), Mapping):
             data["response"] = _response(kind, data["response"], request, name, response_id)
         # litellm opens complete items with their whole content.
@@ -186,10 +190,8 @@ def _message_event(event: Event, name: str) -> Event:
     data = {k: v for k, v in event.body.items() if k != "provider_specific_fields"}
     kind = text(data.get("type")) or event.name or ""
     if kind == "error":
-        status, code = _ERRORS.get(text(mapping(data.get("error")).get("type")), (502, ""))
-        raise RefusedError(
-            status, code or "upstream_failed", f"the stream from model {name!r} ended early"
-        )
+        error_type = text(mapping(data.get("error")).get("type"))
+        raise _ended_early(name, _ERRORS.get(error_type, _FAILED))
     if isinstance(data.get("message"), Mapping):
         data["message"] = message_body(data["message"], name)
     for part in ("content_block", "delta"):
