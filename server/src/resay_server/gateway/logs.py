@@ -12,12 +12,12 @@ import json
 import logging
 import math
 from collections.abc import Mapping, Sequence, Set
-from datetime import datetime, timezone
 from typing import Literal, cast
 
 from resay import request_id as current_request_id
 from resay.errors import ConfigurationError
 from resay_server.gateway.observation import Observation
+from resay_server.journal.export import timestamp
 
 Format = Literal["text", "json"]
 Level = Literal["debug", "info", "warning", "error"]
@@ -227,7 +227,7 @@ class _Json(_Lines):
 
     def format(self, record: logging.LogRecord) -> str:
         fields: dict[str, object] = {
-            "time": _time(record),
+            "time": timestamp(record.created),
             "level": record.levelname,
             "logger": one_line(record.name),
             "message": self._message(record),
@@ -252,7 +252,7 @@ class _Text(_Lines):
     def format(self, record: logging.LogRecord) -> str:
         error = self._error(record)
         parts = [
-            _time(record),
+            timestamp(record.created),
             record.levelname,
             one_line(record.name),
             _request_id(record) or "-",
@@ -266,11 +266,6 @@ class _Text(_Lines):
 def _origin(record: logging.LogRecord) -> str:
     """Return the package that a record comes from."""
     return record.name.partition(".")[0]
-
-
-def _time(record: logging.LogRecord) -> str:
-    moment = datetime.fromtimestamp(record.created, timezone.utc)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _request_id(record: logging.LogRecord) -> str | None:
