@@ -22,7 +22,7 @@ from resay.adapters.settings import SQLITE, JournalConfig, message_of
 from resay.adapters.terminal import clean, print_verdict
 from resay.commands import JsonOption, print_json
 from resay.errors import ConfigurationError
-from resay_server.journal import By, Entry, Feedback, Journal, Rating, open_journal
+from resay_server.journal import By, Entry, Feedback, Journal, Rating, Slice, open_journal
 from resay_server.journal.export import (
     Format,
     answer_of,
@@ -33,7 +33,7 @@ from resay_server.journal.export import (
     timestamp,
     write_entries,
 )
-from resay_server.labelling import aread_agreements
+from resay_server.labelling import Agreement, aread_agreements
 
 app = typer.Typer(
     help="List, search, export or delete recorded verdicts.",
@@ -404,7 +404,7 @@ def stats(
     end = moment_of("--until", until, now) or now + 1
     part: By = by.value
 
-    async def work(opened: Journal) -> tuple[list[Any], list[Feedback], list[Any]]:
+    async def work(opened: Journal) -> tuple[list[Slice], list[Feedback], list[Agreement]]:
         slices = await opened.summary(start, end, end - start, part)
         return slices, await opened.feedback(), await aread_agreements(opened)
 
