@@ -61,7 +61,7 @@ def streamed(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class RunnableProvider(OneAnswer):
-    """Answers queries by running a runnable once.
+    """Answers requests by running a runnable once.
 
     Attributes:
         runnable: The runnable.

@@ -51,7 +51,7 @@ def upstream_of(form: Format, target: Target, request: Body) -> Upstream:
 
 
 class _NamedModels:
-    """Answers queries for a model by name, from the proxy's model of that name or else litellm."""
+    """Answers requests for a model by name, from the proxy's model of that name or else litellm."""
 
     def __init__(self, target: Target) -> None:
         self._target = target

@@ -1,4 +1,4 @@
-"""Request engines as providers of answers."""
+"""Query engines as providers of answers."""
 
 from __future__ import annotations
 

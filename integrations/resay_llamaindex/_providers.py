@@ -33,7 +33,7 @@ _LOGPROBS = ("logprobs", "top_logprobs")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LLMProvider(OneAnswer):
-    """Answers queries by sending its own request to an LLM, once per answer.
+    """Answers requests by sending its own request to an LLM, once per answer.
 
     A guarded request only adds log-probabilities to the request.
 

@@ -133,7 +133,7 @@ class Relay:
         return GuardRuntime(self.guard)
 
     def read(self, body: Body, *, tenant: str | None = None, answered: bool = False) -> ApiRequest:
-        """Parse an request, and remove the guard's own field.
+        """Parse a request, and remove the guard's own field.
 
         Args:
             body: The request.
@@ -234,11 +234,11 @@ class Relay:
         """Send the main call, check the response and act.
 
         Args:
-            api_request: The parsed api_request; see `read`.
+            api_request: The parsed request; see `read`.
             send: Sends the main call; only once, unless a parameter is refused that only the check
                 needs.
             upstream: How to send the client's other requests.
-            main_first: Whether to wait for the main call's success before any other api_request,
+            main_first: Whether to wait for the main call's success before any other request,
                 regardless of the policy: a call that has failed before may fail again.
 
         Returns:
@@ -743,5 +743,5 @@ async def _gather(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 def _request_with_model(api_request: ApiRequest) -> Request:
-    """Return the request's request, with the model that the request names."""
+    """Return the request for records, with the model that its body names."""
     return replace(api_request.request, model=api_request.model)

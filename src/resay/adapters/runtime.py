@@ -167,7 +167,7 @@ class GuardRuntime:
         """Return the budget of a request whose answers are checked one by one.
 
         Args:
-            request: The request's request.
+            request: The request.
         """
         return shared_budget(self.policy, request)
 

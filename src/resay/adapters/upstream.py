@@ -221,7 +221,7 @@ class MainProvider(OneAnswer):
     cost_usd: Callable[[Body], float | None] | None = None
 
     async def complete(self, request: Request, *, n: int = 1) -> Completions:
-        """Send the request, with log-probabilities enabled if the request requests them.
+        """Send the request, with log-probabilities enabled if the guard asks for them.
 
         Raises:
             BrokenAnswerError: The response is an error.
