@@ -207,13 +207,17 @@ class Relay:
 
     def main_body(self, api_request: ApiRequest) -> Body:
         """Return the body to send if the main call is sent before the guard runs."""
-        if api_request.request.params.get("logprobs") or api_request.context.wants_object:
-            return api_request.body
-        if not self.runtime.required_by("logprobs"):
+        if not self._adds_logprobs(api_request):
             return api_request.body
         return self.api.with_logprobs(
             api_request.body, alternatives_needed(self.guard.policy.chain)
         )
+
+    def _adds_logprobs(self, api_request: ApiRequest) -> bool:
+        """Return whether log-probabilities are requested for the check alone."""
+        if api_request.request.params.get("logprobs") or api_request.context.wants_object:
+            return False
+        return self.api.gives_logprobs and self.runtime.required_by("logprobs") is not None
 
     def answer(
         self, api_request: ApiRequest, send: Callable[[Body], Body], upstream: Upstream
@@ -321,7 +325,7 @@ class Relay:
     async def _answered(
         self, api_request: ApiRequest, response: Body, answers: list[Answer]
     ) -> Body:
-        if self.main_body(api_request) is not api_request.body:
+        if self._adds_logprobs(api_request):
             response = self.api.without_logprobs(response)
         for answer in answers:
             self.on_answer(answer)
@@ -728,7 +732,7 @@ class Relay:
         return stream_mode
 
     def _stripped(self, api_request: ApiRequest, event: Event) -> Event:
-        if self.main_body(api_request) is api_request.body or not event.body:
+        if not event.body or not self._adds_logprobs(api_request):
             return event
         stripped = self.api.without_logprobs(event.body)
         return event if stripped == event.body else Event(stripped, event.name)
