@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,7 +11,7 @@ from typing import Any, cast
 from pydantic import BaseModel, SecretStr
 
 from resay.adapters.models import is_default
-from resay.adapters.upstream import LEFT_OUT, UnmappedError
+from resay.adapters.upstream import LEFT_OUT, UnmappedError, digest_of
 from resay.core.request import CONNECTION_PARAMS, Message, Request
 from resay.providers.apis.values import mapping
 from resay.providers.caching import source_of
@@ -175,8 +173,7 @@ def model_source(models: LiteLLMModels, model: BaseModel) -> str:
         request = _row(models, model).request(model, (), {})
     except UnmappedError:
         return source_of(model)
-    text = json.dumps([request.model, dict(request.params)], sort_keys=True, default=repr)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return digest_of([request.model, dict(request.params)])
 
 
 def is_of_class(model: BaseModel, of_class: tuple[str, str]) -> bool:

@@ -410,8 +410,13 @@ def sample_of(item: Completion, context: CheckContext) -> str:
 def _source(api: Api, upstream: Upstream, request: Body) -> str | None:
     if upstream.source is None:
         return None
-    text = json.dumps([upstream.source, api.path, request], sort_keys=True, default=repr)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return digest_of([upstream.source, api.path, request])
+
+
+def digest_of(value: object) -> str:
+    """Return what distinguishes a value from others; what is no JSON counts by its `repr`."""
+    text = json.dumps(value, sort_keys=True, default=repr)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 async def _ask_upstream(api: Api, upstream: Upstream, body: Body) -> Completions:
