@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resay.adapters.choices import ChoiceStream
-from resay.adapters.events import usage_of
 from resay.adapters.outcomes import outcome_of
 from resay.adapters.stream_rewriter import StreamRewriter
 from resay.core.regeneration import Attempt, Regeneration
+from resay.core.usage import Usage, last_reported
 from resay.core.verdict import Verdict
 from resay.engine.actions import Answer
 from resay.engine.answer_chunk import AnswerChunk
@@ -101,6 +101,10 @@ def test_the_verdict_says_what_was_done(spoken: Spoken):
     assert spoken.api.ends(event)
 
 
+def usage_of(spoken: Spoken, events: list[Event]) -> Usage | None:
+    return last_reported(chunk.usage for event in events for _, chunk in spoken.api.chunks(event))
+
+
 @every_api
 def test_what_a_stream_says_of_itself_stays(spoken: Spoken):
     events = spoken.stream([PIECES])
@@ -109,7 +113,7 @@ def test_what_a_stream_says_of_itself_stays(spoken: Spoken):
 
     kept = "resp_7" if spoken is RESPONSE else "msg_7" if spoken is MESSAGE else "c_7"
     assert kept in in_words(given_events)
-    assert usage_of(spoken.api, given_events) == usage_of(spoken.api, events)
+    assert usage_of(spoken, given_events) == usage_of(spoken, events)
 
 
 @every_api

@@ -1,8 +1,8 @@
-"""What people import whose connections and background tasks belong to event loops."""
+"""What people import whose connections belong to event loops."""
 
 from __future__ import annotations
 
-from resay._internal.event_loops import PerLoop, in_background, on_exit
+from resay._internal.event_loops import PerLoop, on_exit
 from resay._internal.forks import unforkable
 
-__all__ = ["PerLoop", "in_background", "on_exit", "unforkable"]
+__all__ = ["PerLoop", "on_exit", "unforkable"]

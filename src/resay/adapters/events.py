@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from resay.core.usage import Usage, last_reported
 from resay.providers.apis import Api, Event
 
 
 def is_unread(api: Api, event: Event) -> bool:
     """Return whether an event contains something that cannot be parsed."""
     return any(chunk.unread for _, chunk in api.chunks(event))
-
-
-def usage_of(api: Api, events: Sequence[Event]) -> Usage:
-    """Return the tokens and cost that the events of a stream report."""
-    usage = last_reported(chunk.usage for event in events for _, chunk in api.chunks(event))
-    return Usage(1, cost_usd=None) if usage is None else usage
 
 
 def words_of(api: Api, events: Iterable[Event]) -> str:

@@ -49,13 +49,6 @@ def supports(context: str, sentence: str) -> bool:
     )
 
 
-def contradicts(context: str, sentence: str) -> bool:
-    """Return whether a text is about a sentence's topic and does not support it."""
-    stems_of_sentence = stems(WORD.findall(sentence))
-    shared_stems = stems_of_sentence & stems(WORD.findall(context))
-    return len(shared_stems) * 2 >= len(stems_of_sentence) > 0 and not supports(context, sentence)
-
-
 def exact(words: Sequence[str]) -> set[str]:
     """Return the numbers and names among words, folded: those that must match exactly."""
     names = {fold(word) for word in words if word[0].isdigit() or word[0].isupper()}
