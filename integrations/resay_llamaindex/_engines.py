@@ -272,7 +272,7 @@ class GuardedQueryEngine(BaseQueryEngine):
         question = {"role": "user", "content": bundle.query_str}
         context = CheckContext(
             Request((question,)),
-            references=tuple(references_in(retrieved.nodes)) if retrieved else (),
+            references=references_in(retrieved.nodes) if retrieved else (),
             structured=gives_objects(self._query_engine),
         )
         return GuardRuntime(self._guard).with_skip_reason(context)

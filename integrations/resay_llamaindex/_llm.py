@@ -29,8 +29,8 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.types import Model
 from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny
 
-from resay import Guard, HallucinationBlocked, Policy, Sources
-from resay.adapters import CheckContext, GuardRuntime, OnVerdict, inside_guard
+from resay import Guard, HallucinationBlocked, Policy
+from resay.adapters import GuardRuntime, OnVerdict, inside_guard
 from resay.adapters.policies import PolicyLike
 from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, iterate_in_place, run_in_place
@@ -133,7 +133,7 @@ class GuardedResponder:
         if inside_guard() or (self._answers_only and not formatted):
             return await self._unguarded(style, request)
         recorder = Recorder(self._listener)
-        context, sources = self._sources(style, request)
+        context, sources = self.queries.context_and_sources(request, caller_for(style))
         with recorder.watching():
             answer = await style.run(GuardRuntime(self.queries.guard).aask_with, context, sources)
         data = recorder.record(answer)
@@ -155,7 +155,7 @@ class GuardedResponder:
         self, style: CallStyle, request: Chat | Completing, recorder: Recorder
     ) -> AsyncGenerator[Any, None]:
         showing = ResponseStream(request.response, recorder, in_message=self._in_message)
-        context, sources = self._sources(style, request)
+        context, sources = self.queries.context_and_sources(request, caller_for(style))
         stream = GuardRuntime(self.queries.guard).astream_with(context, sources, every_chunk=True)
         with recorder.watching():
             async with aclosing(read_parts(style, stream, recorder.around())) as parts:
@@ -166,10 +166,6 @@ class GuardedResponder:
     async def _unguarded(self, style: CallStyle, request: LLMRequest, prefix: str = "") -> Any:
         prefix = prefix if style.blocking else f"a{prefix}"
         return await style.call(request.to, self.queries.llm, prefix)
-
-    def _sources(self, style: CallStyle, request: LLMRequest) -> tuple[CheckContext, Sources]:
-        context = self.queries.context(request)
-        return context, self.queries.sources(request, context.request, caller_for(style))
 
     @property
     def _in_message(self) -> bool:

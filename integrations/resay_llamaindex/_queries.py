@@ -73,18 +73,30 @@ class QueryFactory:
             return str(error)
         return None
 
-    def context(self, request: LLMRequest) -> CheckContext:
-        """Return a request as the guard sees it."""
+    def context_and_sources(
+        self, request: LLMRequest, caller: Caller
+    ) -> tuple[CheckContext, Sources]:
+        """Return a request as the guard sees it, and the providers that answer for it.
+
+        Args:
+            request: The request.
+            caller: How to call the LLM.
+        """
         guarded_request = self._mapped(request)
+        messages: tuple[Mapping[str, Any], ...] = ()
         if guarded_request is None:
-            messages = _openai_messages(request) or _readable_messages(request)
-            guarded_request = Request(messages, None, self._params(request))
+            messages = _openai_messages(request)
+            guarded_request = Request(
+                messages or _readable_messages(request), None, self._params(request)
+            )
         context = CheckContext(
             guarded_request,
             structured=isinstance(request, Predicting) or isinstance(self.llm, StructuredLLM),
             object_tools=_object_tools(request),
         )
-        return GuardRuntime(self.guard).with_skip_reason(context)
+        context = GuardRuntime(self.guard).with_skip_reason(context)
+        sources = self._sources(request, guarded_request, caller, is_whole=bool(messages))
+        return context, sources
 
     def _mapped(self, request: LLMRequest) -> Request | None:
         if self._policy.sampling.via != "litellm":
@@ -100,13 +112,16 @@ class QueryFactory:
         decisive = {name: own[name] for name in ("response_format", "tools") if own.get(name)}
         return {**decisive, **request.kwargs}
 
-    def sources(self, request: LLMRequest, guarded_request: Request, caller: Caller) -> Sources:
+    def _sources(
+        self, request: LLMRequest, guarded_request: Request, caller: Caller, *, is_whole: bool
+    ) -> Sources:
         """Return the providers of answers, samples and judgements for a request.
 
         Args:
             request: The request.
             guarded_request: The request as the guard sees it.
             caller: How to call the LLM.
+            is_whole: Whether the guard sees all of the request.
         """
         judge = own_judge(
             self._judges,
@@ -123,7 +138,7 @@ class QueryFactory:
             names_model and not isinstance(request, Predicting)
         ):
             return Sources(main, self._via_litellm(request, guarded_request), judge, "litellm")
-        samples = self._native(request, caller)
+        samples = self._native(request, caller, is_whole=is_whole)
         return Sources(main, samples, judge, model=self.llm.metadata.model_name)
 
     def _via_litellm(self, request: LLMRequest, guarded_request: Request) -> Provider:
@@ -137,27 +152,27 @@ class QueryFactory:
                 )
         return litellm_provider()
 
-    def _native(self, request: LLMRequest, caller: Caller) -> Provider:
-        kwargs = sampling_kwargs(request.kwargs, self._sampler, self._policy.sampling)
+    def _native(self, request: LLMRequest, caller: Caller, *, is_whole: bool) -> Provider:
         if isinstance(request, Predicting) and self._policy.sampling.model is not None:
             return RefusingProvider(
                 "structured output mode is left to the LLM, and `sampling.model` is another"
             )
         is_chat = not isinstance(request, Predicting) and self.llm.metadata.is_chat_model
-        # If the request to the provider holds the whole request, answers may be cached for others.
-        is_whole = bool(_openai_messages(request)) and not isinstance(self.llm, StructuredLLM)
+        # If the guard sees the whole request, answers may be cached for others.
+        is_cached = is_whole and not isinstance(self.llm, StructuredLLM)
         cache_source = self._source
         if isinstance(request, Completing):
             # The prompt may still be formatted, by any function.
             formatter = source_of(self.llm.completion_to_prompt)
             cache_source = f"{self._source} {formatter} {request.formatted}"
+        kwargs = sampling_kwargs(request.kwargs, self._sampler, self._policy.sampling)
         return SampleProvider(
             request=with_kwargs(request, kwargs),
             llm=self._sampler,
             caller=caller,
             role="sample",
             source=self._source,
-            cache_source=cache_source if is_whole else None,
+            cache_source=cache_source if is_cached else None,
             gives_choices=self._takes_openai_params and is_chat,
         )
 
