@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 from resay import Verdict
@@ -13,7 +16,7 @@ from resay.core.step_record import StepRecord
 from resay.core.usage import Usage
 from resay_server.journal import Entry
 
-__all__ = ["NOW", "SECRETS", "entry", "make_verdict", "repaired"]
+__all__ = ["NOW", "SECRETS", "entry", "make_verdict", "repaired", "write_from_two_processes"]
 
 NOW = 1_700_000_000.0
 # One for each place where a verdict contains words.
@@ -82,3 +85,44 @@ def entry(about: Verdict | None = None, **changes: Any) -> Entry:
         "question": QUESTION,
     }
     return Entry(**given | changes)
+
+
+_WRITER = """
+import asyncio, sys
+from support.journal import entry
+from resay_server.journal import JournalConfig, open_journal
+
+async def main(url, count, name):
+    journal = open_journal(JournalConfig(url=url))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for i in range(int(count)):
+        assert await journal.append(entry(id=f"{name}.{i}"))
+        assert await journal.append(entry(id=f"both.{i}"))
+        await journal.flush()
+    await journal.aclose()
+    assert journal.lost == 0
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def write_from_two_processes(url: str, count: int) -> None:
+    """Write entries to a journal from two processes at once.
+
+    Args:
+        url: The journal.
+        count: The number that each process writes alone, and of those that both write.
+    """
+    command = [sys.executable, "-W", "error", "-c", _WRITER, url, str(count)]
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    tests = Path(__file__).parents[1]
+    writers = [subprocess.Popen([*command, name], cwd=tests, **pipes) for name in ("one", "two")]
+    for writer in writers:
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+    for writer in writers:
+        writer.communicate(timeout=60)
+        assert writer.returncode == 0

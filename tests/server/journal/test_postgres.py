@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
 from resay_server.journal import Journal, JournalConfig, JournalError, open_journal
-from support.journal import SECRETS, entry
+from support.journal import SECRETS, entry, write_from_two_processes
 from support.postgres import PASSWORD, PostgresServer
 
 pytestmark = pytest.mark.anyio
@@ -145,40 +142,9 @@ async def test_words_are_indexed_when_the_tables_are_older(postgres: PostgresSer
     await journal.aclose()
 
 
-_WRITER = """
-import asyncio, sys
-from support.journal import entry
-from resay_server.journal import JournalConfig, open_journal
-
-async def main(url, name):
-    journal = open_journal(JournalConfig(url=url))
-    print("ready", flush=True)
-    sys.stdin.readline()
-    for i in range(30):
-        assert await journal.append(entry(id=f"{name}.{i}"))
-        assert await journal.append(entry(id=f"both.{i}"))
-        await journal.flush()
-    await journal.aclose()
-    assert journal.lost == 0
-
-asyncio.run(main(*sys.argv[1:]))
-"""
-
-
 def test_processes_that_start_at_once_share_it(postgres: PostgresServer) -> None:
     url = postgres.database()
-    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    command = [sys.executable, "-W", "error", "-c", _WRITER, url]
-    here = Path(__file__).parents[2]
-    writers = [subprocess.Popen([*command, name], cwd=here, **pipes) for name in ("one", "two")]
-    for writer in writers:
-        assert writer.stdout.readline() == "ready\n"
-    for writer in writers:
-        writer.stdin.write("\n")
-        writer.stdin.flush()
-    for writer in writers:
-        writer.communicate(timeout=60)
-        assert writer.returncode == 0
+    write_from_two_processes(url, count=30)
     assert len(asyncio.run(journal_at(url).recent(500))) == 90
 
 

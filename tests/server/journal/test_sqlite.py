@@ -15,7 +15,14 @@ import anyio
 import pytest
 
 from resay_server.journal import Journal, JournalConfig, JournalError, open_journal
-from support.journal import NOW, SECRETS, entry, make_verdict, repaired
+from support.journal import (
+    NOW,
+    SECRETS,
+    entry,
+    make_verdict,
+    repaired,
+    write_from_two_processes,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -211,39 +218,8 @@ def run(code: str, path: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-_WRITER = """
-import asyncio, sys
-from support.journal import entry
-from resay_server.journal import JournalConfig, open_journal
-
-async def main(url, name):
-    journal = open_journal(JournalConfig(url=url))
-    print("ready", flush=True)
-    sys.stdin.readline()
-    for i in range(50):
-        assert await journal.append(entry(id=f"{name}.{i}"))
-        assert await journal.append(entry(id=f"both.{i}"))
-        await journal.flush()
-    await journal.aclose()
-    assert journal.lost == 0
-
-asyncio.run(main(*sys.argv[1:]))
-"""
-
-
 def test_two_processes_may_share_it(path: Path) -> None:
-    command = [sys.executable, "-W", "error", "-c", _WRITER, f"sqlite:///{path}"]
-    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    here = Path(__file__).parents[2]
-    writers = [subprocess.Popen([*command, name], cwd=here, **pipes) for name in ("one", "two")]
-    for writer in writers:
-        assert writer.stdout.readline() == "ready\n"
-    for writer in writers:
-        writer.stdin.write("\n")
-        writer.stdin.flush()
-    for writer in writers:
-        writer.communicate(timeout=60)
-        assert writer.returncode == 0
+    write_from_two_processes(f"sqlite:///{path}", count=50)
     assert len(asyncio.run(journal_in(path).recent(500))) == 150
 
 
