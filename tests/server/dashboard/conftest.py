@@ -1,37 +1,22 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
-from resay_server.journal import Journal, JournalConfig, open_journal
+from resay_server.journal import Journal
 from support.chromium import browser, tab
 from support.dashboard import asking
 
-__all__ = ["browser", "client", "journal", "opened", "tab"]
+__all__ = ["browser", "client", "tab", "url"]
 
 
 @pytest.fixture
-async def opened(tmp_path: Path) -> AsyncIterator[Callable[..., Journal]]:
-    """Opens journals of one file, and closes them."""
-    journals: list[Journal] = []
-
-    def open_one(**settings: Any) -> Journal:
-        url = f"sqlite:///{tmp_path / 'journal.db'}"
-        journals.append(open_journal(JournalConfig(url=url, **settings)))
-        return journals[-1]
-
-    yield open_one
-    for journal in journals:
-        await journal.aclose()
-
-
-@pytest.fixture
-def journal(opened: Callable[..., Journal]) -> Journal:
-    return opened()
+def url(tmp_path: Path) -> str:
+    """An empty database."""
+    return f"sqlite:///{tmp_path / 'journal.db'}"
 
 
 @pytest.fixture
