@@ -18,6 +18,13 @@ def stack() -> Iterator[ExitStack]:
         yield stack
 
 
+@pytest.fixture(scope="module")
+def provider() -> Iterator[SimulatedProvider]:
+    """The simulated provider that the tests of a module share."""
+    with SimulatedProvider(seed=7) as provider:
+        yield provider
+
+
 @pytest.fixture
 def gateways(simulated: SimulatedProvider, tmp_path: Path) -> Iterator[Gateways]:
     """Gateways to the simulated provider."""

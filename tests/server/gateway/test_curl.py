@@ -22,12 +22,6 @@ CHAT = "/v1/chat/completions"
 
 
 @pytest.fixture(scope="module")
-def provider() -> Iterator[SimulatedProvider]:
-    with SimulatedProvider(seed=7) as provider:
-        yield provider
-
-
-@pytest.fixture(scope="module")
 def served(
     provider: SimulatedProvider, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:

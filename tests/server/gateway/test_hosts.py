@@ -23,12 +23,6 @@ BROWSER = {"user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:60.0) Gecko/2010010
 
 
 @pytest.fixture(scope="module")
-def provider() -> Iterator[SimulatedProvider]:
-    with SimulatedProvider(seed=7) as provider:
-        yield provider
-
-
-@pytest.fixture(scope="module")
 def gateways(
     provider: SimulatedProvider, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Gateways]:

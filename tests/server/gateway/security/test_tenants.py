@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -16,12 +15,6 @@ from support.gateway import POLICY, Gateways, Served
 KEYS = {name: f"sk-of-{name}" for name in ("alice", "bob")}
 BODY = b'{"model": "m", "temperature": 1, "messages": [{"role": "user", "content": "%s?"}]}'
 numbers = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def provider() -> Iterator[SimulatedProvider]:
-    with SimulatedProvider(seed=7) as provider:
-        yield provider
 
 
 @pytest.fixture(scope="module")
