@@ -62,6 +62,7 @@ from resay.scorers import (
     build,
     registry,
 )
+from resay.scorers.common.judge_config import judge_for
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge
 from resay.scorers.samples import Sample, Samples
@@ -119,6 +120,7 @@ __all__ = [
     "as_retriever",
     "build",
     "detect",
+    "judge_for",
     "load_language",
     "mean_score",
     "new_id",
