@@ -24,6 +24,7 @@ from resay.core.check_context import CheckContext
 from resay.core.usage import Usage
 from resay.core.verdict_record import VerdictRecord
 from resay.providers import Completion, Completions, LiteLLMProvider, ReplayProvider
+from resay.testing import ScriptedProvider
 from simulation import SimulatedProvider
 from support.alone import needs
 
@@ -404,14 +405,23 @@ async def test_a_guard_is_pickled_by_what_it_was_made_of(simulated: SimulatedPro
     assert (await plain.aask(QUESTION, params=simulated.params)).verdict.sentences
 
 
-@pytest.mark.parametrize("part", ["provider", "retriever", "policy"])
+@pytest.mark.parametrize("part", ["provider", "retriever", "policy", "sinks", "on_verdict"])
 def test_what_keeps_a_guard_from_being_pickled_is_named(part: str) -> None:
     policy = {**NGRAM, "when": {"call": lambda query, text: True}} if part == "policy" else NGRAM
-    provider = SimulatedProvider() if part == "provider" else None
+    provider = ScriptedProvider(lambda request: "") if part == "provider" else None
     retriever = (lambda query: []) if part == "retriever" else None
     if retriever is not None:
         policy = {**NGRAM, "action": {"do": "regenerate"}}
-    guard = Guard(policy, provider=provider, retriever=retriever)  # type: ignore[arg-type] - any object does
+
+    class Local(Tally): ...
+
+    guard = Guard(
+        policy,
+        provider=provider,
+        retriever=retriever,
+        sinks=[Local()] if part == "sinks" else [],
+        on_verdict=(lambda verdict: None) if part == "on_verdict" else None,
+    )
     with pytest.raises(ConfigurationError, match=f"cannot pickle this guard because of its {part}"):
         pickle.dumps(guard)
 
@@ -564,6 +574,9 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("check", {"sample": ["a"]}, "did you mean 'samples'?"),
     ("stream", {"mode": "hold"}, "unexpected keyword argument 'mode'"),
     ("ask", {"temperature": 0}, "parameters, such as `temperature`, go in `params`"),
+    ("ask", {"max_tokns": 9}, "parameters, such as `max_tokens`, go in `params`"),
+    ("check", {"api_base": "http://x"}, "parameters, such as `api_base`, go in `params`"),
+    ("ask", {"colour": 0}, "'colour'; it takes 'question', 'model', 'entity', 'tenant', "),
 ]
 
 
@@ -575,6 +588,7 @@ async def test_an_unknown_keyword_names_the_nearest(
     with pytest.raises(TypeError, match=re.escape(message)) as error:
         getattr(guard, call)(QUESTION, **mistake)
     assert str(error.value).startswith(f"Guard.{call}() got an unexpected keyword")
+    assert ("params`" in str(error.value)) == ("params`" in message)
     with pytest.raises(TypeError, match=re.escape(message)):
         await getattr(guard, f"a{call}")(QUESTION, **mistake)
 
@@ -612,6 +626,60 @@ def test_the_constructor_names_the_nearest_keyword_as_well() -> None:
     make: Any = Guard
     with pytest.raises(TypeError, match="did you mean 'provider'"):
         make(NGRAM, provder=ReplayProvider({}))
+
+
+class Tally:
+    async def on_verdict(self, record: VerdictRecord) -> None: ...
+
+
+WRONG_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
+    ({"policy": 7}, "must be a path, a mapping or a Policy, not 'int'"),
+    ({"model": 7}, "model must be a string, not of type int"),
+    ({"model": " "}, "model is empty; pass a value, or None for the default"),
+    ({"api_base": 7}, "api_base must be a string, not of type int"),
+    ({"api_key": b"sk-secret"}, "api_key must be a string, not of type bytes"),
+    ({"sinks": "x"}, "sinks must be a list of sinks, not of type str"),
+    ({"sinks": Tally()}, "sinks must be a list of sinks, not of type Tally"),
+    ({"sinks": [Tally]}, "an item of `sinks` is the class 'Tally'; pass an object of it"),
+    ({"params": [("n", 3)]}, "params must be a mapping"),
+    ({"params": {7: 3}}, "a name in `params` must be a string, not of type int"),
+    ({"params": {"n": 3}}, "the guard returns one complete answer; omit `n`"),
+    ({"params": {"stream": True}}, "use `astream` instead of `stream`"),
+    ({"provider": 7}, "provider is a 'int', which has no method `complete`"),
+    ({"provider": ReplayProvider}, "provider is the class 'ReplayProvider'; pass an object of it"),
+    ({"retriever": 7}, "is of the type 'int'; name a function, or an object with `retrieve"),
+    ({"on_verdict": 7}, "on_verdict must be a function, not of type int"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG_ARGUMENTS)
+def test_a_wrong_argument_is_refused_at_once(arguments: dict[str, Any], message: str) -> None:
+    makers: tuple[Any, ...] = (Guard, Guard(NGRAM).with_options)
+    for make in makers:
+        with pytest.raises(ConfigurationError, match=re.escape(message)) as error:
+            make(**arguments)
+        assert "secret" not in str(error.value)
+
+
+def test_one_response_is_not_many() -> None:
+    guard: Any = Guard(NGRAM)
+    for items in ("It is.", b"It is.", {"response": "It is."}):
+        with pytest.raises(ConfigurationError, match="items must be a list of responses"):
+            list(guard.check_many(items))
+    (checked,) = guard.check_many([7])
+    assert "an item must be a response, or a mapping" in str(checked.error)
+
+
+async def test_a_requests_model_precedes_the_guards() -> None:
+    provider = FromSettings()
+    guard = Guard({**NGRAM, "cache": {"store": "none"}}, model="acme/small", provider=provider)
+    request = Request.of(QUESTION, model="acme/large")
+    await guard.aask(request)
+    await guard.acheck("In 1900.", question=request)
+    assert {asked.model for asked in provider.queries} == {"acme/large"}
+    provider.queries.clear()
+    await guard.aask(request, model="acme/huge")
+    assert {asked.model for asked in provider.queries} == {"acme/huge"}
 
 
 class Recording(FromSettings):

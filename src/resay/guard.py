@@ -20,8 +20,8 @@ from types import TracebackType
 from typing import Any, ParamSpec, cast
 
 from resay._internal.event_loops import name_sync_version, sync_version, wait_for
-from resay._internal.keywords import suggest_keywords
 from resay.core.check_context import CheckContext
+from resay.core.keywords import suggest_keywords
 from resay.core.logprobs import tokens_of
 from resay.core.request import Message, Request
 from resay.core.verdict import OnVerdict, Verdict
@@ -29,10 +29,12 @@ from resay.core.verdict_record import Sink
 from resay.engine.actions import Answer
 from resay.engine.answer_stream import AnswerStream, SyncAnswerStream
 from resay.engine.many_checks import Checked, CheckItem, acheck_each
+from resay.engine.requirements import check_single_answer
 from resay.errors import ConfigurationError
 from resay.guard_core import GuardCore, GuardSettings, outboxes_for, texts_of
 from resay.policy import Policy, StreamMode
 from resay.providers.base import Provider
+from resay.retrieval import as_retriever
 
 P = ParamSpec("P")
 # Parameters of providers' APIs that are arguments of the guard's calls.
@@ -119,12 +121,12 @@ class Guard:
         settings = GuardSettings(
             policy=Policy.of(policy),
             policy_name=_name_of(policy),
-            model=model,
-            params=_with_connection(_provider_params(params), api_base, api_key),
-            provider=provider,
-            retriever=retriever,
+            model=_text("model", model),
+            params=_with_connection(_guard_params(params), api_base, api_key),
+            provider=_check_provider(provider),
+            retriever=_check_retriever(retriever),
             outboxes=outboxes_for(sinks),
-            listeners=() if on_verdict is None else (on_verdict,),
+            listeners=_listeners(on_verdict),
         )
         self._core = GuardCore(settings)
 
@@ -175,25 +177,25 @@ class Guard:
             name = settings.policy_name if isinstance(policy, Policy) else _name_of(policy)
             settings = replace(settings, policy=Policy.of(policy), policy_name=name)
         if model is not _UNCHANGED:
-            settings = replace(settings, model=model)
+            settings = replace(settings, model=_text("model", model))
         if params is not _UNCHANGED:
             connection = (settings.params.get("api_base"), settings.params.get("api_key"))
-            changed_params = _with_connection(_provider_params(params), *connection)
+            changed_params = _with_connection(_guard_params(params), *connection)
             settings = replace(settings, params=changed_params)
-        for option, value in (("api_base", api_base), ("api_key", api_key)):
-            if value is not _UNCHANGED:
-                others = {name: kept for name, kept in settings.params.items() if name != option}
-                changed_params = others if value is None else {**others, option: value}
-                settings = replace(settings, params=changed_params)
+        connection = {
+            name: settings.params.get(name) if value is _UNCHANGED else value
+            for name, value in (("api_base", api_base), ("api_key", api_key))
+        }
+        others = {name: param for name, param in settings.params.items() if name not in connection}
+        settings = replace(settings, params=_with_connection(others, **connection))
         if provider is not _UNCHANGED:
-            settings = replace(settings, provider=provider)
+            settings = replace(settings, provider=_check_provider(provider))
         if retriever is not _UNCHANGED:
-            settings = replace(settings, retriever=retriever)
+            settings = replace(settings, retriever=_check_retriever(retriever))
         if sinks is not _UNCHANGED:
             settings = replace(settings, outboxes=outboxes_for(sinks))
         if on_verdict is not _UNCHANGED:
-            listeners = () if on_verdict is None else (on_verdict,)
-            settings = replace(settings, listeners=listeners)
+            settings = replace(settings, listeners=_listeners(on_verdict))
         return guard_with(settings)
 
     def __repr__(self) -> str:
@@ -259,12 +261,12 @@ class Guard:
         params: Mapping[str, Any] | None,
     ) -> Request:
         settings = self._core.settings
-        own: Mapping[str, Any] = question.params if isinstance(question, Request) else {}
+        own = question if isinstance(question, Request) else Request(())
         return Request.of(
             question,
-            model=model or settings.model,
-            tenant=tenant,
-            params={**settings.params, **own, **_provider_params(params)},
+            model=_text("model", model or None) or own.model or settings.model,
+            tenant=_text("tenant", tenant or None),
+            params={**settings.params, **own.params, **_provider_params(params)},
         )
 
     @suggest_keywords
@@ -349,9 +351,9 @@ class Guard:
             settings = self._core.settings
             request = Request(
                 messages=(),
-                model=model or settings.model,
+                model=_text("model", model or None) or settings.model,
                 params={**settings.params, **_provider_params(params)},
-                tenant=tenant,
+                tenant=_text("tenant", tenant or None),
             )
         else:
             request = self._request(question, model, tenant, params)
@@ -406,10 +408,15 @@ class Guard:
             The result of each item: its verdict or its error. A failed item does not affect others.
 
         Raises:
-            ConfigurationError: `concurrency` is below 1.
+            ConfigurationError: `items` is a single response, or `concurrency` is below 1.
         """
         if concurrency < 1:
             raise ConfigurationError(f"concurrency must be at least 1, not {concurrency!r}")
+        if isinstance(items, (str, bytes, Mapping)):
+            kind = type(cast("object", items)).__name__
+            raise ConfigurationError(
+                f"items must be a list of responses, not one of type {kind}; use `check` for one"
+            )
         async with aclosing(
             acheck_each(self.acheck, items, concurrency, ordered=ordered)
         ) as checked:
@@ -501,6 +508,10 @@ def _provider_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
         raise ConfigurationError(
             f"params must be a mapping of the provider's parameters, not of type {kind}"
         )
+    for name in cast("Mapping[object, Any]", params):
+        if not isinstance(name, str):
+            kind = type(name).__name__
+            raise ConfigurationError(f"a name in `params` must be a string, not of type {kind}")
     for name, argument in _OWN_ARGUMENTS.items():
         if name in params:
             raise ConfigurationError(
@@ -509,16 +520,66 @@ def _provider_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
     return dict(params)
 
 
+def _guard_params(params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the provider's parameters of all calls of a guard.
+
+    Raises:
+        ConfigurationError: As for those of one call; or each call would be refused for them.
+    """
+    checked = _provider_params(params)
+    check_single_answer(checked)
+    return checked
+
+
 def _with_connection(
     params: Mapping[str, Any], api_base: str | None, api_key: str | None
 ) -> dict[str, Any]:
     """Return parameters with the address and the key of the model's API, if they are given."""
-    connection = {"api_base": api_base, "api_key": api_key}
-    for name, value in connection.items():
-        # litellm would ask OpenAI itself, with the key of the environment.
-        if value is not None and not value.strip():
-            raise ConfigurationError(f"{name} is empty; pass a value, or None for the default")
+    # Without them, litellm would ask OpenAI itself, with the key of the environment.
+    connection = {"api_base": _text("api_base", api_base), "api_key": _text("api_key", api_key)}
     return {**params, **{name: value for name, value in connection.items() if value is not None}}
+
+
+def _text(name: str, value: str | None) -> str | None:
+    """Return an argument.
+
+    Raises:
+        ConfigurationError: It is no text, or empty. The error omits the value, which may be a key.
+    """
+    if value is None:
+        return None
+    if not isinstance(cast("object", value), str):
+        raise ConfigurationError(f"{name} must be a string, not of type {type(value).__name__}")
+    if not value.strip():
+        raise ConfigurationError(f"{name} is empty; pass a value, or None for the default")
+    return value
+
+
+def _check_provider(provider: Provider | None) -> Provider | None:
+    given = cast("object", provider)
+    if isinstance(given, type):
+        raise ConfigurationError(f"provider is the class {given.__name__!r}; pass an object of it")
+    if given is not None and not callable(getattr(given, "complete", None)):
+        raise ConfigurationError(
+            f"provider is a {type(given).__name__!r}, which has no method `complete`; pass a"
+            " `resay.plugins.Provider`, or name the model in `model`"
+        )
+    return provider
+
+
+def _check_retriever(retriever: object | None) -> object | None:
+    if retriever is not None:
+        as_retriever(retriever)
+    return retriever
+
+
+def _listeners(on_verdict: OnVerdict | None) -> tuple[OnVerdict, ...]:
+    if on_verdict is None:
+        return ()
+    if not callable(cast("object", on_verdict)):
+        kind = type(on_verdict).__name__
+        raise ConfigurationError(f"on_verdict must be a function, not of type {kind}")
+    return (on_verdict,)
 
 
 def _name_of(policy: object) -> str:

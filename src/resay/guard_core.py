@@ -60,21 +60,19 @@ class GuardSettings:
         Raises:
             ConfigurationError: One of them cannot be pickled.
         """
-        state: dict[str, object] = {}
-        for setting in fields(self):
-            if setting.name == "outboxes":
-                state["sinks"] = tuple(outbox.sink for outbox in self.outboxes)
-            else:
-                state[setting.name] = getattr(self, setting.name)
+        state = {setting.name: getattr(self, setting.name) for setting in fields(self)}
+        state["outboxes"] = tuple(outbox.sink for outbox in self.outboxes)
+        # As the guard's arguments are called.
+        names = {"outboxes": "sinks", "listeners": "on_verdict"}
         for name, value in state.items():
-            _check_pickles(name, value)
+            for item in value if name in names else (value,):
+                _check_pickles(names.get(name, name), item)
         return state
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> GuardSettings:
         """Return the settings of a pickle."""
-        others = dict(state)
-        return cls(outboxes=outboxes_for(others.pop("sinks")), **others)
+        return cls(**{**state, "outboxes": outboxes_for(state["outboxes"])})
 
 
 class GuardCore:
@@ -256,8 +254,12 @@ def outboxes_for(sinks: Iterable[Sink]) -> tuple[Outbox, ...]:
     """Return the outboxes of a guard's own sinks.
 
     Raises:
-        ConfigurationError: One of them is no sink.
+        ConfigurationError: They are no list, or one of them is no sink.
     """
+    given = cast("object", sinks)
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        kind = type(sinks).__name__
+        raise ConfigurationError(f"sinks must be a list of sinks, not of type {kind}")
     return tuple(Outbox(check_sink(sink, "an item of `sinks`")) for sink in sinks)
 
 

@@ -387,7 +387,7 @@ def wait_for(awaitable: Awaitable[T]) -> T:
 
 @contextmanager
 def relay_verdicts() -> Generator[None, None, None]:
-    """Blocking version of `resay._internal.notify.arelay_verdicts`."""
+    """Blocking version of `arelay_verdicts`."""
     relay = VerdictRelay()
     try:
         with relay.capture():
@@ -397,7 +397,7 @@ def relay_verdicts() -> Generator[None, None, None]:
 
 
 def relay_stream(pieces: Iterator[T]) -> Generator[T, None, None]:
-    """Blocking version of `resay._internal.notify.arelay_stream`."""
+    """Blocking version of `arelay_stream`."""
     relay = VerdictRelay()
     try:
         while True:

@@ -32,8 +32,9 @@ from resay.core.check_context import CheckContext
 from resay.core.decision import Action, Decision
 from resay.core.failures import tally
 from resay.core.logprobs import field_of, read_logprobs, tokens_of
+from resay.core.provider_params import CONNECTION_PARAMS
 from resay.core.reasoning import without_reasoning
-from resay.core.request import CONNECTION_PARAMS, Message
+from resay.core.request import Message
 from resay.core.usage import last_reported
 from resay.core.verdict import OnVerdict
 from resay.engine.actions import act, withheld_stops

@@ -12,7 +12,8 @@ from pydantic import BaseModel, SecretStr
 
 from resay.adapters.models import is_default
 from resay.adapters.upstream import LEFT_OUT, UnmappedError, digest_of
-from resay.core.request import CONNECTION_PARAMS, Message, Request
+from resay.core.provider_params import CONNECTION_PARAMS
+from resay.core.request import Message, Request
 from resay.providers.apis.values import mapping
 from resay.providers.caching import source_of
 

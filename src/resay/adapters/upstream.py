@@ -15,7 +15,8 @@ from resay._internal.retries import retry_after_s
 from resay._internal.telemetry import TraceContext
 from resay.adapters.verdicts import NO_ANSWER
 from resay.core.check_context import CheckContext
-from resay.core.request import CONNECTION_PARAMS, MAIN_CALL_ONLY, Request
+from resay.core.provider_params import CONNECTION_PARAMS, MAIN_CALL_ONLY
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.core.verdict import Via
 from resay.errors import (

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from resay.core.logprobs import TokenLogprob
-from resay.core.request import CONNECTION_PARAMS, Request
+from resay.core.provider_params import CONNECTION_PARAMS
+from resay.core.request import Request
 
 # Tools, including those that the provider runs itself, and conversations that it stores.
 _SIDE_EFFECT_PARAMS = (
@@ -45,7 +46,7 @@ class CheckContext:
         uncheckable: Why the answer cannot be checked, although it should be.
         unrepeatable: Why no samples may be drawn. The answer is checked by what needs none.
         skip_reason: Why the answer will not be checked, whatever it is: `unchecked`, or the reason
-            of the policy. Guards set it; see `Guard.with_skip_reason`.
+            of the policy. Guards set it; see `GuardRuntime.with_skip_reason`.
     """
 
     request: Request = field(default_factory=lambda: Request(()))

@@ -6,86 +6,25 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from resay._internal.keywords import suggest_keywords
 from resay.core.decoding import with_sampling
+from resay.core.keywords import suggest_keywords
+from resay.core.provider_params import (
+    CONNECTION_PARAMS,
+    MAIN_CALL_ONLY,
+    PARAMS_FOR_OTHER_MODELS,
+)
 from resay.core.reasoning import without_reasoning
 from resay.errors import ConfigurationError
 
 Message = Mapping[str, Any]
 """One chat message in OpenAI's shape: `{"role": "user", "content": "…"}`."""
 
-CONNECTION_PARAMS = frozenset(
-    {
-        "allowed_openai_params",
-        "api_base",
-        "api_key",
-        "api_version",
-        "aws_access_key_id",
-        "aws_bedrock_runtime_endpoint",
-        "aws_region_name",
-        "aws_secret_access_key",
-        "aws_session_token",
-        "azure_ad_token",
-        "base_url",
-        "custom_llm_provider",
-        "extra_headers",
-        "headers",
-        "organization",
-    }
-)
-"""Parameters that determine a request's destination and account."""
-
 # Of a turn that is cut, this many times what is shown of it is searched for reasoning.
 _SEARCHED_PER_SHOWN_CHAR = 4
 # A limit below which only the end of a conversation is shown.
 _MIN_CHARS_FOR_BEGINNING = 400
-# The only parameters that are also sent to another model, which may be at another provider. Any
-# other parameter may be a key, a client or an address.
-_PARAMS_FOR_OTHER_MODELS = frozenset(
-    {
-        "drop_params",
-        "frequency_penalty",
-        "function_call",
-        "functions",
-        "max_completion_tokens",
-        "max_tokens",
-        "modalities",
-        "parallel_tool_calls",
-        "presence_penalty",
-        "reasoning_effort",
-        "response_format",
-        "stop",
-        "temperature",
-        "thinking",
-        "timeout",
-        "tool_choice",
-        "tools",
-        "top_k",
-        "top_p",
-        "verbosity",
-        "web_search_options",
-    }
-)
-
 _HEADER_PARAMS = ("extra_headers", "headers")
 _IDEMPOTENCY_HEADER = "idempotency-key"
-
-# A sample is another stochastic answer to the same question. These parameters would make it a copy
-# of the first (`seed`), split it into chunks (`stream`), leave traces at the provider (`store`,
-# `metadata`), or cost money for unused output.
-MAIN_CALL_ONLY = frozenset(
-    {
-        "logprobs",
-        "metadata",
-        "n",
-        "prediction",
-        "seed",
-        "store",
-        "stream",
-        "stream_options",
-        "top_logprobs",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +189,7 @@ class Request:
         is_other_model = model is not None and model != self.model
         sampling_params: dict[str, Any] = {}
         for name, value in self.params.items():
-            is_shared = name in _PARAMS_FOR_OTHER_MODELS or not is_other_model
+            is_shared = name in PARAMS_FOR_OTHER_MODELS or not is_other_model
             if is_shared and name not in MAIN_CALL_ONLY:
                 sampling_params[name] = _without_idempotency_key(name, value)
         sampling_params = with_sampling(sampling_params)

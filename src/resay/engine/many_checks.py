@@ -13,13 +13,10 @@ from collections.abc import (
     Mapping,
 )
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 from resay.core.verdict import Verdict
-
-if TYPE_CHECKING:
-    pass
-
+from resay.errors import ConfigurationError
 
 CheckItem = str | Mapping[str, Any]
 """An item to check: a response, or the arguments of `Guard.check` including the response."""
@@ -65,9 +62,8 @@ async def acheck_each(
 
     async def check_item(index: int, item: CheckItem) -> Checked:
         async with slots:
-            arguments = {"response": item} if isinstance(item, str) else item
             try:
-                return Checked(index, await check(**arguments))
+                return Checked(index, await check(**_arguments(item)))
             # An error of a scorer or a policy's function concerns this item only.
             except Exception as error:
                 return Checked(index, error=error)
@@ -95,6 +91,17 @@ async def acheck_each(
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
         await numbered.aclose()
+
+
+def _arguments(item: CheckItem) -> Mapping[str, Any]:
+    if isinstance(item, str):
+        return {"response": item}
+    if not isinstance(cast("object", item), Mapping):
+        kind = type(item).__name__
+        raise ConfigurationError(
+            f"an item must be a response, or a mapping with the arguments of `check`, not a {kind}"
+        )
+    return item
 
 
 async def _numbered(

@@ -19,10 +19,10 @@ from resay.providers.batching import (
 from resay.providers.installed import default_provider
 from resay.providers.sources import Sources
 
-Input = Literal["question", "references", "samples", "logprobs", "model"]
+Input = Literal["query", "references", "samples", "logprobs", "model"]
 """Inputs that a chain may need; `model` is the model that wrote the response."""
 _NEEDS: Mapping[Input, str] = {
-    "question": "compares with the question",
+    "query": "compares with the question",
     "references": "compares with references",
     "samples": "needs samples",
     "logprobs": "needs the response's token probabilities",
@@ -80,7 +80,7 @@ class Requirements:
         Args:
             unavailable: The inputs, each with the end of its message: reason and remedy.
         """
-        for input_name, remedy in unavailable.items():
+        for input_name, rest in unavailable.items():
             chain = self._chain
             method = (
                 chain.asking_response_model
@@ -88,7 +88,7 @@ class Requirements:
                 else chain.required_by(input_name)
             )
             if method is not None:
-                return f"method {method!r} {_NEEDS[input_name]}{remedy}"
+                return f"method {method!r} {_NEEDS[input_name]}{rest}"
         return None
 
     def require_inputs(self, unavailable: Mapping[Input, str]) -> None:
@@ -103,7 +103,7 @@ class Requirements:
             self.check_question(context.request)
         if not sources.finds_references:
             self.check_references(context.references)
-        _check_single(context.request)
+        check_single_answer(context.request.params)
 
     def check_live(self) -> None:
         """Refuse a live request if the policy uses Batch APIs."""
@@ -116,7 +116,7 @@ class Requirements:
     def check_question(self, request: Request) -> None:
         """Refuse a missing question."""
         if not request.question:
-            self.require_inputs({"question": "; pass `question`"})
+            self.require_inputs({"query": "; pass `question`"})
 
     def check_references(self, references: Sequence[str]) -> None:
         """Refuse references that are missing or used by no step of the chain."""
@@ -150,13 +150,16 @@ class Requirements:
             )
 
 
-def _check_single(request: Request) -> None:
-    """Refuse a request that asks for more than one complete answer.
+def check_single_answer(params: Mapping[str, object]) -> None:
+    """Refuse parameters that ask for more than one complete answer.
+
+    Args:
+        params: The provider's parameters of a request.
 
     Raises:
-        ConfigurationError: The request asks for several answers or for a stream.
+        ConfigurationError: They ask for several answers or for a stream.
     """
-    if request.params.get("stream") or request.params.get("n", 1) != 1:
+    if params.get("stream") or params.get("n", 1) != 1:
         raise ConfigurationError(
             "the guard returns one complete answer; omit `n`, and use `astream` instead of `stream`"
         )

@@ -50,6 +50,8 @@ def check_sink(sink: object, where: str) -> Sink:
     Raises:
         ConfigurationError: It is no sink.
     """
+    if isinstance(sink, type):
+        raise ConfigurationError(f"{where} is the class {sink.__name__!r}; pass an object of it")
     if not callable(getattr(sink, "on_verdict", None)):
         raise ConfigurationError(
             f"{where} is a {type(sink).__name__!r}, which has no method `on_verdict`; derive it"

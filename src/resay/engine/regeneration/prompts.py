@@ -13,8 +13,9 @@ from typing import Any, cast
 
 from resay.core.documents import Document
 from resay.core.editions import edition_of
+from resay.core.provider_params import MAIN_CALL_ONLY
 from resay.core.quoting import TEMPLATE_TOKENS
-from resay.core.request import MAIN_CALL_ONLY, Message, Request
+from resay.core.request import Message, Request
 from resay.lang.detection import detect
 from resay.lang.language import load
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from resay.core.request import CONNECTION_PARAMS, Request
+from resay.core.provider_params import CONNECTION_PARAMS
+from resay.core.request import Request
 from resay.errors import ProviderRefusedError
 from resay.providers.caching.keys import keys_of
 

@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
+from resay.core.provider_params import PROVIDER_PARAMS
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -17,7 +19,7 @@ def suggest_keywords(function: Callable[P, T]) -> Callable[P, T]:
 
     Args:
         function: The function or method, which may be async. If it has a parameter `params`, the
-            error also says that this is where a provider's parameters go.
+            error says of a provider's parameter that it goes there.
 
     Returns:
         The function. It raises a TypeError for an unknown keyword.
@@ -46,12 +48,21 @@ def _refuse_unknown(
     function: Callable[..., object], known: Collection[str], given: Iterable[str]
 ) -> None:
     for name in given:
-        if name in known:
-            continue
-        message = f"{function.__qualname__}() got an unexpected keyword argument {name!r}"
-        nearest = get_close_matches(name, known, n=1)
-        if nearest:
-            message += f"; did you mean {nearest[0]!r}?"
-        elif "params" in known:
-            message += "; the provider's parameters, such as `temperature`, go in `params`"
-        raise TypeError(message)
+        if name not in known:
+            message = f"{function.__qualname__}() got an unexpected keyword argument {name!r}"
+            raise TypeError(f"{message}; {_hint(name, known)}")
+
+
+def _hint(name: str, known: Collection[str]) -> str:
+    takes_params = "params" in known
+    if takes_params and name in PROVIDER_PARAMS:
+        return _params_hint(name)
+    for nearest in get_close_matches(name, known, n=1):
+        return f"did you mean {nearest!r}?"
+    for nearest in get_close_matches(name, PROVIDER_PARAMS, n=1) if takes_params else ():
+        return _params_hint(nearest)
+    return f"it takes {', '.join(map(repr, known))}"
+
+
+def _params_hint(param: str) -> str:
+    return f"the provider's parameters, such as `{param}`, go in `params`"
