@@ -34,8 +34,8 @@ _SWAPPED: Mapping[type[ast.AST], tuple[type[ast.AST], ...]] = {
 }
 _CALLS = {"any": "all", "all": "any", "min": "max", "max": "min"}
 _NOT_RUN = ("annotation", "returns", "decorator_list", "bases")
-# What says only how much work there is, so whether it is worth a thread or a turn for others.
-_HINTS = frozenset(
+# They estimate only how much work there is: whether it is worth a thread, or a pause for others.
+_WORK_ESTIMATES = frozenset(
     (
         *("chars", "_AVERAGING", "_BATCH_SIZE", "_COMPARING", "_DECISION_COST"),
         *("_FLAG_COST", "_JOIN_COST", "_SEARCH_COST"),
@@ -50,17 +50,17 @@ class Mutant:
 
     Attributes:
         module: The module's full name.
-        place: The function or class that has the fault, or the name that is assigned.
+        scope: The function or class that has the fault, or the name that is assigned.
         before: The code that is replaced, as Python would write it.
         after: What replaces it.
-        nth: Which of the equal pieces of code of that place it is, from 1.
+        nth: Which of the equal pieces of code in that scope it is, from 1.
         line: Where it is.
         original: The module's source.
         source: The same with the fault.
     """
 
     module: str
-    place: str
+    scope: str
     before: str
     after: str
     nth: int
@@ -72,7 +72,7 @@ class Mutant:
     def name(self) -> str:
         """What tells it from all other mutants, whatever else changes in the file."""
         again = f" #{self.nth}" if self.nth > 1 else ""
-        return f"{self.module}:{self.place}: {self.before}  ->  {self.after}{again}"
+        return f"{self.module}:{self.scope}: {self.before}  ->  {self.after}{again}"
 
     @property
     def diff(self) -> str:
@@ -88,88 +88,105 @@ def mutants_of(module: str, source: str) -> list[Mutant]:
     Left alone is what no test of behaviour is about: annotations, decorators, messages, tables of
     published figures, and what only type checkers read.
     """
-    seen: Counter[tuple[str, str, str]] = Counter()
-    found: list[Mutant] = []
-    for place, node, replacement in _faults(ast.parse(source)):
+    occurrences: Counter[tuple[str, str, str]] = Counter()
+    mutants: list[Mutant] = []
+    for scope, node, replacement in _faults(ast.parse(source)):
         before, after = ast.unparse(node), ast.unparse(replacement)
-        seen[place, before, after] += 1
-        nth, line = seen[place, before, after], getattr(node, "lineno", 0)
-        mutated = _replaced(source, node, replacement)
-        found.append(Mutant(module, place, before, after, nth, line, source, mutated))
-    return found
+        occurrences[scope, before, after] += 1
+        mutants.append(
+            Mutant(
+                module=module,
+                scope=scope,
+                before=before,
+                after=after,
+                nth=occurrences[scope, before, after],
+                line=getattr(node, "lineno", 0),
+                original=source,
+                source=_replaced(source, node, replacement),
+            )
+        )
+    return mutants
 
 
-def handmade(module: str, source: str, place: str, before: str, after: str) -> Mutant:
-    """Return a mutant that somebody thought of.
+def handmade(module: str, source: str, scope: str, before: str, after: str) -> Mutant:
+    """Return a mutant that was written by hand.
 
     Raises:
         LookupError: The code that it replaces is not there, or is there more than once.
     """
     nodes = [
         node
-        for where, node in _nodes(ast.parse(source))
-        if where == place and isinstance(node, ast.expr) and ast.unparse(node) == before
+        for node_scope, node in _nodes(ast.parse(source))
+        if node_scope == scope and isinstance(node, ast.expr) and ast.unparse(node) == before
     ]
     if len(nodes) != 1:
         raise LookupError(
-            f"{module}:{place} has {before!r} {len(nodes)} times; correct it in HANDMADE"
+            f"{module}:{scope} has {before!r} {len(nodes)} times; correct it in HANDMADE"
         )
-    mutated = _replaced(source, nodes[0], ast.parse(after, mode="eval").body)
-    return Mutant(module, place, before, after, 1, nodes[0].lineno, source, mutated)
+    return Mutant(
+        module=module,
+        scope=scope,
+        before=before,
+        after=after,
+        nth=1,
+        line=nodes[0].lineno,
+        original=source,
+        source=_replaced(source, nodes[0], ast.parse(after, mode="eval").body),
+    )
 
 
-def sample(mutants: Sequence[Mutant], most: int) -> list[Mutant]:
+def sample(mutants: Sequence[Mutant], maximum: int) -> list[Mutant]:
     """Return the same few mutants of each function in every run, on every machine."""
-    chosen: Counter[str] = Counter()
-    kept: set[str] = set()
+    counts: Counter[str] = Counter()
+    names: set[str] = set()
     for mutant in sorted(mutants, key=lambda m: hashlib.sha256(m.name.encode()).digest()):
-        chosen[mutant.place] += 1
-        if chosen[mutant.place] <= most:
-            kept.add(mutant.name)
-    return [mutant for mutant in mutants if mutant.name in kept]
+        counts[mutant.scope] += 1
+        if counts[mutant.scope] <= maximum:
+            names.add(mutant.name)
+    return [mutant for mutant in mutants if mutant.name in names]
 
 
 def _faults(tree: ast.Module) -> Iterator[tuple[str, ast.AST, ast.AST]]:
-    for place, node in _nodes(tree):
-        yield from ((place, node, replacement) for replacement in _replacements(node))
-        if isinstance(node, (ast.If, ast.IfExp, ast.While)) and not _can_be_turned(node.test):
-            yield place, node.test, ast.UnaryOp(ast.Not(), node.test)
+    """Yield each fault: its scope, the node it replaces, and the replacement."""
+    for scope, node in _nodes(tree):
+        for replacement in _replacements(node):
+            yield scope, node, replacement
+        is_conditional = isinstance(node, (ast.If, ast.IfExp, ast.While))
+        # Comparisons and `not` have been negated by `_replacements`.
+        if is_conditional and not isinstance(node.test, (ast.Compare, ast.UnaryOp)):
+            yield scope, node.test, ast.UnaryOp(ast.Not(), node.test)
         if isinstance(node, ast.If):
-            yield place, node.test, ast.Constant(False)
+            yield scope, node.test, ast.Constant(False)
         if isinstance(node, ast.comprehension):
-            yield from ((place, condition, ast.Constant(True)) for condition in node.ifs)
-
-
-def _can_be_turned(test: ast.expr) -> bool:
-    """Return whether another fault is the same as turning a condition round."""
-    return isinstance(test, (ast.Compare, ast.UnaryOp))
+            for condition in node.ifs:
+                yield scope, condition, ast.Constant(True)
 
 
 def _nodes(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
-    """Yield the nodes that may be replaced, each with the place it belongs to."""
+    """Yield the nodes that may be replaced, each with its scope."""
     for statement in tree.body:
-        yield from _inside(statement, "")
+        yield from _nodes_within(statement, "")
 
 
-def _inside(node: ast.AST, place: str) -> Iterator[tuple[str, ast.AST]]:
+def _nodes_within(node: ast.AST, scope: str) -> Iterator[tuple[str, ast.AST]]:
     if isinstance(node, _NO_CODE) or _is_data(node) or _is_no_behaviour(node):
         return
-    named = node.target if isinstance(node, ast.AnnAssign) else None
+    target = node.target if isinstance(node, ast.AnnAssign) else None
     if isinstance(node, ast.Assign):
-        named = node.targets[0]
+        target = node.targets[0]
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        place = f"{place}.{node.name}".lstrip(".")
-    elif isinstance(named, ast.Name) and not place:
-        place = named.id
-        if place == "__all__":
+        scope = f"{scope}.{node.name}".lstrip(".")
+    elif isinstance(target, ast.Name) and not scope:
+        scope = target.id
+        if scope == "__all__":
             return
-    yield place, node
+    yield scope, node
     for name, value in ast.iter_fields(node):
         if name in _NOT_RUN:
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST):
-                yield from _inside(child, place)
+                yield from _nodes_within(child, scope)
 
 
 def _is_data(node: ast.AST) -> bool:
@@ -188,49 +205,49 @@ def _is_no_behaviour(node: ast.AST) -> bool:
         return ast.unparse(node.test).endswith(("TYPE_CHECKING", "% _AT_ONCE == 0"))
     if isinstance(node, (ast.Assign, ast.AugAssign)):
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-        return isinstance(target, ast.Name) and target.id in _HINTS
+        return isinstance(target, ast.Name) and target.id in _WORK_ESTIMATES
     return isinstance(node, ast.Call) and ast.unparse(node.func) in ("cast", "TypeVar")
 
 
 def _replacements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what a fault would have in the place of a piece of code."""
+    """Yield what a fault would have in place of a node."""
     if isinstance(node, ast.Compare):
-        yield from _compared(node)
+        yield from _comparisons(node)
     elif isinstance(node, (ast.BinOp, ast.AugAssign)):
-        yield from _calculated(node)
+        yield from _operations(node)
     elif isinstance(node, ast.BoolOp):
         yield _with(node, op=_SWAPPED[type(node.op)][0]())
         for i in range(len(node.values)):
-            rest = [*node.values[:i], *node.values[i + 1 :]]
-            yield rest[0] if len(rest) == 1 else _with(node, values=rest)
+            others = [*node.values[:i], *node.values[i + 1 :]]
+            yield others[0] if len(others) == 1 else _with(node, values=others)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
         yield node.operand
     elif isinstance(node, ast.Call):
-        yield from _called(node)
+        yield from _calls(node)
     elif isinstance(node, ast.IfExp):
         yield from (node.body, node.orelse)
     elif isinstance(node, ast.Constant):
-        yield from map(ast.Constant, _other_values(node.value))
+        yield from map(ast.Constant, _constants(node.value))
     elif isinstance(node, ast.Subscript):
-        yield from _picked(node)
+        yield from _subscripts(node)
     else:
-        yield from _stated(node)
+        yield from _statements(node)
 
 
-def _stated(node: ast.AST) -> Iterator[ast.AST]:
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, (ast.Continue, ast.Break)) or (
         isinstance(node, ast.Expr) and not isinstance(node.value, (ast.Constant, ast.Yield))
     ):
         yield ast.Pass()
 
 
-def _compared(node: ast.Compare) -> Iterator[ast.AST]:
+def _comparisons(node: ast.Compare) -> Iterator[ast.AST]:
     for i, operator in enumerate(node.ops):
         for other in _SWAPPED[type(operator)]:
             yield _with(node, ops=[*node.ops[:i], other(), *node.ops[i + 1 :]])
 
 
-def _calculated(node: ast.BinOp | ast.AugAssign) -> Iterator[ast.AST]:
+def _operations(node: ast.BinOp | ast.AugAssign) -> Iterator[ast.AST]:
     operands = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.value,)
     # Text and types can be added, and that is all.
     if not any(
@@ -242,7 +259,7 @@ def _calculated(node: ast.BinOp | ast.AugAssign) -> Iterator[ast.AST]:
             yield _with(node, op=other())
 
 
-def _called(node: ast.Call) -> Iterator[ast.AST]:
+def _calls(node: ast.Call) -> Iterator[ast.AST]:
     function = node.func
     if isinstance(function, ast.Name) and function.id in _CALLS:
         yield _with(node, func=ast.Name(_CALLS[function.id]))
@@ -253,7 +270,7 @@ def _called(node: ast.Call) -> Iterator[ast.AST]:
         yield _with(node, func=_with(function, attr=_CALLS[function.attr]))
 
 
-def _other_values(value: object) -> Sequence[object]:
+def _constants(value: object) -> Sequence[object]:
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int):
@@ -263,7 +280,7 @@ def _other_values(value: object) -> Sequence[object]:
     return []
 
 
-def _picked(node: ast.Subscript) -> Iterator[ast.AST]:
+def _subscripts(node: ast.Subscript) -> Iterator[ast.AST]:
     index = node.slice
     if isinstance(index, ast.Slice):
         if index.lower is not None:
@@ -276,13 +293,13 @@ def _picked(node: ast.Subscript) -> Iterator[ast.AST]:
         yield _with(node, slice=ast.Constant(0))
 
 
-def _with(node: ast.AST, **changed: object) -> ast.AST:
+def _with(node: ast.AST, **changes: object) -> ast.AST:
     fields = {name: getattr(node, name, None) for name in node._fields}
-    return type(node)(**{**fields, **changed})
+    return type(node)(**{**fields, **changes})
 
 
 def _replaced(source: str, node: ast.expr | ast.stmt, replacement: ast.AST) -> str:
-    """Return the source with other code in the place of a node; the rest stays as it is."""
+    """Return the source with other code in place of a node, and nothing else changed."""
     text = ast.unparse(replacement)
     if isinstance(node, ast.expr):
         text = f"({text})"

@@ -1,7 +1,7 @@
-"""Runs tests on mutants: each in a process of its own, forked from one that has imported the rest.
+"""Runs tests on mutants: each in a process forked from one that has imported all other packages.
 
-What is forked has imported every package that the tests use and nothing of the project, so that a
-mutant is what each module imports from the beginning: defaults, constants and class bodies too.
+The forked process has imported every package that the tests use and nothing of the project, so that
+all modules import the mutant from the beginning, with its defaults, constants and class bodies.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from types import CodeType, ModuleType
 import pytest
 from hypothesis import Phase, settings
 
-# Those of pytest are 0 to 5. A survivor whose module no test has imported was never tried.
+# Exit codes beside those of pytest, 0 to 5. A mutant that no test has imported was never tried.
 _PASSED, _NOT_IMPORTED, _STUCK = 0, 40, 41
-# An endless loop takes processor time, however busy the machine is; a deadlock takes none. Nor does
-# a test that waits for another process, which must not count as stuck.
+# An endless loop takes processor time, however busy the machine is; a deadlock takes none. Neither
+# does a test that waits for another process, which must not count as stuck.
 _IDLE_S, _WALL_S = 60, 300
 _MEMORY = 4 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A module with other source, and the tests that are to notice.
+    """A module with another source, and the tests that should fail.
 
     Attributes:
         module: The module's full name.
         source: Its source.
         tests: Paths of test files.
-        cpu_s: How much processor time they may take.
+        cpu_s: The maximum processor time in seconds.
     """
 
     module: str
@@ -59,8 +59,8 @@ class Outcome:
     Attributes:
         passed: Whether all tests passed.
         late: Whether they had to be stopped.
-        cpu_s: What they took.
-        output: What pytest said.
+        cpu_s: The processor time they took, in seconds.
+        output: What pytest printed.
     """
 
     passed: bool
@@ -97,8 +97,8 @@ class _Finder(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(fullname, file, loader=self.loader)
 
 
-class _Quickly:
-    """Sets up hypothesis so that each run tries the same, and stops at the first failure."""
+class _DeterministicHypothesis:
+    """Has hypothesis try the same examples in each run, and stop at the first failure."""
 
     def pytest_configure(self) -> None:
         profile = settings.get_profile("default")
@@ -123,36 +123,36 @@ def _pytest(*arguments: str) -> int:
                 *("-p", "no:cacheprovider", "-p", "no:xdist", "-o", "timeout=0"),
                 *arguments,
             ],
-            plugins=[_Quickly()],
+            plugins=[_DeterministicHypothesis()],
         )
     )
 
 
 def preload(root: Path, tests: Sequence[str]) -> None:
-    """Import what the tests import, but for what lies under `root/src` and `root/tests`."""
+    """Import what the tests import, except the project's own modules."""
     os.chdir(root)
     own = tuple(f"{root}/{folder}/" for folder in ("src", "tests", "integrations", "server", "lab"))
 
-    def imported() -> list[str]:
+    def packages() -> list[str]:
         _pytest("--collect-only", *tests)
         files = {name: getattr(module, "__file__", "") for name, module in sys.modules.items()}
         return [name for name, file in files.items() if file and not file.startswith(own)]
 
-    for name in _elsewhere(imported):
+    for name in _in_another_process(packages):
         with suppress(Exception):
             importlib.import_module(name)
     gc.collect()
     gc.freeze()
 
 
-def _elsewhere(work: Callable[[], list[str]]) -> list[str]:
-    """Return what work returns in another process."""
+def _in_another_process(work: Callable[[], list[str]]) -> list[str]:
+    """Call a function in a forked process, without output, and return its result."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
-        with Path(os.devnull).open("w") as nowhere:
-            os.dup2(nowhere.fileno(), 1)
-            os.dup2(nowhere.fileno(), 2)
+        with Path(os.devnull).open("w") as null:
+            os.dup2(null.fileno(), 1)
+            os.dup2(null.fileno(), 2)
         with os.fdopen(writer, "wb") as pipe:
             pickle.dump(work(), pipe)
         os._exit(0)
@@ -167,27 +167,27 @@ def run(trials: Sequence[Trial], workers: int, folder: Path) -> Iterator[tuple[i
     """Run trials, several at a time.
 
     Args:
-        trials: What to run.
-        workers: How many at a time.
-        folder: Where their output goes meanwhile.
+        trials: The trials.
+        workers: How many run at a time.
+        folder: A folder for their output.
 
     Yields:
-        The place of each trial and how it ended, in the order in which they end.
+        The index of each trial and its outcome, in the order in which they end.
 
     Raises:
         RuntimeError: Tests passed without ever importing the module they are to test.
     """
-    left = list(enumerate(trials))[::-1]
+    pending = list(enumerate(trials))[::-1]
     running: dict[int, int] = {}
-    while left or running:
-        while left and len(running) < workers:
-            i, trial = left.pop()
+    while pending or running:
+        while pending and len(running) < workers:
+            i, trial = pending.pop()
             running[_start(trial, folder / str(i))] = i
         child, status, usage = os.wait3(0)
         if child not in running:
             continue
         i = running.pop(child)
-        # What it has started itself ends with it.
+        # End the processes that it has started.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)
         code = os.waitstatus_to_exitcode(status)
@@ -226,10 +226,10 @@ def _limit(cpu_s: float) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     cpu = ceil(used.ru_utime + used.ru_stime + cpu_s)
     resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 5))
-    # Only Linux says how much there is already; a mutant that fills the memory is rare.
+    # Only Linux tells how much is in use already; a mutant that fills the memory is rare.
     with suppress(OSError), Path("/proc/self/statm").open() as statm:
-        most = int(statm.read().split()[0]) * resource.getpagesize() + _MEMORY
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        limit = int(statm.read().split()[0]) * resource.getpagesize() + _MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
 def _end_when_stuck() -> None:

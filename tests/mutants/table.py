@@ -1,4 +1,4 @@
-"""Which tests are to notice faults in which module, and the faults that need a word."""
+"""Maps modules to the tests that should detect their faults, and lists undetectable faults."""
 
 from __future__ import annotations
 
@@ -9,9 +9,22 @@ from mutants.mutating import Mutant, handmade
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Paths under `tests`. Those that need no network come first: what is noticed early costs least.
+_FACTS = ("scorers/test_facts.py", "scorers/test_lists.py", "scorers/test_sample_index.py")
+_QUANTITIES = ("core/test_quantities.py", "scorers/test_facts.py", "scorers/test_tools.py")
+_FROM_SAMPLES = (
+    *("engine/regeneration/test_repairs.py", "engine/regeneration/test_from_samples.py"),
+    *("engine/regeneration/test_injection.py", "engine/regeneration/test_streams.py"),
+)
+_PROMPT = (
+    "scorers/test_prompt.py",
+    "scorers/test_together.py",
+    "scorers/test_document_verdicts.py",
+)
+
+# Paths under `tests`, the fastest first: a fault detected early costs least.
 TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.engine.actions": ("engine/test_actions.py",),
+    "resay.engine.marks": ("engine/test_actions.py",),
     "resay.engine.state": (
         "engine/test_decide.py",
         "engine/test_chain.py",
@@ -33,6 +46,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "scorers/test_cross_model.py",
         "scorers/test_probe.py",
     ),
+    "resay.engine.code_names": ("engine/test_code_names.py",),
     "resay.engine.contradictions": (
         *("engine/test_contradiction.py", "engine/test_decide.py"),
         "engine/regeneration/test_from_samples.py",
@@ -82,6 +96,9 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "engine/test_request.py",
     ),
     "resay.engine.regeneration.from_samples": ("engine/regeneration/test_from_samples.py",),
+    "resay.engine.regeneration.sentence_prompts": _FROM_SAMPLES,
+    "resay.engine.regeneration.targets": _FROM_SAMPLES,
+    "resay.engine.regeneration.replacements": _FROM_SAMPLES,
     "resay.core.logprobs": ("core/test_logprobs.py",),
     "resay.scorers.base": ("scorers/test_base.py",),
     "resay.scorers.bertscore": ("scorers/test_known_models.py",),
@@ -89,8 +106,25 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.common.comparing": ("scorers/test_comparing.py",),
     "resay.scorers.cross_model": ("scorers/test_cross_model.py",),
     "resay.scorers.ensemble": ("scorers/test_ensemble.py",),
+    "resay.scorers.facts": _FACTS,
+    "resay.scorers.common.fact": _FACTS,
+    "resay.scorers.common.fact_comparison": _FACTS,
+    "resay.scorers.common.fact_parts": (
+        *("engine/test_contradiction.py", "engine/test_decide.py", "scorers/test_references.py"),
+    ),
+    "resay.scorers.common.statement": _FACTS,
+    "resay.scorers.common.sentence_items": _FACTS,
+    "resay.scorers.common.sample_index": _FACTS,
+    "resay.scorers.common.indexed_sentences": (*_FACTS, "scorers/test_references.py"),
+    "resay.scorers.common.quantity_keys": _FACTS,
+    "resay.scorers.common.words": (*_FACTS, "scorers/test_references.py"),
+    "resay.scorers.common.lists": _FACTS,
+    "resay.scorers.common.contrast": (*_FACTS, "scorers/test_references.py"),
+    "resay.scorers.common.opposition": _FACTS,
+    "resay.scorers.common.quotations": _FACTS,
     "resay.scorers.structured": ("scorers/test_structured.py", "scorers/test_fields.py"),
     "resay.scorers.fields": ("scorers/test_fields.py",),
+    "resay.scorers.common.items": ("scorers/test_fields.py",),
     "resay.scorers.leaning": ("scorers/test_leaning.py",),
     "resay.scorers.logprobs": ("scorers/test_logprobs.py",),
     "resay.scorers.common.token_alignment": ("scorers/test_token_alignment.py",),
@@ -112,6 +146,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     ),
     "resay.scorers.dinco": ("scorers/test_dinco.py", "scorers/test_known_models.py"),
     "resay.scorers.p_true": ("scorers/test_p_true.py",),
+    "resay.scorers.direct_question": ("scorers/test_direct_question.py",),
+    "resay.scorers.common.judge_confidence": ("scorers/test_p_true.py", "scorers/test_dinco.py"),
     "resay.scorers.panel": ("scorers/test_panel.py",),
     "resay.scorers.probe": ("scorers/test_probe.py", "scorers/test_known_models.py"),
     "resay.scorers.semantic": ("scorers/test_semantic.py", "scorers/test_known_models.py"),
@@ -122,6 +158,27 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         *("scorers/test_together.py", "scorers/test_probing.py"),
         "scorers/test_best_document.py",
     ),
+    "resay.scorers.common.nearest_first": ("scorers/test_nearest_first.py",),
+    "resay.scorers.common.together": _PROMPT,
+    "resay.scorers.common.per_sample": ("scorers/test_prompt.py", "scorers/test_entailing.py"),
+    "resay.scorers.common.sample_verdicts": _PROMPT,
+    "resay.scorers.common.document_verdicts": (
+        *("scorers/test_document_verdicts.py", "scorers/test_documents_together.py"),
+        "scorers/test_verdict_answers.py",
+    ),
+    "resay.scorers.common.verdict_json": (
+        *("scorers/test_document_verdicts.py", "scorers/test_verdict_answers.py"),
+        "scorers/test_documents_together.py",
+    ),
+    "resay.scorers.common.verdict_lines": (
+        *("scorers/test_document_verdicts.py", "scorers/test_verdict_answers.py"),
+        "scorers/test_documents_together.py",
+    ),
+    "resay.scorers.common.judge_json": (
+        *("scorers/test_verdict_answers.py", "scorers/test_document_verdicts.py"),
+        "scorers/test_answers.py",
+    ),
+    "resay.scorers.common.yes_no": ("scorers/test_answers.py", "scorers/test_task_prompt.py"),
     "resay.scorers.task_prompt": ("scorers/test_task_prompt.py",),
     "resay.scorers.common.silence": ("scorers/test_prompt.py", "scorers/test_best_document.py"),
     "resay.scorers.common.probed_scores": ("scorers/test_probing.py",),
@@ -133,16 +190,33 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.snowballing": ("scorers/test_snowballing.py",),
     "resay.scorers.stopping": ("scorers/test_stopping.py",),
     "resay.core.claim_verdict": ("core/test_verdict.py",),
+    "resay.core.contradiction": ("core/test_verdict.py",),
     "resay.core.former_keys": ("core/test_verdict.py",),
     "resay.core.highlighting": ("core/test_verdict.py",),
     "resay.core.regeneration": ("core/test_verdict.py",),
     "resay.core.scores": ("core/test_verdict.py",),
+    "resay.core.sentence_verdict": ("core/test_verdict.py",),
     "resay.core.step_record": ("core/test_verdict.py",),
+    "resay.core.unscored": ("core/test_verdict.py",),
     "resay.core.verdict": ("core/test_verdict.py",),
     "resay.core.verdict_json": ("core/test_verdict.py",),
+    "resay.core.quantities.dates": _QUANTITIES,
+    "resay.core.quantities.negation": _QUANTITIES,
+    "resay.core.quantities.numbers": _QUANTITIES,
+    "resay.core.quantities.numerals": _QUANTITIES,
+    "resay.core.quantities.periods": _QUANTITIES,
+    "resay.core.quantities.plain_math": _QUANTITIES,
+    "resay.core.quantities.quantity": _QUANTITIES,
+    "resay.core.quantities.reader": _QUANTITIES,
+    "resay.core.quantities.romans": _QUANTITIES,
+    "resay.core.quantities.search": _QUANTITIES,
+    "resay.core.quantities.times": _QUANTITIES,
+    "resay.core.quantities.tokens": _QUANTITIES,
+    "resay.core.quantities.units": _QUANTITIES,
+    "resay.core.quantities.words": _QUANTITIES,
 }
 
-# Faults that once went unnoticed: where, what is replaced, and by what.
+# Faults that no test detected once: the scope, what is replaced, and by what.
 HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "resay.engine.actions": (
         (
@@ -183,7 +257,7 @@ _TURNS = "It says only when others on the event loop have a turn."
 _NO_JUDGE = "Where there is no judge, no step asks one."
 _APART = "It only tells one of two equal tokens from the other."
 
-# Faults that change nothing anyone can see, by name, with the reason.
+# Faults that change nothing that a test could see, by name, with the reason.
 EQUIVALENT: Mapping[str, str] = {
     "resay.engine.chain:_PARSE_COST: 20  ->  21": _TURNS,
     "resay.engine.chain:_PARSE_COST: 20  ->  19": _TURNS,
@@ -299,5 +373,5 @@ def source_of(module: str) -> Path:
 
 
 def handmade_of(module: str, source: str) -> list[Mutant]:
-    """Return the mutants that somebody thought of, whatever the sample holds."""
+    """Return the mutants of a module that were written by hand."""
     return [handmade(module, source, *fault) for fault in HANDMADE.get(module, ())]

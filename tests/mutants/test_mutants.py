@@ -58,33 +58,33 @@ def test_each_fault_is_one_small_change_of_what_runs() -> None:
         changed = {line[0] for line in mutant.diff.splitlines()}
         assert changed == {"-", "+"}
         assert "Not more than 1." in mutant.source
-    # What is said, and what only type checkers read, is left alone.
+    # Messages, and what only type checkers read, are left alone.
     assert not any("value - 1" in m.before and m.after != "pass" for m in mutants)
     assert not any(m.before.startswith("float") for m in mutants)
 
 
 def test_a_sample_is_the_same_whatever_stands_before_it() -> None:
-    few = [mutant.name for mutant in sample(mutants_of("m", SOURCE), 3)]
+    names = [mutant.name for mutant in sample(mutants_of("m", SOURCE), 3)]
     moved = mutants_of("m", SOURCE.replace("LEAST", "\n\nMOST = 9\nLEAST", 1))
-    again = [mutant.name for mutant in sample(moved, 3) if mutant.place != "MOST"]
-    assert few == again
-    assert sum(name.startswith("m:clip") for name in few) == 3
+    names_after_move = [mutant.name for mutant in sample(moved, 3) if mutant.scope != "MOST"]
+    assert names == names_after_move
+    assert sum(name.startswith("m:clip") for name in names) == 3
 
 
-def test_the_table_is_about_what_there_is() -> None:
-    everything: set[str] = set()
+def test_modules_tests_and_faults_of_the_table_exist() -> None:
+    faults: set[str] = set()
     for module, files in TESTS.items():
         source = source_of(module).read_text(encoding="utf-8")
-        everything |= {mutant.name for mutant in mutants_of(module, source)}
+        faults |= {mutant.name for mutant in mutants_of(module, source)}
         assert len(handmade_of(module, source)) == len(HANDMADE.get(module, ()))
         for file in files:
             assert (Path(__file__).parents[1] / file).is_file()
     # Where the code has changed, somebody has to look again whether the fault can be noticed.
-    assert not set(EQUIVALENT) - everything
-    assert len(EQUIVALENT) < len(everything) / 100
+    assert not set(EQUIVALENT) - faults
+    assert len(EQUIVALENT) < len(faults) / 100
 
 
-def test_a_fault_that_is_not_there_any_more_is_told() -> None:
+def test_code_that_is_gone_cannot_be_replaced() -> None:
     with pytest.raises(LookupError, match="'value > 1' 0 times"):
         handmade("m", SOURCE, "clip", "value > 1", "value >= 1")
 
@@ -99,8 +99,8 @@ test = (str(root / "tests/test_it.py"),)
 preload(root, test)
 sources = ["LEAST = 4", "LEAST = 5", "LEAST = 4\\nwhile True: pass"]
 trials = [Trial("it", source, test, cpu_s=0.3) for source in sources]
-ended = dict(run(trials, 2, root))
-print([(ended[i].passed, ended[i].late) for i in range(3)])
+outcomes = dict(run(trials, 2, root))
+print([(outcomes[i].passed, outcomes[i].late) for i in range(3)])
 try:
     list(run([Trial("other", "", test)], 1, root))
 except RuntimeError as error:
@@ -115,13 +115,13 @@ def test_what_runs_is_the_mutant(tmp_path: Path) -> None:
     (tmp_path / "src/it.py").write_text("LEAST = 4")
     (tmp_path / "tests/test_it.py").write_text("import it\ndef test_it(): assert it.LEAST == 4\n")
     paths = (str(tmp_path / "src"), str(Path(__file__).parents[1]))
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", TRIALS, str(tmp_path)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
         check=False,
     )
-    first, second = done.stdout.splitlines() or [done.stderr, ""]
-    assert first == "[(True, False), (False, False), (False, True)]"
-    assert second.endswith("never import other")
+    outcomes, error = process.stdout.splitlines() or [process.stderr, ""]
+    assert outcomes == "[(True, False), (False, False), (False, True)]"
+    assert error.endswith("never import other")

@@ -109,7 +109,7 @@ async def test_only_the_sentences_not_yet_settled_are_scored() -> None:
 
 
 def test_the_question_is_needed_where_it_is_the_context() -> None:
-    assert built(Reader()).needs == {"query"}
+    assert built(Reader()).needs == {"question"}
     assert built(Reader(), context="none").needs == frozenset()
 
 

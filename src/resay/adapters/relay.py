@@ -174,7 +174,7 @@ class Relay:
             return api_request.field, context.uncheckable
         if context.unrepeatable and not self._does_without_samples(api_request, context):
             return api_request.field, context.unrepeatable
-        if runtime.required_by("query") and not context.request.question:
+        if runtime.required_by("question") and not context.request.question:
             field = next((name for name in _QUESTION_FIELDS if name in api_request.body), None)
             return field, "there is no question to compare with"
         if runtime.required_by("logprobs") and not self.api.gives_logprobs:

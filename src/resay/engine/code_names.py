@@ -147,13 +147,13 @@ class _SampleNames:
     def of(cls, sample: Sample) -> _SampleNames:
         passage, reader = sample.passage, CodeReader()
         use = cls(sample.index)
-        found: list[CodeName] = []
+        names: list[CodeName] = []
         for code in code_in(enumerate(passage.sentences), passage.unscored()):
             stop_if_abandoned()
             if code.language is not None and not code.inline:
                 use.languages.add(code.language)
-            found += reader.read(code)
-        for name in found:
+            names += reader.read(code)
+        for name in names:
             use.languages.add(name.language)
             if name.kind in {"package", "install"}:
                 use.names[name.kind, name.language].add(name.path[0])
@@ -249,18 +249,29 @@ def _result(name: CodeName, index: _Index, own: _ResponseNames) -> ClaimResult:
             replacements.append((use.sample, other))
     if used:
         columns = [c if c != 1.0 else max(_USED_BY_SOME, _NOT_MENTIONED) for c in columns]
-    known = [score for score in columns if score is not None]
-    score = sum(known) / len(known)
+    scores = [score for score in columns if score is not None]
+    score = sum(scores) / len(scores)
     reason = f"{used} of {len(uses)} samples with such code use it"
     contradiction = None
     if replacements:
         most = Counter(text for _, text in replacements).most_common(1)[0][0]
         sample = next(i for i, text in replacements if text == most)
         reason += f", {len(replacements)} something else in its place: {most}"
-        span = name.start, name.end
-        contradiction = Contradiction("sample", sample, most, "name", span, (0, len(most)))
+        contradiction = Contradiction(
+            source="sample",
+            index=sample,
+            text=most,
+            kind="name",
+            claim_span=(name.start, name.end),
+            evidence_span=(0, len(most)),
+        )
     return ClaimResult(
-        score, METHOD, reason, None, tuple(columns), contradiction, scores={METHOD: score}
+        score=score,
+        by=METHOD,
+        reason=reason,
+        columns=tuple(columns),
+        contradiction=contradiction,
+        scores={METHOD: score},
     )
 
 
@@ -329,15 +340,13 @@ def _common_member(name: CodeName, uses: Sequence[_SampleNames], own: _ResponseN
     parent = name.path[:-1]
     if name.kind != "member" or len(parent) < 2 or any(part.endswith("()") for part in parent):
         return None
-    sets = [set(found) for use in uses if (found := _below(name, use))]
-    taken = own.below[name.language, parent]
-    if (
-        len(sets) < _MIN_SAMPLES
-        or 2 * len(sets) < len(uses)
-        or any(taken & found for found in sets)
-    ):
+    members = [set(_below(name, use)) for use in uses]
+    members = [of_sample for of_sample in members if of_sample]
+    if len(members) < _MIN_SAMPLES or 2 * len(members) < len(uses):
         return None
-    common = set[str].intersection(*sets)
+    if not own.below[name.language, parent].isdisjoint(set[str].union(*members)):
+        return None
+    common = set[str].intersection(*members)
     return min(common) if common else None
 
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from resay.core.contradiction import Contradiction
 
-Need = Literal["samples", "judge", "references", "logprobs", "sample_logprobs", "query", "scores"]
+Need = Literal[
+    "samples", "judge", "references", "logprobs", "sample_logprobs", "question", "scores"
+]
 """Evidence that a scorer requires. A scorer that needs `scores` corrects the scores of the previous
 steps, and sees every sentence of the passage, settled or not. For one that needs `sample_logprobs`,
 samples are drawn with the probabilities of their tokens."""

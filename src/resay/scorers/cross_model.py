@@ -319,8 +319,8 @@ class CrossModel:
                 compared = True
         failures = (*(type(error).__name__ for error in pool.failures), *scores.failures)
         if not len(pool):
-            why = tally(failures) or "its answers are empty"
-            return _Opinions((None,) * count, failures, problem=f"gave no sample ({why})")
+            reason = tally(failures) or "its answers are empty"
+            return _Opinions((None,) * count, failures, problem=f"gave no sample ({reason})")
         if not compared:
             return _Opinions((None,) * count, failures, problem="declined to answer")
         if scores.error:
@@ -340,8 +340,8 @@ class CrossModel:
     ) -> Scores:
         second = self.config.second_opinion
         scores: list[float | None] = [None] * count
-        why: list[str | None] = [None] * count
-        instead: list[Contradiction | None] = [None] * count
+        reasons: list[str | None] = [None] * count
+        contradictions: list[Contradiction | None] = [None] * count
         lost: list[int] = []
         for i, opinion in zip(chosen, opinions.by_claim, strict=True):
             if opinion is None:
@@ -353,15 +353,18 @@ class CrossModel:
             blend = (1 - second.weight) * (own or 0.0) + second.weight * opinion.score
             scores[i] = min(max(opinion.score, blend), 1.0)
             opinion_text = "contradicts it" if opinion.score > 0.5 else "agrees"
-            why[i] = f"another model, {second.model}, {opinion_text}"
+            reasons[i] = f"another model, {second.model}, {opinion_text}"
             if opinion.correction:
-                instead[i] = Contradiction(
-                    "second_opinion", 0, opinion.correction, model=second.model
+                contradictions[i] = Contradiction(
+                    source="second_opinion",
+                    index=0,
+                    text=opinion.correction,
+                    model=second.model,
                 )
         return Scores(
             sentences=tuple(scores),
-            reasons=tuple(why),
-            contradictions=tuple(instead),
+            reasons=tuple(reasons),
+            contradictions=tuple(contradictions),
             failures=opinions.failures,
             lost=tuple(lost),
             undetermined=opinions.undetermined,

@@ -197,7 +197,7 @@ class Dinco:
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
         self._entailing = Entailing(self.config)
-        needs: set[Need] = {"judge", "query", *self._entailing.needs}
+        needs: set[Need] = {"judge", "question", *self._entailing.needs}
         if self.config.consistency:
             needs.add("samples")
         self.needs = frozenset(needs)

@@ -112,7 +112,7 @@ class PTrue:
         self.traits = ScorerTraits(
             by_text=self._asks_about_response, by_sentence=not self._asks_about_response
         )
-        needs: set[Need] = {"judge", "query"}
+        needs: set[Need] = {"judge", "question"}
         if self.config.ideas:
             needs.add("samples")
         self.needs = frozenset(needs)

@@ -198,7 +198,7 @@ class Probe:
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
         self._entailing = Entailing(self.config)
-        needs: set[Need] = {"judge", "query", *self._entailing.needs}
+        needs: set[Need] = {"judge", "question", *self._entailing.needs}
         self.needs = frozenset(needs)
 
     async def prepare(self) -> None:

@@ -95,7 +95,9 @@ class ProxyLogprobs:
 
     def __init__(self, config: Config, proxy: LanguageModel | None = None) -> None:
         self.config = config
-        self.needs: frozenset[Need] = frozenset({"query"} if config.context == "question" else ())
+        self.needs: frozenset[Need] = frozenset(
+            {"question"} if config.context == "question" else ()
+        )
         self._proxy = proxy or _proxy(config)
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:

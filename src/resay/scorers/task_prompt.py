@@ -66,8 +66,8 @@ class TaskContext:
 def needs_of(task: Task) -> frozenset[Need]:
     """Return the evidence that a task requires."""
     if task == "paraphrase":
-        return frozenset({"judge", "query"})
-    return frozenset({"judge", "query", "references"})
+        return frozenset({"judge", "question"})
+    return frozenset({"judge", "question", "references"})
 
 
 async def context_of(task: Task, evidence: Evidence, term: str | None) -> TaskContext:

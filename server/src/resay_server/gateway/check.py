@@ -277,7 +277,7 @@ def _missing(
 ) -> str | None:
     request, unavailable = api_request.request, dict[Input, str]()
     if not request.question:
-        unavailable["query"] = "; pass `question` or `messages`"
+        unavailable["question"] = "; pass `question` or `messages`"
     if not check_request.references:
         unavailable["references"] = "; pass `references`"
     if not check_request.logprobs:

@@ -125,18 +125,20 @@ class _Lexicon:
         i = 0
         while i < len(words):
             word, size = words[i], 1
-            found = self.exact.get(word)
+            group_and_side = self.exact.get(word)
             if word in self.phrase_starts:
-                for more in range(min(_LONG_PHRASE, len(words) - i), 1, -1):
-                    phrase = self.exact.get(" ".join(words[i : i + more]))
-                    if phrase is not None:
-                        found, size = phrase, more
+                for length in range(min(_LONG_PHRASE, len(words) - i), 1, -1):
+                    phrase = " ".join(words[i : i + length])
+                    if phrase in self.exact:
+                        group_and_side, size = self.exact[phrase], length
                         break
-            if found is None and word[:_SHORTEST_CUT] in self.prefix_starts:
-                candidates = (word[:k] for k in _CUTS)
-                found = next((self.prefixes[c] for c in candidates if c in self.prefixes), None)
-            if found is not None:
-                yield from ((k, *found) for k in range(i, i + size))
+            if group_and_side is None and word[:_SHORTEST_CUT] in self.prefix_starts:
+                prefix = next((word[:k] for k in _CUTS if word[:k] in self.prefixes), None)
+                if prefix is not None:
+                    group_and_side = self.prefixes[prefix]
+            if group_and_side is not None:
+                for k in range(i, i + size):
+                    yield k, *group_and_side
             i += size
 
 

@@ -292,7 +292,7 @@ class _AnswerCheck:
             return problem
         if self._knows_question:
             return None if self._model or not _asks_model(runtime) else "LiteLLM names no model"
-        if method := runtime.required_by("samples") or runtime.required_by("query"):
+        if method := runtime.required_by("samples") or runtime.required_by("question"):
             return f"method {method!r} needs the question: {_UNKNOWN_QUESTION}"
         return None
 
