@@ -19,10 +19,10 @@ from resay.providers.batching import (
 from resay.providers.installed import default_provider
 from resay.providers.sources import Sources
 
-Input = Literal["query", "references", "samples", "logprobs", "model"]
+Input = Literal["question", "references", "samples", "logprobs", "model"]
 """Inputs that a chain may need; `model` is the model that wrote the response."""
 _NEEDS: Mapping[Input, str] = {
-    "query": "compares with the question",
+    "question": "compares with the question",
     "references": "compares with references",
     "samples": "needs samples",
     "logprobs": "needs the response's token probabilities",
@@ -80,7 +80,7 @@ class Requirements:
         Args:
             unavailable: The inputs, each with the end of its message: reason and remedy.
         """
-        for input_name, rest in unavailable.items():
+        for input_name, remedy in unavailable.items():
             chain = self._chain
             method = (
                 chain.asking_response_model
@@ -88,7 +88,7 @@ class Requirements:
                 else chain.required_by(input_name)
             )
             if method is not None:
-                return f"method {method!r} {_NEEDS[input_name]}{rest}"
+                return f"method {method!r} {_NEEDS[input_name]}{remedy}"
         return None
 
     def require_inputs(self, unavailable: Mapping[Input, str]) -> None:
@@ -116,7 +116,7 @@ class Requirements:
     def check_question(self, request: Request) -> None:
         """Refuse a missing question."""
         if not request.question:
-            self.require_inputs({"query": "; pass `question`"})
+            self.require_inputs({"question": "; pass `question`"})
 
     def check_references(self, references: Sequence[str]) -> None:
         """Refuse references that are missing or used by no step of the chain."""
