@@ -17,10 +17,11 @@ from resay.adapters import GuardRuntime
 from resay.cli.app import app
 from resay.core.usage import Usage
 from resay.policy import ChainBudget, policy_schema
-from resay.policy.auto import choose, on_frontier
+from resay.policy.auto import choose
 from resay.policy.candidates import Candidate, candidates
 from resay.policy.measurements import MEASUREMENTS, Measurements, measurements_of
 from resay.providers.base import Completion, Completions
+from support.frontier import on_frontier
 
 NAMES = sorted(candidates())
 KINDS = ("any", "long", "short")

@@ -86,7 +86,7 @@ def adaptive(
     folder: Path,
     rows: slice,
     judge: _RecordedOption,
-    most: _MaxOption = 20,
+    max_samples: _MaxOption = 20,
     confidence: _ConfidenceOption = 0.99,
     orders: Annotated[
         int, typer.Option(min=0, help="The number of additional random orders of the samples.")
@@ -99,7 +99,7 @@ def adaptive(
     from research import adaptive as bench
 
     corpus, recorded = _recorded_wikibio(folder, rows, judge, confidence)
-    run = partial(bench.run, corpus, recorded, most=most, confidence=confidence)
+    run = partial(bench.run, corpus, recorded, max_samples=max_samples, confidence=confidence)
     steps = bench.runs(orders) * len(corpus.items)
     return BenchJob(steps, partial(run, orders=orders, halves=halves))
 
@@ -109,7 +109,7 @@ def cascade(
     folder: Path,
     rows: slice,
     judge: _RecordedOption,
-    most: _MaxOption = 20,
+    max_samples: _MaxOption = 20,
     confidence: _ConfidenceOption = 0.99,
     thresholds: Annotated[
         list[float] | None,
@@ -128,7 +128,7 @@ def cascade(
     corpus, recorded = _recorded_wikibio(folder, rows, judge, confidence)
     with bad_parameter("--rows"):
         bench.folds_of(corpus)
-    run = partial(bench.run, corpus, recorded, most=most, confidence=confidence)
+    run = partial(bench.run, corpus, recorded, max_samples=max_samples, confidence=confidence)
     steps = bench.runs(len(thresholds) if thresholds else 2) * len(corpus.items)
     return BenchJob(steps, partial(run, thresholds=thresholds))
 

@@ -147,8 +147,8 @@ async def run(
     corpus: Corpus,
     judge: BenchJudge,
     *,
-    most: int = 20,
-    least: int = 3,
+    max_samples: int = 20,
+    min_samples: int = 3,
     confidence: float = 0.99,
     orders: int = 5,
     halves: bool = False,
@@ -159,8 +159,8 @@ async def run(
     Args:
         corpus: The passages.
         judge: The judge; it must always give the same answer to the same question.
-        most: The maximum number of samples.
-        least: The minimum number of samples.
+        max_samples: The maximum number of samples.
+        min_samples: The minimum number of samples.
         confidence: The probability with which a decision must be known, in (0.5, 1].
         orders: The number of random orders of the samples, besides the recorded one.
         halves: Whether to add rows for the passages with even and with odd row numbers.
@@ -169,10 +169,14 @@ async def run(
     Returns:
         For each decision, a row for the recorded order, and one for the mean of random ones.
     """
-    items = [replace(item, samples=item.samples[:most]) for item in corpus.items]
-    always = _Aim("passage", 0.5).policy(judge, {"max": most, "min": 1, "confidence": None})
+    items = [replace(item, samples=item.samples[:max_samples]) for item in corpus.items]
+    always = _Aim("passage", 0.5).policy(judge, {"max": max_samples, "min": 1, "confidence": None})
     whole = await check(always, items, judge, done=done)
-    sampling = {"max": most, "min": min(least, most), "confidence": confidence}
+    sampling = {
+        "max": max_samples,
+        "min": min(min_samples, max_samples),
+        "confidence": confidence,
+    }
     parts = ("all", "even", "odd") if halves else ("all",)
     setting = _Setting(items, judge, sampling, whole, done, parts)
     half = halfway([result.score for result in whole])

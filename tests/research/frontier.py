@@ -23,9 +23,7 @@ from typing import Any
 import anyio
 
 from resay.core.request import Request
-from resay.core.usage import Usage
 from resay.errors import ConfigurationError
-from resay.policy.auto import on_frontier
 from resay.policy.candidates import candidates
 from resay.providers.base import Completions, Provider
 from resay_lab.benchmarks import metrics
@@ -45,6 +43,7 @@ from research.defaults import (
     by_sample,
     read_all,
 )
+from support.frontier import on_frontier
 
 _NO: Mapping[str, No] = {WIKIBIO.name: "not_mentioned", SAC3.name: "contradicted"}
 _RATED = {"long": WIKIBIO.name, "short": SAC3.name}
@@ -173,15 +172,17 @@ def load(folder: Path, rows: slice) -> tuple[DataSet, ...]:
     Raises:
         ConfigurationError: WikiBio is missing, or a file is invalid.
     """
-    there = [
-        s for s in (WIKIBIO, FACTSCORE, SAC3) if s is WIKIBIO or (folder / s.responses).is_file()
+    sources = [
+        source
+        for source in (WIKIBIO, FACTSCORE, SAC3)
+        if source is WIKIBIO or (folder / source.responses).is_file()
     ]
-    return tuple(DataSet(read_all(folder, source, rows)) for source in there)
+    return tuple(DataSet(read_all(folder, source, rows)) for source in sources)
 
 
 def steps(data: Sequence[DataSet]) -> int:
     """Return the number of rows to measure."""
-    return sum(1 for of_source in data for _ in of_source.runs())
+    return sum(len(list(data_set.runs())) for data_set in data)
 
 
 class _TokenCountingProvider:
@@ -194,14 +195,13 @@ class _TokenCountingProvider:
         return await self._inner.takes_n(request)
 
     async def complete(self, request: Request, *, n: int = 1) -> Completions:
-        found = await self._inner.complete(request, n=n)
-        usage = Usage(
-            found.usage.calls,
-            _tokens(*(str(message.get("content")) for message in request.messages)),
-            _tokens(*(completion.text for completion in found.items)),
-            found.usage.cost_usd,
+        completions = await self._inner.complete(request, n=n)
+        usage = replace(
+            completions.usage,
+            prompt_tokens=_tokens(*(str(message.get("content")) for message in request.messages)),
+            completion_tokens=_tokens(*(completion.text for completion in completions.items)),
         )
-        return replace(found, usage=usage)
+        return replace(completions, usage=usage)
 
 
 def _tokens(*texts: str) -> int:
@@ -254,15 +254,15 @@ async def run(
     """
     metrics.require()
     rows: list[dict[str, Any]] = []
-    for of_source in data:
-        here: list[dict[str, Any]] = []
-        for bench_chain, judged in of_source.runs():
-            here.append(_row(bench_chain, judged, await _measure(bench_chain, judged)))
+    for data_set in data:
+        measured: list[dict[str, Any]] = []
+        for bench_chain, judged in data_set.runs():
+            measured.append(_row(bench_chain, judged, await _measure(bench_chain, judged)))
             done()
-        _mark(here)
-        rows += here
-        if of_source.source is WIKIBIO:
-            rows += _recorded(folder, of_source)
+        _mark(measured)
+        rows += measured
+        if data_set.source is WIKIBIO:
+            rows += _recorded(folder, data_set)
     means = _means(rows)
     _mark(means)
     rows += means
@@ -288,18 +288,18 @@ async def _measure(bench_chain: BenchChain, judged: Judged) -> list[Checked]:
     sampling = {"max": n, "min": min(3, n)}
     if bench_chain.published:
         sampling |= {"confidence": None}
-    found = await check(
+    results = await check(
         {"chain": chain, "sampling": sampling}, cut.items, _TokenCountingJudge(judge)
     )
     # The published recordings contain failed calls; in any other chain a failure means that the
     # answer was never recorded.
-    if not bench_chain.published and any(
-        step.failures for one in found for step in one.verdict.steps
-    ):
-        raise ConfigurationError(
-            f"{bench_chain.name!r} asks what was not recorded for {judged.name}"
-        )
-    return found
+    if not bench_chain.published:
+        for result in results:
+            if any(step.failures for step in result.verdict.steps):
+                raise ConfigurationError(
+                    f"{bench_chain.name!r} asks what was not recorded for {judged.name}"
+                )
+    return results
 
 
 def _row(bench_chain: BenchChain, judged: Judged, results: Sequence[Checked]) -> dict[str, Any]:
@@ -351,12 +351,12 @@ def _recorded(folder: Path, data: DataSet) -> Iterator[dict[str, Any]]:
     judged = data.judged[0]
     entries = [e for e in ENTRIES if e.variant == "recorded"]
     for name, results in recorded_scores(folder, entries, judged.items).items():
-        scores = [result.sentences for result in results]
-        if any(score is not None for of_one in scores for score in of_one):
+        figures = _figures(judged, [result.sentences for result in results])
+        if figures["sentences"]:
             yield {
                 "data": judged.source.name,
                 "method": f"{name.partition(':')[0]}, recorded, {data.samples}",
-                **_figures(judged, scores),
+                **figures,
                 "calls": float(data.samples),
                 "frontier": None,
                 "paper": {"nonfact": _PUBLISHED[name]["nonfact"]},
@@ -367,23 +367,23 @@ def _mark(rows: Sequence[dict[str, Any]]) -> None:
     """Set `frontier` in each row by comparing all rows, even those of different judges."""
     rated = [row for row in rows if row["roc_auc"] is not None]
     # Compare the displayed figures: differences in further decimals do not count.
-    seen = [(round(row["calls"], 2), round(row["roc_auc"], 2)) for row in rated]
-    for row, on in zip(rated, on_frontier(seen), strict=True):
-        row["frontier"] = on
+    points = [(round(row["calls"], 2), round(row["roc_auc"], 2)) for row in rated]
+    for row, mark in zip(rated, on_frontier(points), strict=True):
+        row["frontier"] = mark
 
 
 def _means(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Return the candidates' means over both rated data sets, if measured on both."""
-    found: list[dict[str, Any]] = []
+    means: list[dict[str, Any]] = []
     for name in candidates():
         # If several judges answered, take the first.
         first = {row["data"]: row for row in reversed(rows) if row["method"] == name}
         of_both = [first[data] for data in _RATED.values() if data in first]
         if len(of_both) == len(_RATED) and all(row["roc_auc"] is not None for row in of_both):
             keys = ("roc_auc", "average_precision", "calls", "tokens", "ms", "rounds")
-            means = {key: fmean(row[key] for row in of_both) for key in keys}
-            found.append({"data": MEAN, "method": name, **means})
-    return found
+            figures = {key: fmean(row[key] for row in of_both) for key in keys}
+            means.append({"data": MEAN, "method": name, **figures})
+    return means
 
 
 def tables_of(rows: Sequence[Row]) -> Iterator[str]:
@@ -459,9 +459,9 @@ def svg_of(rows: Sequence[Row]) -> str:
         f'<rect class="back" width="{_WIDTH}" height="{height}"/>',
     ]
     for i, name in enumerate(names):
-        here = [r for r in rows if r["data"] == name and r["roc_auc"] is not None]
+        points = [r for r in rows if r["data"] == name and r["roc_auc"] is not None]
         parts.append(f'<g transform="translate(0 {i * _PANEL})">')
-        parts += _panel(name, here)
+        parts += _panel(name, points)
         parts.append("</g>")
     return "\n".join([*parts, "</svg>"]) + "\n"
 
@@ -473,26 +473,26 @@ def _panel(name: str, rows: Sequence[Row]) -> Iterator[str]:
     yield f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{width}" height="{_SIZE}"/>'
     if not rows:
         return
-    most = max(log2(max(row["calls"], 1.0)) for row in rows) or 1.0
+    max_power = max(log2(max(row["calls"], 1.0)) for row in rows) or 1.0
     low = min(5 * int(min(row["roc_auc"] for row in rows) // 5), 95)
 
-    def place(row: Row) -> tuple[float, float]:
-        x = _LEFT + 10 + (width - 20) * log2(max(row["calls"], 1.0)) / most
+    def point(row: Row) -> tuple[float, float]:
+        x = _LEFT + 10 + (width - 20) * log2(max(row["calls"], 1.0)) / max_power
         return x, _TOP + _SIZE * (1 - (row["roc_auc"] - low) / (100 - low))
 
     for share in range(low, 101, 10):
         yield svg_text(
             _LEFT - 8, _TOP + _SIZE * (1 - (share - low) / (100 - low)) + 4, str(share), end=True
         )
-    for power in range(int(most) + 1):
-        x = _LEFT + 10 + (width - 20) * power / most
+    for power in range(int(max_power) + 1):
+        x = _LEFT + 10 + (width - 20) * power / max_power
         yield svg_text(x, _TOP + _SIZE + 16, str(2**power), "small", middle=True)
     best = sorted((r for r in rows if r.get("frontier")), key=lambda r: r["calls"])
-    ends = [place(row) for row in best]
+    ends = [point(row) for row in best]
     for (x1, y1), (x2, y2) in pairwise(ends):
         yield svg_line("range", x1, y1, x2, y2)
     for row in rows:
-        x, y = place(row)
+        x, y = point(row)
         kind = "point" if row.get("frontier") else "other"
         title = f"{row['method']}: ROC {row['roc_auc']:.2f}, {row['calls']:.1f} calls"
         yield (

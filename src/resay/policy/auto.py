@@ -7,7 +7,7 @@ estimate.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NoReturn, cast
 
@@ -220,22 +220,3 @@ def allow_auto(schema: dict[str, Any]) -> None:
     steps = dict(schema)
     schema.clear()
     schema |= {**descriptions, "anyOf": [{"const": "auto"}, steps]}
-
-
-def on_frontier(points: Iterable[tuple[float, float]]) -> list[bool]:
-    """Return for each point whether no other point beats it.
-
-    Args:
-        points: The cost and value of each. A point beats another if it costs no more, is worth no
-            less, and differs from it.
-    """
-    points = list(points)
-    marks: list[bool] = []
-    for point in points:
-        cost, value = point
-        beaten = any(
-            other_cost <= cost and other_value >= value and (other_cost, other_value) != point
-            for other_cost, other_value in points
-        )
-        marks.append(not beaten)
-    return marks
