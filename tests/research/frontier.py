@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
-from itertools import pairwise
 from math import log2
 from pathlib import Path
 from statistics import fmean
@@ -30,7 +28,7 @@ from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.measuring import Item, RecordedJudge
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 from resay_lab.benchmarks.wikibio import ENTRIES, recorded_scores, recording_of
-from resay_lab.calibration.diagrams import STYLE, svg_line, svg_text
+from resay_lab.calibration.diagrams import templates
 from research.checking import Checked, check, judging
 from research.defaults import (
     FACTSCORE,
@@ -436,8 +434,33 @@ def _notes(rows: Sequence[Row], data: Sequence[DataSet]) -> Iterator[str]:
         yield "The tables of `chain: auto`:\n\n" + "\n".join(f"    {t}" for t in tables_of(rows))
 
 
-_WIDTH, _PANEL, _SIZE, _LEFT, _TOP = 760, 330, 230, 60, 48
-_LABELS = 300
+_SIZE, _LEFT, _TOP, _PLOT_WIDTH, _PANEL_HEIGHT = 230, 60, 48, 400, 330
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """A method in the plot."""
+
+    x: float
+    y: float
+    title: str
+    label: str
+    on_frontier: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    """One data set in the plot: its methods, and the labels of its axes."""
+
+    name: str
+    points: list[_Point]
+    shares: list[tuple[float, int]]
+    calls: list[tuple[float, int]]
+
+    @property
+    def best(self) -> list[_Point]:
+        """The methods on the frontier, the cheapest first."""
+        return sorted((p for p in self.points if p.on_frontier), key=lambda p: p.x)
 
 
 def svg_of(rows: Sequence[Row]) -> str:
@@ -450,56 +473,50 @@ def svg_of(rows: Sequence[Row]) -> str:
         A self-contained SVG document.
     """
     names = list(dict.fromkeys(row["data"] for row in rows))
-    height = _PANEL * len(names) + 8
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}"'
-        f' width="{_WIDTH}" height="{height}" role="img" aria-labelledby="resay-title">',
-        '<title id="resay-title">ROC-AUC of methods by calls per answer</title>',
-        f"<style>{STYLE}</style>",
-        f'<rect class="back" width="{_WIDTH}" height="{height}"/>',
-    ]
-    for i, name in enumerate(names):
-        points = [r for r in rows if r["data"] == name and r["roc_auc"] is not None]
-        parts.append(f'<g transform="translate(0 {i * _PANEL})">')
-        parts += _panel(name, points)
-        parts.append("</g>")
-    return "\n".join([*parts, "</svg>"]) + "\n"
+    panels: list[_Panel] = []
+    for name in names:
+        rated = [row for row in rows if row["data"] == name and row["roc_auc"] is not None]
+        panels.append(_panel(name, rated))
+    source = Path(__file__).with_name("frontier.svg.jinja").read_text("utf-8")
+    svg = (
+        templates()
+        .from_string(source)
+        .render(
+            panels=panels,
+            size=_SIZE,
+            left=_LEFT,
+            top=_TOP,
+            width=_PLOT_WIDTH,
+            panel_height=_PANEL_HEIGHT,
+        )
+    )
+    return svg.lstrip()
 
 
-def _panel(name: str, rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the panel of one data set; calls are on a log2 scale because they vary widely."""
-    yield svg_text(_LEFT, 22, f"{name}: ROC-AUC by calls per answer", "head")
-    width = _WIDTH - _LEFT - _LABELS
-    yield f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{width}" height="{_SIZE}"/>'
+def _panel(name: str, rows: Sequence[Row]) -> _Panel:
+    """Return the panel of one data set; calls are on a log2 scale because they vary widely."""
     if not rows:
-        return
+        return _Panel(name, [], [], [])
     max_power = max(log2(max(row["calls"], 1.0)) for row in rows) or 1.0
     low = min(5 * int(min(row["roc_auc"] for row in rows) // 5), 95)
 
-    def point(row: Row) -> tuple[float, float]:
-        x = _LEFT + 10 + (width - 20) * log2(max(row["calls"], 1.0)) / max_power
-        return x, _TOP + _SIZE * (1 - (row["roc_auc"] - low) / (100 - low))
+    def x_of(power: float) -> float:
+        return _LEFT + 10 + (_PLOT_WIDTH - 20) * power / max_power
 
-    for share in range(low, 101, 10):
-        yield svg_text(
-            _LEFT - 8, _TOP + _SIZE * (1 - (share - low) / (100 - low)) + 4, str(share), end=True
+    def y_of(percent: float) -> float:
+        return _TOP + _SIZE * (1 - (percent - low) / (100 - low))
+
+    points = [
+        _Point(
+            x=x_of(log2(max(row["calls"], 1.0))),
+            y=y_of(row["roc_auc"]),
+            title=f"{row['method']}: ROC {row['roc_auc']:.2f}, {row['calls']:.1f} calls",
+            label=f"{row['method']}: {row['roc_auc']:.1f}, {row['calls']:.1f} calls",
+            on_frontier=bool(row.get("frontier")),
         )
-    for power in range(int(max_power) + 1):
-        x = _LEFT + 10 + (width - 20) * power / max_power
-        yield svg_text(x, _TOP + _SIZE + 16, str(2**power), "small", middle=True)
-    best = sorted((r for r in rows if r.get("frontier")), key=lambda r: r["calls"])
-    ends = [point(row) for row in best]
-    for (x1, y1), (x2, y2) in pairwise(ends):
-        yield svg_line("range", x1, y1, x2, y2)
-    for row in rows:
-        x, y = point(row)
-        kind = "point" if row.get("frontier") else "other"
-        title = f"{row['method']}: ROC {row['roc_auc']:.2f}, {row['calls']:.1f} calls"
-        yield (
-            f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="4">'
-            f"<title>{escape(title)}</title></circle>"
-        )
-    for i, (row, (x, y)) in enumerate(zip(best, ends, strict=True), 1):
-        yield svg_text(x, y - 8, str(i), "small", middle=True)
-        label = f"{i}  {row['method']}: {row['roc_auc']:.1f}, {row['calls']:.1f} calls"
-        yield svg_text(_WIDTH - _LABELS + 12, _TOP + 14 * i - 2, label, "small")
+        for row in rows
+    ]
+    shares = [(y_of(share), share) for share in range(low, 101, 10)]
+    return _Panel(
+        name, points, shares, [(x_of(power), 2**power) for power in range(int(max_power) + 1)]
+    )

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jinja2 import UndefinedError
 
 from resay import (
     Contradiction,
@@ -22,19 +23,11 @@ from resay import (
     Usage,
     Verdict,
 )
+from resay.adapters.pages import Reported, environment, page, stylesheet, verdict_section
 from resay.core.claim_verdict import Part
 from resay.core.regeneration import Attempt, Edit, Regeneration
 from resay.errors import ConfigurationError
-from resay.reporting.render.html import (
-    Html,
-    Reported,
-    joined,
-    page,
-    stylesheet,
-    tag,
-    verdict_section,
-)
-from resay.reporting.render.html.markup import link, words
+from resay.reporting.render.html.values import words
 from support.claims import claim_verdict
 from support.html import Element, parsed
 
@@ -132,20 +125,34 @@ def whole_page() -> Element:
     return parsed(page([Reported.from_dict(ANSWER), VERDICT, bare, skipped], title="log.jsonl"))
 
 
-# --- elements -------------------------------------------------------------------------------------
+# --- templates ------------------------------------------------------------------------------------
+
+
+def rendered(template: str, **values: Any) -> str:
+    imports = '{% import "resay/parts.html" as parts %}'
+    return environment().from_string(imports + template).render(values)
 
 
 def test_text_is_escaped() -> None:
-    made = tag(
-        "p", "<b>&\"'", tag("b", "x"), None, class_='"><i>', hidden=True, id=None, open=False
+    template = '<p class="{{ name }}" hidden>{{ text }}{{ parts.hidden(text) }}{{ nothing }}</p>'
+    assert rendered(template, name='"><i>', text="<b>&\"'", nothing=None) == (
+        '<p class="&#34;&gt;&lt;i&gt;" hidden>&lt;b&gt;&amp;&#34;&#39;'
+        '<span class="sr">&lt;b&gt;&amp;&#34;&#39;</span></p>'
     )
-    assert made == ('<p class="&quot;&gt;&lt;i&gt;" hidden>&lt;b&gt;&amp;&quot;&#x27;<b>x</b></p>')
-    assert joined(["<", Html("<br>")]) == "&lt;<br>"
 
 
-def test_html_that_was_formatted_is_words_again() -> None:
-    assert tag("p", f"{tag('b', '<')}") == "<p>&lt;b&gt;&amp;lt;&lt;/b&gt;</p>"
-    assert tag("p", tag("b", "x") + "<i>") == "<p>&lt;b&gt;x&lt;/b&gt;&lt;i&gt;</p>"
+def test_html_of_a_string_is_words() -> None:
+    assert rendered("{{ '%s' % text }}{{ text ~ '<i>' }}", text="<b>") == (
+        "&lt;b&gt;&lt;b&gt;&lt;i&gt;"
+    )
+    assert rendered("{{ parts.hidden('x') ~ text }}", text="<b>") == (
+        '<span class="sr">x</span>&lt;b&gt;'
+    )
+
+
+def test_an_undefined_name_is_an_error() -> None:
+    with pytest.raises(UndefinedError):
+        rendered("{{ misspelt }}")
 
 
 @pytest.mark.parametrize(
@@ -170,17 +177,18 @@ def test_html_that_was_formatted_is_words_again() -> None:
     ],
 )
 def test_only_addresses_of_the_web_are_links(url: object) -> None:
-    assert link("it", url) == "<bdi>it</bdi>"
+    assert rendered("{{ parts.link('it', url) }}", url=url) == "<bdi>it</bdi>"
 
 
 @pytest.mark.parametrize("url", ["https://example.org/a?b=c&d#e", "HTTP://example.org"])
 def test_addresses_of_the_web_are_links(url: str) -> None:
-    made = parsed(link("it", url)).one("a")
+    made = parsed(rendered("{{ parts.link('it', url) }}", url=url)).one("a")
     assert made.attributes == {"href": url, "rel": "noopener noreferrer nofollow"}
 
 
 def test_a_models_control_characters_are_replaced() -> None:
-    assert words("a\r\nb\x00c\x1bd\u202ee\ud800f") == "a\nb\ufffdc\ufffdd\ufffde\ufffdf"
+    text = rendered("{{ text }}", text="a\r\nb\x00c\x1bd\u202ee\ud800f")
+    assert text == "a\nb\ufffdc\ufffdd\ufffde\ufffdf"
 
 
 # --- one verdict ----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from resay import Contradiction, SentenceVerdict, Verdict
-from resay.reporting.render.html import Reported, page
+from resay.adapters.pages import Reported, page
 from support.chromium import BROWSER, Tab
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine")

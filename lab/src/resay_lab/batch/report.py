@@ -9,22 +9,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
-from resay import __version__
-from resay.adapters.pages import (
-    Html,
-    badge,
-    chip,
-    definition,
-    document,
-    joined,
-    meter,
-    scrolling,
-    tag,
-)
+from jinja2 import Template
+
+from resay.adapters import pages
 from resay.errors import ConfigurationError
 from resay_lab.batch.results import Results
 from resay_lab.batch.scoring import VERDICT_COLUMNS
@@ -34,7 +26,6 @@ _CLAIMS_SHOWN = 50
 _FAILURES_SHOWN = 5
 # An inconclusive row may have a score, but of too few samples for a decision.
 _DECIDED = ("flagged", "consistent")
-_MEANING = "Scores lie between 0, supported, and 1. Consistent does not mean true."
 
 
 @dataclass(slots=True)
@@ -78,11 +69,6 @@ class _Group:
     @property
     def flagged(self) -> int:
         return self.decisions["flagged"]
-
-    @property
-    def cost(self) -> str:
-        unknown = f", price unknown of {self.unpriced:,}" if self.unpriced else ""
-        return f"{self.calls:,} calls, {self.tokens:,} tokens, ${self.cost_usd:,.4f}{unknown}"
 
 
 def accepts(path: str, *, prefix: str) -> bool:
@@ -148,16 +134,34 @@ def results_page(
             groups.setdefault(key, _Group()).add(verdict)
         score = _score_of(verdict)
         if score is not None:
-            item = (score, -number, {**verdict, "id": row.get("id"), "text": row.get(response)})
+            flagged = _flagged_claims(verdict)
+            texts = {"id": row.get("id"), "text": row.get(response), "flagged": flagged}
+            item = (score, -number, {**verdict, **texts})
             if len(shown) < worst:
                 heapq.heappush(shown, item)
             else:
                 heapq.heappushpop(shown, item)
     if not whole.rows:
         raise ConfigurationError(f"{os.fspath(path)!r} has no rows")
-    ranked = [(1 - at, row) for _, at, row in sorted(shown, reverse=True)]
-    name = Path(path).name
-    return _page(name, whole, failures, group, groups, ranked), whole.rows, whole.flagged
+    page = _template().render(
+        title=Path(path).name,
+        whole=whole,
+        failures=failures,
+        group=group,
+        groups=sorted(groups.items(), key=lambda item: (-item[1].flagged / item[1].rows, item[0])),
+        worst=[(1 - at, row) for _, at, row in sorted(shown, reverse=True)],
+    )
+    return page, whole.rows, whole.flagged
+
+
+def _flagged_claims(verdict: Mapping[str, Any]) -> list[tuple[float | None, str]]:
+    """Return the scores and texts of the first flagged claims of a row."""
+    claims = cast("Sequence[Mapping[str, Any]]", verdict["claims"] or ())
+    flagged = (claim for claim in claims if claim.get("flagged"))
+    return [
+        (claim.get("score"), str(claim.get("text") or ""))
+        for claim in islice(flagged, _CLAIMS_SHOWN)
+    ]
 
 
 def _score_of(verdict: Mapping[str, Any]) -> float | None:
@@ -168,99 +172,7 @@ def _score_of(verdict: Mapping[str, Any]) -> float | None:
     return score if isinstance(score, (int, float)) and math.isfinite(score) else None
 
 
-def _page(
-    title: str,
-    whole: _Group,
-    failures: Sequence[tuple[int, str]],
-    group: str | None,
-    groups: Mapping[str, _Group],
-    worst: Sequence[tuple[int, dict[str, Any]]],
-) -> str:
-    main = [
-        _outcome(whole),
-        _failures(failures) if failures else None,
-        _distribution(whole),
-        _groups(group, groups) if group is not None else None,
-        tag("section", tag("h2", f"The {len(worst)} highest scores"), *(_row(*r) for r in worst)),
-    ]
-    return document(
-        title,
-        tag("header", tag("h1", tag("bdi", title)), tag("p", f"{whole.rows:,} rows")),
-        tag("main", *main, id="main"),
-        tag("footer", tag("p", _MEANING), tag("p", f"Resay {__version__}")),
-    )
-
-
-def _outcome(whole: _Group) -> Html:
-    decisions = [
-        definition(name, f"{count:,} ({count / whole.rows:.1%})")
-        for name, count in whole.decisions.most_common()
-    ]
-    failed = [definition(f"failed: {kind}", f"{n:,}") for kind, n in whole.failed.most_common()]
-    mean = "none" if whole.mean is None else f"{whole.mean:.3f}"
-    facts = [*decisions, *failed, definition("mean score", mean), definition("cost", whole.cost)]
-    return tag("section", tag("h2", "Decisions"), tag("dl", *facts, class_="facts"))
-
-
-def _failures(failures: Sequence[tuple[int, str]]) -> Html:
-    listed = [tag("li", f"row {number:,}: {error}") for number, error in failures]
-    return tag("section", tag("h2", "The first failures"), tag("ul", joined(listed)))
-
-
-def _distribution(whole: _Group) -> Html:
-    highest = max(whole.bins) or 1
-    rows = [
-        tag(
-            "tr",
-            tag("th", f"{i / 10:.1f}–{(i + 1) / 10:.1f}", scope="row"),
-            tag("td", meter(count / highest)),
-            tag("td", f"{count:,}", class_="number"),
-            tag("td", f"{count / max(whole.scored, 1):.1%}", class_="number"),
-        )
-        for i, count in enumerate(whole.bins)
-    ]
-    table = _table(("Score", "", "Rows", "Share"), rows)
-    return tag("section", tag("h2", "Scores"), scrolling(table, "Scores"))
-
-
-def _groups(name: str, groups: Mapping[str, _Group]) -> Html:
-    ranked = sorted(groups.items(), key=lambda item: (-item[1].flagged / item[1].rows, item[0]))
-    rows: list[Html] = []
-    for key, group in ranked:
-        share = group.flagged / group.rows
-        row = tag(
-            "tr",
-            tag("th", tag("bdi", key), scope="row"),
-            tag("td", f"{group.rows:,}", class_="number"),
-            tag("td", f"{group.flagged:,} ({share:.1%})", class_="number"),
-            tag("td", chip(group.mean)),
-            tag("td", f"{sum(group.failed.values()):,}", class_="number"),
-            tag("td", group.cost, class_="number"),
-        )
-        rows.append(row)
-    table = _table((name, "Rows", "Flagged", "Mean score", "Failed", "Cost"), rows)
-    return tag("section", tag("h2", "By ", tag("bdi", name)), scrolling(table, f"By {name}"))
-
-
-def _table(heads: Sequence[str], rows: Sequence[Html]) -> Html:
-    columns = tag("tr", *(tag("th", head, scope="col") for head in heads))
-    return tag("table", tag("thead", columns), tag("tbody", *rows))
-
-
-def _row(number: int, row: Mapping[str, Any]) -> Html:
-    claims = cast("Sequence[Mapping[str, Any]]", row["claims"] or ())
-    flagged = [claim for claim in claims if claim.get("flagged")]
-    listed = [
-        tag("li", chip(claim.get("score"), flagged=True), " ", str(claim.get("text") or ""))
-        for claim in flagged[:_CLAIMS_SHOWN]
-    ]
-    name = row["id"] if row["id"] is not None else f"row {number}"
-    text = row["text"]
-    return tag(
-        "article",
-        tag("h3", badge(row["decision"]), " ", chip(row["score"]), " ", tag("bdi", str(name))),
-        tag("p", str(row["reason"]), class_="reason"),
-        tag("div", text, class_="answer", dir="auto") if isinstance(text, str) else None,
-        tag("ul", joined(listed)) if listed else None,
-        class_="card",
-    )
+@cache
+def _template() -> Template:
+    filters = {"number": "{:,}".format, "share": "{:.1%}".format}
+    return pages.environment("resay_lab.batch", filters=filters).get_template("report.html")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from resay_lab.calibration.diagrams import svg_of
+from resay_lab.calibration.diagrams import diagram_values, templates
 from resay_lab.calibration.drift import Drift
 from resay_lab.calibration.figures import percent
 from resay_lab.calibration.result import Calibration
@@ -26,27 +25,6 @@ _RANKINGS = (
     ("ROC-AUC, sentences", "sentence_roc_auc"),
     ("average precision, sentences", "sentence_average_precision"),
 )
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-:root{{color-scheme:light dark}}
-body{{font:15px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}}
-svg{{max-width:100%;height:auto}}
-table{{border-collapse:collapse;margin:1rem 0}}
-th,td{{text-align:left;padding:.25rem 1rem .25rem 0;border-bottom:1px solid #8884}}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-{text}
-{table}
-{svg}</body>
-</html>
-"""
 
 
 def print_calibration(calibration: Calibration, console: Console) -> None:
@@ -97,17 +75,16 @@ def html_of(calibration: Calibration) -> str:
     Args:
         calibration: The calibration.
     """
-    head, *rows = _rows(calibration)
-    body = "\n".join(f"<tr>{_cells('td', row)}</tr>" for row in rows)
-    text = "\n".join(f"<p>{escape(line)}</p>" for line in _lines(calibration))
-    remarks = "\n".join(f"<p>{escape(line)}</p>" for line in _remarks(calibration))
-    table = f"<table>\n<tr>{_cells('th', head)}</tr>\n{body}\n</table>\n{remarks}"
-    title = escape(f"Calibration with {calibration.labels}, {calibration.date}")
-    return _PAGE.format(title=title, text=text, table=table, svg=svg_of(calibration))
-
-
-def _cells(tag: str, row: tuple[str, ...]) -> str:
-    return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row)
+    return (
+        templates()
+        .get_template("report.html")
+        .render(
+            diagram_values(calibration),
+            lines=_lines(calibration),
+            rows=_rows(calibration),
+            remarks=_remarks(calibration),
+        )
+    )
 
 
 def _lines(calibration: Calibration) -> Iterator[str]:

@@ -20,22 +20,16 @@ from starlette.responses import Response, StreamingResponse
 from resay.errors import ConfigurationError
 from resay_server.dashboard.figures import Figures, FiguresCache
 from resay_server.dashboard.hosts import is_trusted_host
-from resay_server.dashboard.pages import (
-    Assets,
-    Listing,
-    Site,
-    figures_parts,
-    home_page,
-    list_part,
-    notice_page,
-)
+from resay_server.dashboard.pages import Assets, Listing, Site
 from resay_server.dashboard.query import (
     PARAMETERS,
     BadQueryError,
     DashboardQuery,
     parse_query,
 )
-from resay_server.dashboard.verdict import Review, verdict_page
+from resay_server.dashboard.rendering import render
+from resay_server.dashboard.texts import stamp
+from resay_server.dashboard.verdict import Review, reported_entry
 from resay_server.journal import (
     About,
     Entry,
@@ -145,7 +139,7 @@ class Dashboard:
     async def missing(self, request: Request) -> Response:
         """Respond that the page does not exist."""
         site = self._site(request)
-        return _html(notice_page(site, "Not found", "This page does not exist."), 404)
+        return _html(_notice(site, "Not found", "This page does not exist."), 404)
 
     async def _respond_with_page(
         self,
@@ -154,28 +148,36 @@ class Dashboard:
     ) -> Response:
         site = self._site(request)
         if refused := self._unknown_host(request):
-            return _html(notice_page(site, "Not accepted", refused), 403)
+            return _html(_notice(site, "Not accepted", refused), 403)
         try:
             return await answer(request, site, parse_query(request.query_params))
         except BadQueryError as error:
-            return _html(notice_page(site, "Cannot show this page", f"{error}."), 400)
+            return _html(_notice(site, "Cannot show this page", f"{error}."), 400)
         except UnknownEntryError:
-            return _html(notice_page(site, "Not found", _UNKNOWN_BEFORE), 404)
+            return _html(_notice(site, "Not found", _UNKNOWN_BEFORE), 404)
         except JournalError as error:
             note = "New verdicts are queued until the journal works again. Try again in a moment."
-            page = notice_page(site, "Cannot read the journal", f"{error}.", note)
+            page = _notice(site, "Cannot read the journal", f"{error}.", note)
             return _html(page, 503, {"retry-after": "5"})
 
     async def _home(self, request: Request, site: Site, query: DashboardQuery) -> Response:
         del request
         listing = await self._listing(query)
         figures = await self._figures_cache.get(query)
-        lost = self._journal.lost
-        return _html(await _rendered(lambda: home_page(site, query, listing, figures, lost)))
+        html = await _rendered(
+            "home",
+            site,
+            query=query,
+            title="Verdicts",
+            listing=listing,
+            figures=figures,
+            lost=self._journal.lost,
+        )
+        return _html(html)
 
     async def _live(self, request: Request, site: Site, query: DashboardQuery) -> Response:
         listing = await self._listing(query)
-        part = await _rendered(lambda: list_part(site, query, listing))
+        part = await _rendered("list", site, query=query, listing=listing)
         etag = f'"{hashlib.sha256(part.encode()).hexdigest()[:32]}"'
         if request.headers.get("if-none-match") == etag:
             return Response(status_code=304, headers={**_PAGE_HEADERS, "etag": etag})
@@ -185,24 +187,33 @@ class Dashboard:
         del request
         figures = await self._figures_cache.get(query)
         lost = self._journal.lost
-        return _html(await _rendered(lambda: figures_parts(site, query, figures, lost)))
+        return _html(await _rendered("figures", site, query=query, figures=figures, lost=lost))
 
     async def _verdict(self, request: Request, site: Site, query: DashboardQuery) -> Response:
         entry = await self._journal.find(request.path_params["entry_id"])
         if entry is None:
-            return _html(notice_page(site, "Not found", _UNKNOWN), 404)
+            return _html(_notice(site, "Not found", _UNKNOWN), 404)
         rater = _rater(request)
         feedback = await self._journal.feedback(entry.id, limit=_MAX_FEEDBACK)
         unrated = await self._journal.sampled(unrated_by=rater)
         review = Review(feedback, rater, [entry.entry_id for entry in unrated])
-        content = self._journal.content
-        html = await _rendered(lambda: verdict_page(site, query, entry, content, review))
+        html = await _rendered(
+            "verdict",
+            site,
+            query=query,
+            title=stamp(entry.time),
+            entry=entry,
+            reported=await anyio.to_thread.run_sync(reported_entry, entry),
+            content=self._journal.content,
+            review=review,
+            back=site.row(entry.id, query),
+        )
         return _html(html, headers=_FORM_HEADERS)
 
     async def _feedback(self, request: Request, site: Site, query: DashboardQuery) -> Response:
         if not _is_same_origin(request):
             note = "Feedback is only taken from the dashboard's own pages. Open the verdict again."
-            return _html(notice_page(site, "Not accepted", note), 403)
+            return _html(_notice(site, "Not accepted", note), 403)
         body = (await _body(request)).decode("utf-8", "replace")
         try:
             form = parse_qs(body, max_num_fields=20)
@@ -319,9 +330,9 @@ class Dashboard:
         first = await anext(pages, no_entries)
 
         async def texts() -> AsyncGenerator[str]:
-            yield await _rendered(lambda: _text(kind, first, with_header=True))
+            yield await anyio.to_thread.run_sync(partial(_text, kind, first, with_header=True))
             async for page in pages:
-                yield await _rendered(partial(_text, kind, page, with_header=False))
+                yield await anyio.to_thread.run_sync(partial(_text, kind, page, with_header=False))
 
         return StreamingResponse(texts(), media_type=_KINDS[kind], headers=headers)
 
@@ -351,9 +362,13 @@ class Dashboard:
         return Site(request.scope.get("root_path", "") + self._prefix, self._assets)
 
 
-async def _rendered(render: Callable[[], str]) -> str:
+async def _rendered(template: str, site: Site, **values: Any) -> str:
     # In a thread: long answers make long pages, and the event loop may be running a gateway.
-    return await anyio.to_thread.run_sync(render)
+    return await anyio.to_thread.run_sync(partial(render, template, site, **values))
+
+
+def _notice(site: Site, title: str, *texts: str) -> str:
+    return render("notice", site, title=title, texts=texts)
 
 
 def _html(page: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -1,14 +1,12 @@
-"""The charts of the figures, each with its numbers as a table."""
+"""What the charts of the figures show, and where; `charts.html` draws them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from resay.adapters.pages import Html, joined, scrolling, tag
 from resay_server.dashboard.figures import Figures, checked, flag_rate
-from resay_server.dashboard.query import FigureSpan
 from resay_server.dashboard.texts import (
     UNKNOWN,
     clock,
@@ -18,17 +16,32 @@ from resay_server.dashboard.texts import (
     moment,
     percent,
     share,
-    time_tag,
 )
 from resay_server.journal import Slice
 
-_WIDTH, _HEIGHT = 420, 210
-_LEFT, _RIGHT, _TOP, _BOTTOM = 54, 16, 14, 28
-_INNER = _WIDTH - _LEFT - _RIGHT
-_TALL = _HEIGHT - _TOP - _BOTTOM
-_STEPS = (1.0, 2.0, 5.0, 10.0)
+_TICK_STEPS = (1.0, 2.0, 5.0, 10.0)
 _MAX_TICKS = 4
 _DAY_S = 86_400
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The size of a chart, and the edges of the area in which values are drawn."""
+
+    width: int = 420
+    height: int = 210
+    left: int = 54
+    right: int = 404
+    top: int = 14
+    bottom: int = 182
+
+    def y(self, value: float, largest: float) -> float:
+        """Return the y coordinate of a value."""
+        return self.top + (self.bottom - self.top) * (1 - min(max(value / largest, 0.0), 1.0))
+
+
+_FRAME = Frame()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,41 +58,6 @@ class Axis:
     ticks: tuple[float, ...]
     label: Callable[[float], str]
 
-    def y(self, value: float) -> float:
-        """Return the y coordinate of a value."""
-        return _TOP + _TALL * (1 - min(max(value / self.top, 0.0), 1.0))
-
-
-@dataclass(frozen=True, slots=True)
-class Time:
-    """The time axis of a chart, divided into steps.
-
-    Attributes:
-        span: The span it shows.
-        since: The start of the first step, in seconds since the epoch.
-    """
-
-    span: FigureSpan
-    since: float
-
-    @property
-    def count(self) -> int:
-        """The number of steps."""
-        return self.span.length_s // self.span.step_s
-
-    @property
-    def width(self) -> float:
-        """The width of a step."""
-        return _INNER / self.count
-
-    def step_at(self, start: float) -> int:
-        """Return the index of the step that begins at a time."""
-        return round((start - self.since) / self.span.step_s)
-
-    def x(self, step: float) -> float:
-        """Return the x coordinate of the middle of a step."""
-        return _LEFT + (step + 0.5) * self.width
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -87,11 +65,14 @@ class Line:
 
     Attributes:
         kind: Its class in the style sheet.
-        values: One value per step; None for a step without one.
+        runs: Its points, cut where values are missing.
+        marks: The points with a mark: the last one, and those without neighbours, which would be
+            invisible without.
     """
 
     kind: str
-    values: tuple[float | None, ...]
+    runs: list[list[Point]]
+    marks: list[Point]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,191 +80,98 @@ class Bar:
     """A stacked bar of two parts.
 
     Attributes:
-        step: The index of its step.
-        first: The lower part.
-        second: The upper part.
+        left: The x coordinate of its left edge.
+        width: Its width.
+        bottom: The y coordinate of its lower end.
+        middle: That of the boundary between the parts.
+        top: That of its upper end.
         unsure: Whether an unknown amount is missing.
     """
 
-    step: int
-    first: float
-    second: float
+    left: float
+    width: float
+    bottom: float
+    middle: float
+    top: float
     unsure: bool
 
 
-def axis_of(largest: float, minimum: float, label: Callable[[float], str]) -> Axis:
-    """Return an axis with a few round ticks.
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the table beside a chart.
 
-    Args:
-        largest: The largest value to show.
-        minimum: The lowest value that the axis must reach.
-        label: Formats a value with its unit.
+    Attributes:
+        start: The start of its step, in seconds since the epoch.
+        when: The same, formatted.
+        cells: Its other cells.
     """
-    reach = max(largest, minimum) if math.isfinite(largest) else minimum
-    power = 10.0 ** math.floor(math.log10(reach / _MAX_TICKS))
-    step = next(power * step for step in _STEPS if power * step * _MAX_TICKS >= reach * 0.999)
-    count = math.ceil(reach / step - 0.001)
-    return Axis(step * count, tuple(step * i for i in range(count + 1)), label)
+
+    start: float
+    when: str
+    cells: tuple[str, ...]
 
 
-def chart(
-    label: str, time: Time, axis: Axis, shapes: Html, tooltips: Sequence[tuple[int, str]]
-) -> Html:
-    """Render a chart as SVG.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """A chart with its numbers.
 
-    Args:
+    Attributes:
+        id: Its name in ids.
+        title: Its title.
+        unit: What its values are.
         label: A description for screen readers.
-        time: The time axis.
         axis: The vertical scale.
-        shapes: The shapes over the grid lines.
-        tooltips: The tooltips, each with the index of its step.
+        times: The x coordinates on the time axis that have a label.
+        step_width: The width of a step.
+        tooltips: The left edge and the text of each step's tooltip.
+        legend: The class and the meaning of each kind of line, bar or mark.
+        columns: The columns of its table.
+        rows: The rows of its table.
+        lines: The lines on it.
+        bars: The bars on it.
+        frame: Its size.
     """
-    return tag(
-        "svg",
-        *(_rule(value, axis) for value in axis.ticks),
-        *_times(time),
-        shapes,
-        *(_tooltip(time, step, text) for step, text in tooltips),
-        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
-        role="img",
-        aria_label=label,
-        class_="chart",
-    )
+
+    id: str
+    title: str
+    unit: str
+    label: str
+    axis: Axis
+    times: list[tuple[float, str]]
+    step_width: float
+    tooltips: list[tuple[float, str]]
+    legend: list[tuple[str, str]]
+    columns: tuple[str, ...]
+    rows: list[Row]
+    lines: list[Line] = field(default_factory=list[Line])
+    bars: list[Bar] = field(default_factory=list[Bar])
+    frame: Frame = _FRAME
 
 
-def lines(series: Sequence[Line], time: Time, axis: Axis) -> Html:
-    """Render lines, with gaps for missing values."""
-    return joined([_line(line, time, axis) for line in series])
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """The flag rate of one part over time, as a small chart.
+
+    Attributes:
+        label: A description for screen readers.
+        points: Its points.
+        width: Its width.
+        height: Its height.
+    """
+
+    label: str
+    points: list[Point]
+    width: int
+    height: int
 
 
-def bars(values: Sequence[Bar], time: Time, axis: Axis) -> Html:
-    """Render stacked bars, with a mark on those with an unknown part."""
-    return joined([_bar(bar, time, axis) for bar in values])
+def plots(figures: Figures) -> list[Plot]:
+    """Return the charts of flag rate, latency and cost."""
+    return [_flags(figures), _latency(figures), _costs(figures)]
 
 
-def sample(kind: str) -> Html:
-    """Render a sample of a kind of line, bar or mark, for the legend."""
-    if kind in {"main", "check"}:
-        shape = joined(_filled(kind, 2, 2, 24, 10))
-    elif kind == "unsure":
-        shape = tag("text", "?", x=14, y=12, class_="unsure")
-    else:
-        middle = tag("path", d="M1 7H27", class_=f"line {kind}")
-        shape = joined([middle, _mark(kind, 14, 7)])
-    return tag("svg", shape, viewBox="0 0 28 14", aria_hidden="true", class_="swatch")
-
-
-def _rule(value: float, axis: Axis) -> Html:
-    y = axis.y(value)
-    line = tag("path", d=f"M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}", class_="rule" if value else "base")
-    text = tag("text", axis.label(value), x=_LEFT - 6, y=f"{y + 4:.1f}", class_="y")
-    return joined([line, text])
-
-
-def _times(time: Time) -> list[Html | None]:
-    tick, step = time.span.tick_s, time.span.step_s
-    starts = [time.since + i * step for i in range(time.count)]
-    return [_time(time, start) for start in starts if start % tick == 0]
-
-
-def _time(time: Time, start: float) -> Html | None:
-    when = moment(start)
-    if when is None:
-        return None
-    x = time.x(time.step_at(start) - 0.5)
-    text = day(when) if time.span.tick_s >= _DAY_S else clock(when)
-    line = tag("path", d=f"M{x:.1f} {_TOP}V{_HEIGHT - _BOTTOM + 4}", class_="rule")
-    name = tag("text", text, x=f"{x:.1f}", y=_HEIGHT - _BOTTOM + 18, class_="x")
-    return joined([line, name])
-
-
-def _line(line: Line, time: Time, axis: Axis) -> Html:
-    points = [
-        (time.x(i), axis.y(value)) for i, value in enumerate(line.values) if value is not None
-    ]
-    runs = _runs(line.values)
-    paths = [_run(run, line, time, axis) for run in runs if len(run) > 1]
-    # A point without neighbours would be invisible, and readers look for the last one.
-    alone = [(time.x(run[0]), axis.y(line.values[run[0]] or 0)) for run in runs if len(run) == 1]
-    marks = [_mark(line.kind, x, y) for x, y in [*alone, *points[-1:]]]
-    return joined([*paths, *marks])
-
-
-def _runs(values: Sequence[float | None]) -> list[list[int]]:
-    runs: list[list[int]] = []
-    for i, value in enumerate(values):
-        if value is None:
-            continue
-        if runs and runs[-1][-1] == i - 1:
-            runs[-1].append(i)
-        else:
-            runs.append([i])
-    return runs
-
-
-def _run(run: Sequence[int], line: Line, time: Time, axis: Axis) -> Html:
-    points = " ".join(f"{time.x(i):.1f} {axis.y(line.values[i] or 0):.1f}" for i in run)
-    return tag("path", d=f"M{points}", class_=f"line {line.kind}")
-
-
-def _mark(kind: str, x: float, y: float) -> Html:
-    if kind == "high":
-        return tag(
-            "rect", x=f"{x - 3:.1f}", y=f"{y - 3:.1f}", width=6, height=6, class_="mark high"
-        )
-    return tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3.2", class_=f"mark {kind}")
-
-
-def _bar(bar: Bar, time: Time, axis: Axis) -> Html:
-    left, width = time.x(bar.step) - time.width * 0.4, time.width * 0.8
-    bottom, middle = axis.y(0), axis.y(bar.first)
-    top = axis.y(bar.first + bar.second)
-    parts = [
-        *_filled("main", left, middle, width, bottom - middle),
-        *_filled("check", left, top, width, middle - top),
-    ]
-    if bar.unsure:
-        parts.append(
-            tag("text", "?", x=f"{left + width / 2:.1f}", y=f"{top - 3:.1f}", class_="unsure")
-        )
-    return joined(parts)
-
-
-def _filled(kind: str, x: float, y: float, width: float, height: float) -> list[Html]:
-    if height <= 0:
-        return []
-    size = {"width": f"{width:.1f}", "height": f"{max(height, 0.7):.1f}"}
-    shape = tag("rect", x=f"{x:.1f}", y=f"{y:.1f}", class_=kind, **size)
-    if kind == "main":
-        return [shape]
-    # Hatched, to be distinguishable without colours.
-    rungs = [f"M{x:.1f} {y + i:.1f}h{width:.1f}" for i in range(2, int(height), 4)]
-    return [shape, tag("path", d="".join(rungs), class_="rungs")] if rungs else [shape]
-
-
-def _tooltip(time: Time, step: int, text: str) -> Html:
-    x = time.x(step) - time.width / 2
-    return tag(
-        "rect",
-        tag("title", text),
-        x=f"{x:.1f}",
-        y=_TOP,
-        width=f"{time.width:.1f}",
-        height=_TALL,
-        class_="hit",
-    )
-
-
-def plots(figures: Figures) -> Html:
-    """Render the charts of flag rate, latency and cost."""
-    return tag("div", _flags(figures), _latency(figures), _costs(figures), class_="plots")
-
-
-_SPARK_WIDTH, _SPARK_HEIGHT = 120, 24
-
-
-def trend(figures: Figures, name: str | None) -> Html | None:
-    """Render the flag rate of one part over time as a sparkline.
+def trend(figures: Figures, name: str | None) -> Trend | None:
+    """Return the flag rate of one part over time; None if none of its answers was checked.
 
     Args:
         figures: The figures.
@@ -293,30 +181,18 @@ def trend(figures: Figures, name: str | None) -> Html | None:
     measured = [(start, rate) for start, rate in rates if rate is not None]
     if not measured:
         return None
-    scale = _SPARK_WIDTH / figures.span.length_s
-
-    def point(start: float, rate: float) -> tuple[float, float]:
-        x = (start - figures.since + figures.span.step_s / 2) * scale
-        return x, 3 + (_SPARK_HEIGHT - 6) * (1 - rate)
-
-    points = [point(start, rate) for start, rate in measured]
-    course = " ".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    last = points[-1]
+    width, height = 120, 24
+    scale = width / figures.span.length_s
+    points: list[Point] = []
+    for start, rate in measured:
+        middle = start - figures.since + figures.span.step_s / 2
+        points.append((middle * scale, 3 + (height - 6) * (1 - rate)))
     lowest, highest = min(rate for _, rate in measured), max(rate for _, rate in measured)
     label = (
         f"Flag rate of {name or 'none'}: from {percent(lowest)} to {percent(highest)},"
         f" at last {percent(measured[-1][1])}"
     )
-    return tag(
-        "svg",
-        tag("path", d=f"M0 {_SPARK_HEIGHT - 3}H{_SPARK_WIDTH}", class_="rule"),
-        tag("path", d=f"M{course}", class_="line flags") if len(points) > 1 else None,
-        tag("circle", cx=f"{last[0]:.1f}", cy=f"{last[1]:.1f}", r="2.5", class_="mark flags"),
-        viewBox=f"0 0 {_SPARK_WIDTH} {_SPARK_HEIGHT}",
-        role="img",
-        aria_label=label,
-        class_="trend",
-    )
+    return Trend(label, points, width, height)
 
 
 def cost_of(part: Slice) -> str:
@@ -341,102 +217,104 @@ def _sum(cost_usd: float, part: Slice) -> str:
     return f"at least {dollars(cost_usd)}" if cost_usd > 0 else UNKNOWN
 
 
-def _flags(figures: Figures) -> Html:
-    time = Time(figures.span, figures.since)
-    rates = _values(figures, time, _flag_percent)
+def _flags(figures: Figures) -> Plot:
+    rates = [_flag_percent(part) for part in figures.slices]
     measured = [rate for rate in rates if rate is not None]
-    axis = axis_of(max(measured, default=0.0), 5.0, lambda value: f"{value:g}%")
-    tooltips = [
-        (step, f"{when}: {_of(part.decisions['flagged'], checked(part))} flagged")
-        for step, when, part in _tooltip_rows(figures, time)
-    ]
-    label = f"Flag rate{_course(measured, lambda v: percent(v / 100), figures)}"
-    rows = [
-        (
-            f"{checked(part):,}",
-            f"{part.decisions['flagged']:,}",
-            f"{part.decisions['inconclusive']:,}",
-            percent(flag_rate(part)),
-        )
-        for part in figures.slices
-    ]
-    heads = ("Checked", "Flagged", "Inconclusive", "Flag rate")
-    return _figure(
-        "flag-rate",
-        "Flag rate",
-        "share of the checked answers",
-        chart(label, time, axis, lines([Line("flags", rates)], time, axis), tooltips),
-        [("flags", "flagged")],
-        _table(figures, "Flag rate", heads, rows),
+    axis = _axis(max(measured, default=0.0), 5.0, lambda value: f"{value:g}%")
+    return Plot(
+        id="flag-rate",
+        title="Flag rate",
+        unit="share of the checked answers",
+        label=f"Flag rate{_course(measured, lambda value: percent(value / 100), figures)}",
+        axis=axis,
+        times=_times(figures),
+        step_width=_step_width(figures),
+        tooltips=_tooltips(
+            figures, lambda part: f"{part.decisions['flagged']:,} of {checked(part):,} flagged"
+        ),
+        legend=[("flags", "flagged")],
+        columns=("Checked", "Flagged", "Inconclusive", "Flag rate"),
+        rows=_rows(
+            figures,
+            lambda part: (
+                f"{checked(part):,}",
+                f"{part.decisions['flagged']:,}",
+                f"{part.decisions['inconclusive']:,}",
+                percent(flag_rate(part)),
+            ),
+        ),
+        lines=[_line(figures, "flags", axis, _flag_percent)],
     )
 
 
-def _latency(figures: Figures) -> Html:
-    time = Time(figures.span, figures.since)
-    medians = _values(figures, time, lambda part: part.latency_p50_s)
-    p95s = _values(figures, time, lambda part: part.latency_p95_s)
-    measured = [value for value in p95s if value is not None]
-    axis = axis_of(max(measured, default=0.0), 0.1, lambda value: f"{value:g} s")
-    tooltips = [
-        (step, f"{when}: median {duration(part.latency_p50_s)}, p95 {duration(part.latency_p95_s)}")
-        for step, when, part in _tooltip_rows(figures, time)
-    ]
-    label = f"95th percentile of the latency{_course(measured, duration, figures)}"
-    rows = [
-        (
-            f"{part.entries:,}",
-            duration(part.latency_p50_s),
-            duration(part.latency_p95_s),
-            duration(part.check_p50_s),
-            duration(part.check_p95_s),
-        )
-        for part in figures.slices
-    ]
-    heads = ("Answers", "Median", "p95", "Check, median", "Check, p95")
-    series = [Line("high", p95s), Line("middle", medians)]
-    return _figure(
-        "latency",
-        "Latency",
-        "until the user had the answer",
-        chart(label, time, axis, lines(series, time, axis), tooltips),
-        [("middle", "median"), ("high", "p95: 95 of 100 waited no longer")],
-        _table(figures, "Latency", heads, rows),
+def _latency(figures: Figures) -> Plot:
+    measured = [part.latency_p95_s for part in figures.slices]
+    axis = _axis(max(measured, default=0.0), 0.1, lambda value: f"{value:g} s")
+    return Plot(
+        id="latency",
+        title="Latency",
+        unit="until the user had the answer",
+        label=f"95th percentile of the latency{_course(measured, duration, figures)}",
+        axis=axis,
+        times=_times(figures),
+        step_width=_step_width(figures),
+        tooltips=_tooltips(
+            figures,
+            lambda part: (
+                f"median {duration(part.latency_p50_s)}, p95 {duration(part.latency_p95_s)}"
+            ),
+        ),
+        legend=[("middle", "median"), ("high", "p95: 95 of 100 waited no longer")],
+        columns=("Answers", "Median", "p95", "Check, median", "Check, p95"),
+        rows=_rows(
+            figures,
+            lambda part: (
+                f"{part.entries:,}",
+                duration(part.latency_p50_s),
+                duration(part.latency_p95_s),
+                duration(part.check_p50_s),
+                duration(part.check_p95_s),
+            ),
+        ),
+        lines=[
+            _line(figures, "high", axis, lambda part: part.latency_p95_s),
+            _line(figures, "middle", axis, lambda part: part.latency_p50_s),
+        ],
     )
 
 
-def _costs(figures: Figures) -> Html:
-    time = Time(figures.span, figures.since)
-    cost_bars = [
-        Bar(
-            step=time.step_at(part.start),
-            first=part.cost_usd - part.check_cost_usd,
-            second=part.check_cost_usd,
-            unsure=part.unpriced > 0,
-        )
-        for part in figures.slices
-    ]
+def _costs(figures: Figures) -> Plot:
     measured = [part.cost_usd for part in figures.slices]
-    axis = _dollar_axis(max(measured, default=0.0))
-    tooltips = [
-        (step, f"{when}: {cost_of(part)}, for checks {_sum(part.check_cost_usd, part)}")
-        for step, when, part in _tooltip_rows(figures, time)
-    ]
+    axis = _axis(max(measured, default=0.0), 0.0001, _tick_dollars)
     unsure = any(part.unpriced for part in figures.slices)
     course = _course(measured, dollars, figures)
-    label = f"Cost{course}{'; some prices are not known' if unsure else ''}"
-    rows = [
-        (f"{part.entries:,}", cost_of(part), _sum(part.check_cost_usd, part), f"{part.unpriced:,}")
-        for part in figures.slices
-    ]
-    heads = ("Answers", "Cost", "For checks", "Price not known")
-    mark = [("unsure", "and more: some prices are not known")] if unsure else []
-    return _figure(
-        "cost",
-        "Cost",
-        f"per {figures.span.step}",
-        chart(label, time, axis, bars(cost_bars, time, axis), tooltips),
-        [("main", "main calls"), ("check", "checks"), *mark],
-        _table(figures, "Cost", heads, rows),
+    legend = [("main", "main calls"), ("check", "checks")]
+    if unsure:
+        legend.append(("unsure", "and more: some prices are not known"))
+    return Plot(
+        id="cost",
+        title="Cost",
+        unit=f"per {figures.span.step}",
+        label=f"Cost{course}{'; some prices are not known' if unsure else ''}",
+        axis=axis,
+        times=_times(figures),
+        step_width=_step_width(figures),
+        tooltips=_tooltips(
+            figures,
+            lambda part: f"{cost_of(part)}, for checks {_sum(part.check_cost_usd, part)}",
+        ),
+        legend=legend,
+        columns=("Answers", "Cost", "For checks", "Price not known"),
+        rows=_rows(
+            figures,
+            lambda part: (
+                f"{part.entries:,}",
+                cost_of(part),
+                _sum(part.check_cost_usd, part),
+                f"{part.unpriced:,}",
+            ),
+        ),
+        bars=[_bar(figures, part, axis) for part in figures.slices],
     )
 
 
@@ -445,19 +323,90 @@ def _flag_percent(part: Slice) -> float | None:
     return None if rate is None else 100 * rate
 
 
-def _dollar_axis(largest: float) -> Axis:
-    return axis_of(largest, 0.0001, lambda value: f"${value:,.4f}".rstrip("0").rstrip("."))
+def _tick_dollars(value: float) -> str:
+    return f"${value:,.4f}".rstrip("0").rstrip(".")
 
 
-def _values(
-    figures: Figures, time: Time, value: Callable[[Slice], float | None]
-) -> tuple[float | None, ...]:
-    by_step = {time.step_at(part.start): value(part) for part in figures.slices}
-    return tuple(by_step.get(i) for i in range(time.count))
+def _axis(largest: float, minimum: float, label: Callable[[float], str]) -> Axis:
+    """Return an axis with a few round ticks.
+
+    Args:
+        largest: The largest value to show.
+        minimum: The lowest value that the axis must reach.
+        label: Formats a value with its unit.
+    """
+    reach = max(largest, minimum) if math.isfinite(largest) else minimum
+    power = 10.0 ** math.floor(math.log10(reach / _MAX_TICKS))
+    step = next(power * step for step in _TICK_STEPS if power * step * _MAX_TICKS >= reach * 0.999)
+    count = math.ceil(reach / step - 0.001)
+    return Axis(step * count, tuple(step * i for i in range(count + 1)), label)
 
 
-def _tooltip_rows(figures: Figures, time: Time) -> list[tuple[int, str, Slice]]:
-    return [(time.step_at(part.start), _when(figures, part.start), part) for part in figures.slices]
+def _step_width(figures: Figures) -> float:
+    return (_FRAME.right - _FRAME.left) * figures.span.step_s / figures.span.length_s
+
+
+def _step_index(figures: Figures, start: float) -> int:
+    return round((start - figures.since) / figures.span.step_s)
+
+
+def _x(figures: Figures, start: float) -> float:
+    """Return the x coordinate at which the step that begins at a time does."""
+    return _FRAME.left + _step_index(figures, start) * _step_width(figures)
+
+
+def _times(figures: Figures) -> list[tuple[float, str]]:
+    span = figures.span
+    times: list[tuple[float, str]] = []
+    for index in range(span.length_s // span.step_s):
+        start = figures.since + index * span.step_s
+        when = moment(start)
+        if start % span.tick_s == 0 and when is not None:
+            text = day(when) if span.tick_s >= _DAY_S else clock(when)
+            times.append((_x(figures, start), text))
+    return times
+
+
+def _line(
+    figures: Figures, kind: str, axis: Axis, value_of: Callable[[Slice], float | None]
+) -> Line:
+    runs: list[list[Point]] = []
+    last_index = None
+    for part in figures.slices:
+        value = value_of(part)
+        if value is None:
+            continue
+        index = _step_index(figures, part.start)
+        middle = _x(figures, part.start) + _step_width(figures) / 2
+        if last_index is None or index != last_index + 1:
+            runs.append([])
+        runs[-1].append((middle, _FRAME.y(value, axis.top)))
+        last_index = index
+    marks = [run[0] for run in runs if len(run) == 1]
+    return Line(kind, runs, marks + [run[-1] for run in runs[-1:]])
+
+
+def _bar(figures: Figures, part: Slice, axis: Axis) -> Bar:
+    width = _step_width(figures)
+    return Bar(
+        left=_x(figures, part.start) + width * 0.1,
+        width=width * 0.8,
+        bottom=_FRAME.y(0, axis.top),
+        middle=_FRAME.y(part.cost_usd - part.check_cost_usd, axis.top),
+        top=_FRAME.y(part.cost_usd, axis.top),
+        unsure=part.unpriced > 0,
+    )
+
+
+def _tooltips(figures: Figures, text_of: Callable[[Slice], str]) -> list[tuple[float, str]]:
+    return [
+        (_x(figures, part.start), f"{_when(figures, part.start)}: {text_of(part)}")
+        for part in figures.slices
+    ]
+
+
+def _rows(figures: Figures, cells_of: Callable[[Slice], tuple[str, ...]]) -> list[Row]:
+    return [Row(part.start, _when(figures, part.start), cells_of(part)) for part in figures.slices]
 
 
 def _when(figures: Figures, start: float) -> str:
@@ -472,48 +421,8 @@ def _course(
 ) -> str:
     if not measured:
         return f" over {figures.span.title}: no answers"
-    lowest, highest, last = (
-        format_value(min(measured)),
-        format_value(max(measured)),
-        format_value(measured[-1]),
-    )
     return (
-        f" over {figures.span.title}, per {figures.span.step}: from {lowest} to {highest},"
-        f" at last {last}"
-    )
-
-
-def _of(part: int, whole: int) -> str:
-    return f"{part:,} of {whole:,}"
-
-
-def _table(
-    figures: Figures, name: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
-) -> Html:
-    columns = [tag("th", "From", scope="col")]
-    columns += [tag("th", head, scope="col", class_="number") for head in heads]
-    body = [
-        tag(
-            "tr",
-            tag("th", time_tag(part.start, _when(figures, part.start)), scope="row"),
-            *(tag("td", cell, class_="number") for cell in row),
-        )
-        for part, row in zip(figures.slices, rows, strict=True)
-    ]
-    table = tag("table", tag("thead", tag("tr", *columns)), tag("tbody", *body))
-    return scrolling(table, f"{name}, numbers")
-
-
-def _figure(
-    name: str, title: str, unit: str, drawn: Html, key: Sequence[tuple[str, str]], table: Html
-) -> Html:
-    legend = [tag("li", sample(kind), " ", text) for kind, text in key]
-    head = tag("h3", title, " ", tag("small", unit))
-    return tag(
-        "figure",
-        tag("figcaption", head),
-        drawn,
-        tag("ul", *legend, class_="key"),
-        tag("details", tag("summary", f"{title} as a table"), table, id=f"{name}-table"),
-        class_="plot",
+        f" over {figures.span.title}, per {figures.span.step}: from"
+        f" {format_value(min(measured))} to {format_value(max(measured))},"
+        f" at last {format_value(measured[-1])}"
     )

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from datetime import datetime, timedelta, timezone
 
-from resay.adapters.pages import Html, tag
-
 UNKNOWN = "unknown"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -38,11 +36,16 @@ def stamp(time_s: float) -> str:
     return UNKNOWN if when is None else f"{day(when)} {when.year}, {when:%H:%M:%S}"
 
 
-def time_tag(time_s: float, text: str | None = None) -> Html:
-    """Render a time as a `time` element."""
+def short_time(time_s: float) -> str | None:
+    """Format a time to the second, without the year: `7 Nov, 09:30:05`."""
     when = moment(time_s)
-    shown = text or stamp(time_s)
-    return tag("time", shown, datetime=f"{when:%Y-%m-%dT%H:%M:%SZ}" if when else None)
+    return f"{day(when)}, {when:%H:%M:%S}" if when else None
+
+
+def iso_time(time_s: float) -> str | None:
+    """Format a time for programs: `2026-11-07T09:30:05Z`."""
+    when = moment(time_s)
+    return f"{when:%Y-%m-%dT%H:%M:%SZ}" if when else None
 
 
 def duration(seconds: float) -> str:
@@ -84,3 +87,14 @@ def percent(part: float | None) -> str:
 def counted(count: int, one: str, many: str | None = None) -> str:
     """Format a count with its noun: `1 verdict`, `2,000 verdicts`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+_LINE_CHARS = 160
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a text that is not empty, cut to a length that fits a table."""
+    line = next((line for line in text.splitlines() if line.strip()), "").strip()
+    if len(line) > _LINE_CHARS:
+        return f"{line[: _LINE_CHARS - 1].rstrip()}…"
+    return line if line == text.strip() else f"{line} …"
