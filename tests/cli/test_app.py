@@ -4,17 +4,16 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-import typer
 
 import resay
 from resay.cli.app import COMMANDS, imported, run
 from simulation import Refused, SimulatedProvider
 from support.alone import needs
 from support.cli import resay_cli, resay_here
+from support.installed import installed
 
 QUESTION = "Tell me about the Sydney Harbour Bridge."
 RESPONSE = "The bridge opened in 1932. It has 31 lamps."
@@ -262,7 +261,7 @@ def test_what_is_listed_of_a_command_is_what_its_own_help_begins_with(name: str)
 def test_a_command_of_another_distribution_says_what_installs_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("resay.cli.app.entry_points", lambda group: [])
+    monkeypatch.setattr("resay.cli.app.installed_names", lambda group: ())
     monkeypatch.setattr(sys, "argv", ["resay", "serve"])
     assert run() == 2
     assert capsys.readouterr().err == (
@@ -270,41 +269,68 @@ def test_a_command_of_another_distribution_says_what_installs_it(
     )
 
 
-def test_other_distributions_add_commands(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    entry = EntryPoint("greet", f"{__name__}:greeting", "resay.commands")
-    monkeypatch.setattr("resay.cli.app.entry_points", lambda group: [entry])
-    monkeypatch.setattr(sys, "argv", ["resay", "greet", "Ada"])
-    assert run() == 0
-    assert capsys.readouterr().out == "Good morning, Ada\n"
-    monkeypatch.setattr(sys, "argv", ["resay", "--help"])
-    assert run() == 0
-    assert "Say good morning." in capsys.readouterr().out
+GREETING = """
+import sys
+import typer
+
+print("imported", file=sys.stderr)
+app = typer.Typer(add_completion=False)
 
 
-def test_a_command_that_cannot_be_loaded_breaks_no_other(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    entry = EntryPoint("greet", "no_such_module:app", "resay.commands")
-    monkeypatch.setattr("resay.cli.app.entry_points", lambda group: [entry])
-    monkeypatch.setattr(sys, "argv", ["resay", "--help"])
-    assert run() == 0
-    assert "Check an existing response." in capsys.readouterr().out
-    monkeypatch.setattr(sys, "argv", ["resay", "greet"])
-    assert run() == 2
-    assert capsys.readouterr().err == (
-        "cannot load the command 'greet' from 'no_such_module:app': ModuleNotFoundError\n"
-    )
-
-
-greeting = typer.Typer(add_completion=False)
-
-
-@greeting.command()
+@app.command()
 def greet(name: str) -> None:
-    """Say good morning."""
+    \"\"\"Say good morning.\"\"\"
     typer.echo(f"Good morning, {name}")
+"""
+
+
+def test_other_distributions_add_commands(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    points = {"resay.commands": "greet = greeting:app"}
+    with installed(tmp_path, GREETING, points, name="greeting"):
+        monkeypatch.setattr(sys, "argv", ["resay", "--help"])
+        assert run() == 0
+        helped = capsys.readouterr()
+        assert "Installed by greeting." in helped.out
+        assert "imported" not in helped.err
+        monkeypatch.setattr(sys, "argv", ["resay", "greet", "Ada"])
+        assert run() == 0
+        assert capsys.readouterr().out == "Good morning, Ada\n"
+        monkeypatch.setattr(sys, "argv", ["resay", "greet", "--help"])
+        assert run() == 0
+        assert "Say good morning." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (
+            "raise SystemExit(0)",
+            "cannot load the command 'greet' from 'greeting:app': SystemExit\n",
+        ),
+        (
+            "import no_such_module",
+            "cannot load the command 'greet' from 'greeting:app': ModuleNotFoundError\n",
+        ),
+        ("app = 7", "the command 'greet' must be a typer.Typer, not a int\n"),
+    ],
+)
+def test_a_command_that_cannot_be_loaded_breaks_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    code: str,
+    message: str,
+) -> None:
+    points = {"resay.commands": "greet = greeting:app"}
+    with installed(tmp_path, code, points, name="greeting"):
+        monkeypatch.setattr(sys, "argv", ["resay", "--help"])
+        assert run() == 0
+        assert "Check an existing response." in capsys.readouterr().out
+        monkeypatch.setattr(sys, "argv", ["resay", "greet"])
+        assert run() == 2
+        assert capsys.readouterr().err == message
 
 
 @needs("resay_lab")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,14 @@ class Records:
 
 
 @pytest.mark.anyio
-async def test_a_distribution_that_records_verdicts_is_read(tmp_path: Path) -> None:
+async def test_a_distribution_that_records_verdicts_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def others(group: str) -> list[EntryPoint]:
+        points = entry_points(group=group)
+        return [point for point in points if point.dist and point.dist.name != "resay-server"]
+
+    monkeypatch.setattr("resay._internal.entry_points.entry_points", others)
     points = {"resay.records": "journal = recorder:Records"}
     with installed(tmp_path, CODE, points, name="recorder"):
         records = open_records("somewhere")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
 import textwrap
 
 import pytest
 
 from resay.policy import Policy, policy_schema
 from resay.scorers import registry
+from support.installed import installed
 from support.policies import problems_of_text, steps
 
 METHODS = ", ".join(repr(name) for name in registry())
@@ -41,20 +40,10 @@ class Acme:
 
 
 @pytest.fixture
-def acme(tmp_path, monkeypatch):
-    (tmp_path / "acme_scorer.py").write_text(textwrap.dedent(PLUGIN))
-    info = tmp_path / "acme-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1\n")
-    (info / "entry_points.txt").write_text(
-        "[resay.scorers]\nacme = acme_scorer:Acme\nbroken = no_such_module:Nothing\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    importlib.invalidate_caches()
-    registry.cache_clear()
-    yield
-    registry.cache_clear()
-    sys.modules.pop("acme_scorer", None)
+def acme(tmp_path):
+    points = {"resay.scorers": "acme = acme_scorer:Acme\nbroken = no_such_module:Nothing"}
+    with installed(tmp_path, textwrap.dedent(PLUGIN), points, name="acme_scorer"):
+        yield
 
 
 @pytest.mark.usefixtures("acme")
@@ -84,7 +73,12 @@ def test_problems_with_settings_of_another_packages_scorer_are_readable():
 
 
 @pytest.mark.usefixtures("acme")
-def test_a_scorer_that_cannot_be_imported_is_an_unknown_method():
+def test_a_scorer_that_cannot_be_imported_is_left_out_and_says_why():
     assert problems_of_text("chain: [{method: broken}]") == [
-        f"p.yaml:1: chain[0].method: unknown method 'broken'; there are {METHODS}, 'acme'"
+        "p.yaml:1: chain[0].method: cannot load the scorer 'broken' from 'no_such_module:Nothing':"
+        " ModuleNotFoundError"
+    ]
+    assert problems_of_text("chain: [{method: unheard}]") == [
+        f"p.yaml:1: chain[0].method: unknown method 'unheard'; there are {METHODS}, 'acme',"
+        " 'broken'"
     ]

@@ -12,6 +12,7 @@ import pytest
 from resay import ConfigurationError, Guard, Policy, PolicyError
 from resay.policy import policy_schema
 from resay.scorers import Ngram, ScorerConfig, Step, build, registry
+from support.installed import installed as distribution
 
 PLUGIN = '''
 from typing import Literal
@@ -41,32 +42,38 @@ class WrongNeeds(Coin):
     class Config(ScorerConfig):
         method: Literal["wrong_needs"] = "wrong_needs"
 
+class Raises(Coin):
+    name = "raises"
+
+    class Config(ScorerConfig):
+        method: Literal["raises"] = "raises"
+
+    def __init__(self, config):
+        raise KeyError("sk-secret")
+
 class Ngram(Coin):
     """Must not take the place of a built-in method."""
 '''
 POINTS = """\
-[resay.scorers]
 coin = coin_plugin:Coin
 wrong_name = coin_plugin:Misnamed
 wrong_needs = coin_plugin:WrongNeeds
 no_config = builtins:dict
 missing = no_such_module:Scorer
 ngram = coin_plugin:Ngram
+exits = exiting_plugin:Scorer
+raises = coin_plugin:Raises
 """
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def installed(tmp_path: Path) -> Iterator[None]:
     """Install a distribution with plug-ins, good and bad."""
-    (tmp_path / "coin_plugin.py").write_text(PLUGIN)
-    info = tmp_path / "coin_plugin-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: coin-plugin\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(POINTS)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    registry.cache_clear()
-    yield
-    registry.cache_clear()
+    (tmp_path / "exiting_plugin.py").write_text("raise SystemExit(3)")
+    points = {"resay.scorers": POINTS}
+    with distribution(tmp_path, PLUGIN, points, name="coin_plugin"):
+        yield
+    sys.modules.pop("exiting_plugin", None)
 
 
 def test_the_built_in_methods() -> None:
@@ -89,10 +96,33 @@ def test_an_installed_method_is_found_and_built() -> None:
 def test_broken_plugins_are_skipped_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="resay"):
         found = {n for n, s in registry().items() if not s.__module__.startswith("resay.")}
-        assert found == {"coin"}
-    assert {"wrong_name", "wrong_needs", "no_config", "missing"} <= {
+        assert found == {"coin", "raises"}
+    assert {"wrong_name", "wrong_needs", "no_config", "missing", "exits"} <= {
         str(r.args[0]) for r in caplog.records if isinstance(r.args, tuple)
     }
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_policy_that_names_a_broken_plug_in_says_why() -> None:
+    with pytest.raises(PolicyError) as error:
+        Policy.parse("chain:\n  - method: exits\n", source="p.yaml")
+    (problem,) = error.value.problems
+    assert problem == (
+        "p.yaml:2: chain[0].method: cannot load the scorer 'exits' from 'exiting_plugin:Scorer':"
+        " SystemExit"
+    )
+
+
+@pytest.mark.parametrize("method", ["raises", "coin_plugin:Raises"])
+@pytest.mark.usefixtures("installed")
+def test_a_plug_in_that_cannot_be_created_is_named(method: str) -> None:
+    chain = [{"method": "facts"}, {"method": method}]
+    with pytest.raises(ConfigurationError) as error:
+        Guard({"chain": chain})
+    assert str(error.value) == (
+        "chain[1]: the scorer 'raises' (coin_plugin:Raises) cannot be created: KeyError"
+    )
+    assert isinstance(error.value.__cause__, KeyError)
 
 
 @pytest.mark.usefixtures("installed")

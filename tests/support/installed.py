@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from resay._internal.entry_points import installed_names, load_installed
+from resay._internal.entry_points import _points, installed_names, load_installed
 from resay._internal.importing import import_named
-from resay.providers.installed import _installed
+from resay.providers.installed import _installed, _names
 from resay.scorers import registry
+from resay.scorers.step import _installed as _installed_scorers
 
 __all__ = ["installed"]
 
@@ -20,11 +21,12 @@ def installed(folder: Path, code: str, points: Mapping[str, str], *, name: str) 
     """Install a module for as long as the context lasts.
 
     Args:
-        folder: An empty folder.
+        folder: An empty folder; it is made if it is missing.
         code: The module's code.
         points: Its entry points, `name = module:object`, by group.
         name: The module's name.
     """
+    folder.mkdir(exist_ok=True)
     (folder / f"{name}.py").write_text(code)
     described = folder / f"{name}-1.0.dist-info"
     described.mkdir()
@@ -42,5 +44,7 @@ def installed(folder: Path, code: str, points: Mapping[str, str], *, name: str) 
 
 
 def _forget() -> None:
-    for cached in (import_named, installed_names, load_installed, _installed, registry):
+    for cached in (import_named, _points, installed_names, load_installed, _names, _installed):
         cached.cache_clear()
+    _installed_scorers.cache_clear()
+    registry.cache_clear()

@@ -93,7 +93,8 @@ def import_named(path: str) -> Any:
         path_text, module_text, name_text = repr(path), repr(module), repr(name)
     try:
         module_object = _import_module(module)
-    except Exception as error:
+    # The imported code may raise anything, and may exit.
+    except (Exception, SystemExit) as error:
         if _is_missing(module, error):
             problem = ConfigurationError(
                 f"cannot import {path_text}: {type(error).__name__} in {module_text}; check that it"
@@ -117,7 +118,7 @@ def import_named(path: str) -> Any:
         raise problem from (None if path in _written else error)
 
 
-def _is_missing(module: str, error: Exception) -> bool:
+def _is_missing(module: str, error: BaseException) -> bool:
     """Return whether an error says that a module, or a package that it is in, does not exist."""
     return (
         isinstance(error, ModuleNotFoundError)
@@ -126,7 +127,7 @@ def _is_missing(module: str, error: Exception) -> bool:
     )
 
 
-def _summary(error: Exception) -> str:
+def _summary(error: BaseException) -> str:
     """Return an error's type, and which name it could not import; other messages may be private."""
     name = type(error).__name__
     match = _NOT_IMPORTED.match(str(error)) if isinstance(error, ImportError) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NoReturn, TypeVar, cast
 
@@ -83,10 +83,16 @@ class Imported:
     Attributes:
         base: Their base class, whose JSON Schema describes all of them.
         find: Returns the model for `package.module:name`, or raises ConfigurationError.
+        names: Returns the names, besides import paths, that `find` takes.
     """
 
     base: type[BaseModel]
     find: Callable[[str], type[BaseModel]]
+    names: Callable[[], Collection[str]] = tuple
+
+    def takes(self, name: str) -> bool:
+        """Return whether a name is meant for `find`."""
+        return ":" in name or name in self.names()
 
 
 class OneOf:
@@ -156,14 +162,18 @@ class OneOf:
         if not isinstance(value, Mapping):
             raise PydanticKnownError("dict_type")
         data = cast("Mapping[str, object]", value)
-        names = {"noun": self._noun, "known": tuple(models), "names": ", ".join(models)}
+        known = tuple(models)
+        if self._imported is not None:
+            known += tuple(self._imported.names())
+        names = {"noun": self._noun, "known": known, "names": ", ".join(known)}
         if self._key not in data:
             message = "required, but missing; there are {names}"
             self._refuse(PydanticCustomError(MISSING_TAG, message, names))
         name = data[self._key]
         model = models.get(name) if isinstance(name, str) else None
-        if model is None and self._imported is not None and isinstance(name, str) and ":" in name:
-            model = self._import(name, self._imported)
+        imported = self._imported
+        if model is None and imported and isinstance(name, str) and imported.takes(name):
+            model = self._import(name, imported)
         if model is None:
             self._refuse(
                 PydanticCustomError(UNKNOWN_TAG, "unknown {noun}; there are {names}", names)

@@ -10,17 +10,15 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from resay._internal._version import __version__
+from resay._internal.entry_points import installed_by, installed_names, load_installed
 from resay.commands import BROKEN_PIPE, run_reporting_errors
 from resay.errors import ConfigurationError, MissingDependencyError
-
-GROUP = "resay.commands"
 
 
 @dataclass(frozen=True)
@@ -99,27 +97,15 @@ class _Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return our own commands, then those that other distributions add."""
-        return [*COMMANDS, *sorted(_entries().keys() - COMMANDS.keys())]
+        others = (name for name in installed_names("resay.commands") if name not in COMMANDS)
+        return [*COMMANDS, *others]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, whose code is imported when it runs; None if there is none."""
-        if cmd_name in COMMANDS or cmd_name not in _entries():
+        if cmd_name in COMMANDS or cmd_name not in installed_names("resay.commands"):
             return super().get_command(ctx, cmd_name)
-        try:
-            return imported(cmd_name)
-        # The help of all commands must not depend on the code of one.
-        except ConfigurationError as error:
-            return _Broken(cmd_name, help=str(error))
-
-
-class _Broken(TyperCommand):
-    """A command of another distribution that cannot be loaded."""
-
-    def __init__(self, name: str, *, help: str) -> None:  # noqa: A002 - as in click
-        super().__init__(name=name, help=help, callback=self._refuse)
-
-    def _refuse(self) -> None:
-        raise ConfigurationError(self.help or "")
+        distributions = installed_by("resay.commands", cmd_name)
+        return _Deferred(cmd_name, help=f"Installed by {distributions}.")
 
 
 @contextmanager
@@ -150,28 +136,21 @@ def imported(name: str) -> Any:
     """Import and return a command.
 
     Raises:
-        MissingDependencyError: The distribution that it comes with is not installed.
+        ConfigurationError: The distribution that it comes with has none that can be loaded.
+        MissingDependencyError: That distribution is not installed.
     """
     command = COMMANDS.get(name)
     if command is not None and command.path is not None:
         module, _, attribute = command.path.partition(":")
         return typer.main.get_command(getattr(import_module(module), attribute))
-    entry = _entries().get(name)
-    if entry is None:
-        extra = command.extra if command is not None else None
-        raise MissingDependencyError(f"resay-{extra}", f"{extra}", f"`resay {name}`")
-    try:
-        return typer.main.get_command(entry.load())
-    # The code of another distribution may raise anything.
-    except Exception as error:
-        raise ConfigurationError(
-            f"cannot load the command {name!r} from {entry.value!r}: {type(error).__name__}"
-        ) from error
-
-
-def _entries() -> dict[str, EntryPoint]:
-    """Return the commands that installed distributions add."""
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
+    if command is not None and name not in installed_names("resay.commands"):
+        extra = f"{command.extra}"
+        raise MissingDependencyError(f"resay-{extra}", extra, f"`resay {name}`")
+    app = load_installed("resay.commands", name)
+    if not isinstance(app, typer.Typer):
+        kind = type(app).__name__
+        raise ConfigurationError(f"the command {name!r} must be a typer.Typer, not a {kind}")
+    return typer.main.get_command(app)
 
 
 app = typer.Typer(

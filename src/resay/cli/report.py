@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from importlib.metadata import entry_points
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Protocol, cast
 
 import typer
 
+from resay._internal.entry_points import installed_names, load_installed
 from resay.commands import read_text, write_text
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.reporting.render.html import Reported, page
 
 app = typer.Typer(add_completion=False)
 
-GROUP = "resay.reports"
-
 
 class Reporter(Protocol):
-    """Writes pages about files of another kind; installed by an entry point in that group."""
+    """Writes pages about files of another kind; installed in the group `resay.reports`."""
 
     def accepts(self, path: str, /, *, prefix: str) -> bool:
         """Return whether a file is of that kind."""
@@ -67,12 +65,12 @@ def report(
     """Write verdicts to an HTML page that works offline."""
     if file != "-" and html.resolve() == Path(file).resolve():
         raise ConfigurationError(f"--html {str(html)!r} is also the input file; pass another file")
-    for entry in entry_points(group=GROUP):
+    for name in installed_names("resay.reports"):
         try:
-            reporter: Reporter = entry.load()
-        # The code of another distribution may raise anything; the file may be none of its kind.
-        except Exception as error:
-            typer.echo(f"{entry.value!r} is left out: {type(error).__name__}", err=True)
+            reporter: Reporter = load_installed("resay.reports", name)
+        # The file may be none of its kind.
+        except ConfigurationError as error:
+            typer.echo(f"{error}; it is left out", err=True)
             continue
         if reporter.accepts(file, prefix=prefix):
             text, rows, flagged = reporter.results_page(
@@ -82,7 +80,7 @@ def report(
             typer.echo(f"{html}: {rows:,} row{'s' * (rows > 1)}, {flagged:,} flagged")
             return
     if file.endswith(".parquet"):
-        raise MissingDependencyError("resay-lab", "lab", "a report of a batch")
+        raise _missing_lab()
     if group is not None:
         raise ConfigurationError(f"{file!r} is not an output of `resay batch`; omit --group")
     verdicts = [_reported(where, data) for where, data in _documents(file)]
@@ -98,10 +96,32 @@ def report(
 def _reported(where: str, data: object) -> Reported:
     if not isinstance(data, dict):
         raise ConfigurationError(f"{where}: a verdict must be an object, not {type(data).__name__}")
+    row = cast("dict[str, Any]", data)
     try:
-        return Reported.from_dict(cast("dict[str, Any]", data))
+        return Reported.from_dict(row)
     except ConfigurationError as error:
-        raise ConfigurationError(f"{where}: {error}") from None
+        prefix = _batch_prefix(row)
+        if prefix is None:
+            raise ConfigurationError(f"{where}: {error}") from None
+        if "batch" not in installed_names("resay.reports"):
+            raise _missing_lab() from None
+        option = f", with --prefix {prefix!r}" if prefix else ""
+        raise ConfigurationError(
+            f"{where}: this is a row of a batch; pass its .jsonl or .parquet file{option}"
+        ) from None
+
+
+def _missing_lab() -> MissingDependencyError:
+    return MissingDependencyError("resay-lab", "lab", "a report of a batch")
+
+
+def _batch_prefix(row: Mapping[str, object]) -> str | None:
+    """Return what the names of a batch's columns begin with; None if this is no row of a batch."""
+    for name in row:
+        prefix = name.removesuffix("claims")
+        if prefix != name and f"{prefix}decision" in row and f"{prefix}error" in row:
+            return prefix
+    return None
 
 
 def _documents(file: str) -> Iterator[tuple[str, object]]:

@@ -16,7 +16,9 @@ from resay.scorers.references import References
 
 def steps_of(policy: Policy) -> tuple[Step, ...]:
     """Return the steps of a policy, with its second model last."""
-    steps = tuple(Step.of(config) for config in policy.chain)
+    steps = tuple(
+        Step.of(config, where=f"chain[{index}]") for index, config in enumerate(policy.chain)
+    )
     second = policy.second_opinion
     if second is None:
         return steps

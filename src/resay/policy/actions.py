@@ -11,7 +11,7 @@ from resay._internal.strict import OneOf, Strict
 from resay.core.regeneration import Mode
 from resay.policy.limits import Seconds
 from resay.policy.step import Step
-from resay.retrieval import RetrieverConfig, retriever_configs
+from resay.retrieval import ONE_RETRIEVER, RetrieverConfig
 from resay.scorers.base import Unit
 
 _WITHHELD = "Sorry, this answer was withheld because it could not be confirmed."
@@ -77,18 +77,7 @@ class Regenerate(Strict):
         description="The source of the new answer: documents that a retriever finds or, if you have"
         " no documents, the samples that the response was compared with.",
     )
-    retriever: (
-        Annotated[
-            RetrieverConfig,
-            OneOf(
-                "retriever",
-                "kind",
-                retriever_configs,
-                short=lambda name: {"kind": "function", "name": name},
-            ),
-        ]
-        | None
-    ) = Field(
+    retriever: Annotated[RetrieverConfig, ONE_RETRIEVER] | None = Field(
         default=None,
         description="The retriever; a string is short for the function of that name, null = the"
         " retriever that the application passes.",

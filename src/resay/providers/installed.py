@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from functools import cache
 from typing import cast
 
-from resay._internal.entry_points import installed_names, load_installed
+from resay._internal.construction import create
+from resay._internal.entry_points import installed_by, installed_names, load_installed
 from resay.core.request import Request
 from resay.providers.base import (
     Chunk,
@@ -18,20 +20,22 @@ from resay.providers.base import (
     supported_params,
 )
 from resay.providers.litellm import LiteLLMProvider
+from resay.providers.litellm_names import LITELLM_NAMES
 
-_GROUP = "resay.providers"
+_log = logging.getLogger(__name__)
 
 
 def default_provider(model: str | None) -> Provider:
     """Return the provider of models for which the application passes none.
 
     It is litellm. A model whose name begins with the name of an installed provider and a slash,
-    such as `acme/large` for `acme`, is asked through that provider.
+    such as `acme/large` for `acme`, is asked through that provider. None of litellm's own names can
+    be taken: whoever writes `openai/gpt-4.1-mini` means OpenAI.
 
     Args:
         model: The model that writes the response, which is prepared first; None if unknown.
     """
-    return InstalledProviders(model) if installed_names(_GROUP) else LiteLLMProvider()
+    return InstalledProviders(model) if _names() else LiteLLMProvider()
 
 
 class InstalledProviders:
@@ -48,11 +52,11 @@ class InstalledProviders:
         """Return the provider of a model.
 
         Raises:
-            ConfigurationError: The installed provider cannot be loaded.
+            ConfigurationError: The installed provider cannot be loaded or created.
             MissingDependencyError: It is litellm, which is not installed.
         """
         name, slash, _ = (model or "").partition("/")
-        if slash and name in installed_names(_GROUP):
+        if slash and name in _names():
             return _installed(name)
         return LiteLLMProvider()
 
@@ -78,6 +82,21 @@ class InstalledProviders:
 
 
 @cache
+def _names() -> frozenset[str]:
+    """Return the names of the installed providers."""
+    names = frozenset(installed_names("resay.providers"))
+    for name in sorted(names & LITELLM_NAMES):
+        distributions = installed_by("resay.providers", name)
+        _log.warning(
+            "provider plug-in %r of %s is left out: litellm has a provider of that name; install it"
+            " under another, or pass it to the guard as `provider`",
+            name,
+            distributions,
+        )
+    return names - LITELLM_NAMES
+
+
+@cache
 def _installed(name: str) -> Provider:
-    made = load_installed(_GROUP, name)
-    return cast("Provider", made() if callable(made) else made)
+    plugin = load_installed("resay.providers", name)
+    return cast("Provider", create(plugin, {}, f"the provider {name!r}"))

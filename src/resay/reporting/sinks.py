@@ -7,8 +7,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any, cast
 
+from resay._internal.construction import create, load_plugin
 from resay._internal.entry_points import installed_names, load_installed
-from resay._internal.importing import import_named
 from resay.core.verdict_record import Sink
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.policy import Policy
@@ -34,9 +34,11 @@ def outboxes_of(policy: Policy) -> tuple[Outbox, ...]:
     if policy.journal is not None:
         configs = (policy.journal, *configs)
     with _lock:
-        for config in configs:
+        if policy.journal is not None and policy.journal not in _shared:
+            _shared[policy.journal] = _open_journal(policy.journal)
+        for index, config in enumerate(policy.observers):
             if config not in _shared:
-                _shared[config] = _open(config)
+                _shared[config] = _open_observer(config, f"observers[{index}]")
         return tuple(_shared[config] for config in configs)
 
 
@@ -60,18 +62,15 @@ def check_sink(sink: object, where: str) -> Sink:
     return cast("Sink", sink)
 
 
-def _open(config: JournalConfig | ObserverConfig) -> Outbox:
-    if isinstance(config, ObserverConfig):
-        return _open_observer(config)
+def _open_journal(config: JournalConfig) -> Outbox:
     if "journal" not in installed_names("resay.sinks"):
         raise MissingDependencyError("resay-server", "server", "the policy's `journal`")
     return Outbox(load_installed("resay.sinks", "journal")(config))
 
 
-def _open_observer(config: ObserverConfig) -> Outbox:
-    is_installed = config.to in installed_names("resay.sinks")
-    named = load_installed("resay.sinks", config.to) if is_installed else import_named(config.to)
-    observer: Any = named() if callable(named) else named
+def _open_observer(config: ObserverConfig, where: str) -> Outbox:
+    plugin = load_plugin("resay.sinks", config.to)
+    observer: Any = create(plugin, config.settings, f"{where}: the sink {config.to!r}")
     if not hasattr(observer, "send"):
         sink = check_sink(observer, f"{config.to!r} in `observers`")
         return Outbox(sink, content=config.content, max_waiting=config.max_waiting)

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from resay.retrieval.base import PreparesRetrieval, Retriever
 from resay.retrieval.config import (
+    ONE_RETRIEVER,
     EmbeddingConfig,
     FolderConfig,
     FunctionConfig,
     HybridConfig,
+    PluginConfig,
     QdrantConfig,
     RetrieverConfig,
     open_retriever,
-    retriever_configs,
 )
 from resay.retrieval.function import AdaptedRetriever, as_retriever
 from resay.retrieval.hybrid import HybridRetriever, Reranker, fused
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from resay.retrieval.folder_listing import Skipped
 
 __all__ = [
+    "ONE_RETRIEVER",
     "AdaptedRetriever",
     "EmbeddingConfig",
     "FolderConfig",
@@ -33,6 +35,7 @@ __all__ = [
     "HybridConfig",
     "HybridRetriever",
     "IndexReport",
+    "PluginConfig",
     "PreparesRetrieval",
     "QdrantConfig",
     "Reranker",
@@ -43,7 +46,6 @@ __all__ = [
     "fused",
     "index_folder",
     "open_retriever",
-    "retriever_configs",
 ]
 
 _MODULES = {

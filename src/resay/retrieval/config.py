@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from resay._internal.construction import check_settings, load_plugin
 from resay._internal.entry_points import installed_names
 from resay._internal.importing import is_import_path, require_optional
-from resay._internal.strict import OneOf, Strict
+from resay._internal.strict import Imported, OneOf, Strict
 from resay.errors import ConfigurationError
 from resay.models import ModelField
 from resay.providers import LiteLLMEmbedder
@@ -168,6 +169,49 @@ class FunctionConfig(Strict):
         return name
 
 
+class PluginConfig(Strict):
+    """Search with a retriever of another distribution or of the application."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        title="package.module:Class",
+        json_schema_extra={"required": ["kind"]},
+    )
+
+    kind: str = Field(
+        description="The name under which a distribution installs a retriever, or"
+        " `package.module:Class`; the other settings are the arguments of its class.",
+        json_schema_extra={"pattern": r"^(?!(folder|qdrant|function|hybrid)$)[\w.-]+(:[\w.]+)?$"},
+    )
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """The arguments of its class."""
+        return self.model_extra or {}
+
+    @model_validator(mode="after")
+    def _require_settings_of_its_own(self) -> PluginConfig:
+        try:
+            retriever = load_plugin("resay.retrievers", self.kind)
+        except ConfigurationError as error:
+            raise ValueError(str(error)) from error
+        takes = retriever if isinstance(retriever, type) else None
+        check_settings(takes, self.settings, f"the retriever {self.kind!r}", keys=["kind"])
+        return self
+
+    # The settings may contain keys.
+    def __repr_args__(self) -> Iterator[tuple[str, object]]:
+        yield "kind", self.kind
+        yield "settings", sorted(self.settings)
+
+
+_PLUGINS = Imported(
+    PluginConfig,
+    lambda _: PluginConfig,
+    names=lambda: installed_names("resay.retrievers"),
+)
+
+
 def _part_configs() -> Mapping[str, type[BaseModel]]:
     return {"folder": FolderConfig, "qdrant": QdrantConfig, "function": FunctionConfig}
 
@@ -183,12 +227,13 @@ class HybridConfig(Strict):
     of: Annotated[
         tuple[
             Annotated[
-                FolderConfig | QdrantConfig | FunctionConfig,
+                FolderConfig | QdrantConfig | FunctionConfig | PluginConfig,
                 OneOf(
                     "retriever",
                     "kind",
                     _part_configs,
                     short=lambda name: {"kind": "function", "name": name},
+                    imported=_PLUGINS,
                 ),
             ],
             ...,
@@ -227,22 +272,35 @@ class HybridConfig(Strict):
         return self
 
 
-RetrieverConfig = FolderConfig | QdrantConfig | FunctionConfig | HybridConfig
+RetrieverConfig = FolderConfig | QdrantConfig | FunctionConfig | HybridConfig | PluginConfig
 
 
-def retriever_configs() -> Mapping[str, type[BaseModel]]:
-    """Return the configuration classes of a policy's `retriever`, by kind."""
+def _configs() -> Mapping[str, type[BaseModel]]:
     return {**_part_configs(), "hybrid": HybridConfig}
+
+
+ONE_RETRIEVER = OneOf(
+    "retriever",
+    "kind",
+    _configs,
+    short=lambda name: {"kind": "function", "name": name},
+    imported=_PLUGINS,
+)
+"""Validates a policy's `retriever` by its kind; a text is the name of a function."""
 
 
 _retrievers: dict[str, Retriever] = {}
 
 
-def open_retriever(config: RetrieverConfig) -> Retriever:
+def open_retriever(config: RetrieverConfig, *, where: str = "action.retriever") -> Retriever:
     """Return the retriever for a configuration.
 
     Equal configurations share one retriever per process. Nothing is opened or read before its first
     use, but a function is imported, and a folder must exist, at once.
+
+    Args:
+        config: The configuration.
+        where: Where it is in the policy, for errors.
 
     Raises:
         ConfigurationError: The retriever cannot be created as configured.
@@ -251,13 +309,15 @@ def open_retriever(config: RetrieverConfig) -> Retriever:
     key = config.model_dump_json()
     retriever = _retrievers.get(key)
     # Without a lock, because the imported code may create a guard with the same retriever.
-    return retriever or _retrievers.setdefault(key, _create(config))
+    return retriever or _retrievers.setdefault(key, _create(config, where))
 
 
-def _create(config: RetrieverConfig) -> Retriever:
+def _create(config: RetrieverConfig, where: str) -> Retriever:
     # Folders and Qdrant are imported on demand, because most policies use neither.
     if isinstance(config, FunctionConfig):
-        return import_retriever(config.name)
+        return import_retriever(config.name, where=where)
+    if isinstance(config, PluginConfig):
+        return import_retriever(config.kind, config.settings, where=where)
     if isinstance(config, FolderConfig):
         from resay.retrieval.folder import FolderRetriever
 
@@ -273,7 +333,7 @@ def _create(config: RetrieverConfig) -> Retriever:
         )
     if isinstance(config, HybridConfig):
         return HybridRetriever(
-            [open_retriever(part) for part in config.of],
+            [open_retriever(part, where=f"{where}.of[{i}]") for i, part in enumerate(config.of)],
             fetch_k=config.fetch_k,
             reranker=None if config.reranker is None else Reranker(config.reranker),
             weights=config.weights,

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import anyio.to_thread
 
-from resay._internal.entry_points import load_installed
+from resay._internal.construction import create, load_plugin
 from resay._internal.importing import import_named, import_path_of, is_async, is_import_path
 from resay._internal.nesting import marked
 from resay.core.check_context import CheckContext
@@ -44,20 +44,25 @@ def as_retriever(source: object) -> AdaptedRetriever:
     return _adapt(source, import_path_of(source))
 
 
-def import_retriever(name: str) -> AdaptedRetriever:
+def import_retriever(
+    name: str, settings: Mapping[str, object] | None = None, *, where: str = ""
+) -> AdaptedRetriever:
     """Import an object or a function, and make a retriever of it.
 
     Args:
         name: The import path, `package.module:name`, of an argument for `as_retriever`; or the
-            name of an entry point in the group `resay.retrievers`. A class is created without
-            arguments.
+            name of an entry point in the group `resay.retrievers`. A class is created.
+        settings: The arguments of the class.
+        where: Where the policy names it, for the error.
 
     Raises:
-        ConfigurationError: It cannot be imported, or cannot be used as a retriever.
+        ConfigurationError: It cannot be imported or created, or cannot be used as a retriever.
     """
-    installed = not is_import_path(name)
-    source = load_installed("resay.retrievers", name) if installed else import_named(name)
-    return _adapt(source() if isinstance(source, type) else source, name)
+    plugin = load_plugin("resay.retrievers", name)
+    if isinstance(plugin, type):
+        what = f"the retriever {name!r}"
+        plugin = create(plugin, settings or {}, f"{where}: {what}" if where else what)
+    return _adapt(plugin, name)
 
 
 def _adapt(source: object, name: str) -> AdaptedRetriever:

@@ -13,12 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, ClassVar, Literal, cast, get_args
 
 from pydantic import ConfigDict, Field, create_model
 
-from resay._internal.importing import import_named, is_import_path
+from resay._internal.construction import creating
+from resay._internal.entry_points import installed_names, load_installed
+from resay._internal.importing import import_named, import_path_of, is_import_path
 from resay._internal.strict import Imported, LazyMapping
 from resay.core.contradiction import Contradiction, EvidenceKind
 from resay.core.passage import Passage
@@ -39,7 +40,6 @@ from resay.scorers.base import (
 )
 from resay.scorers.evidence import Evidence
 
-_GROUP = "resay.scorers"
 # Class names, imported on demand: some methods combine others, which they look up here.
 _BUILT_IN: Mapping[str, str] = {
     "ngram": "Ngram",
@@ -78,14 +78,10 @@ def registry() -> Mapping[str, type[Any]]:
 
     Built-in classes are imported when they are looked up.
 
-    A plug-in that cannot be loaded is skipped with a warning in the log: it must not take down an
+    A plug-in that cannot be loaded is left out with a warning in the log: it must not take down an
     application whose policy does not use it.
     """
-    installed: dict[str, type[Any]] = {}
-    for point in entry_points(group=_GROUP):
-        scorer = _load(point)
-        if scorer is not None:
-            installed.setdefault(point.name, scorer)
+    installed, _ = _installed()
 
     def find(name: str) -> type[Any]:
         if name not in _BUILT_IN:
@@ -95,17 +91,23 @@ def registry() -> Mapping[str, type[Any]]:
     return LazyMapping([*_BUILT_IN, *installed], find)
 
 
-def _load(point: EntryPoint) -> type[Any] | None:
-    try:
-        scorer: type[Any] = point.load()
-        _check(scorer, point.name)
-    # A third-party module may raise anything.
-    except Exception as error:
-        _log.warning(
-            "scorer plug-in %r is left out: %s: %s", point.name, type(error).__name__, error
-        )
-        return None
-    return scorer
+@cache
+def _installed() -> tuple[Mapping[str, type[Any]], Mapping[str, ConfigurationError]]:
+    """Return the scorers that distributions install, and the errors of those that are left out."""
+    scorers: dict[str, type[Any]] = {}
+    errors: dict[str, ConfigurationError] = {}
+    for name in installed_names("resay.scorers"):
+        if name in _BUILT_IN:
+            continue
+        try:
+            scorer: type[Any] = load_installed("resay.scorers", name)
+            _check(scorer, name)
+        except ConfigurationError as error:
+            _log.warning("scorer plug-in %r is left out: %s", name, error)
+            errors[name] = error
+        else:
+            scorers[name] = scorer
+    return scorers, errors
 
 
 def _check(scorer: type[Any], name: str) -> None:
@@ -167,8 +169,12 @@ def imported_config(path: str) -> type[ImportedConfig]:
         The type of its settings, whose `method` is the path.
 
     Raises:
-        ConfigurationError: It cannot be imported, or is not a scorer.
+        ConfigurationError: It cannot be imported, or is not a scorer; or it is the name of an
+            installed scorer that is left out.
     """
+    _, errors = _installed()
+    if path in errors:
+        raise errors[path]
     if not is_import_path(path):
         raise ConfigurationError(f"{path!r} must be package.module:Class")
     scorer = import_named(path)
@@ -223,7 +229,7 @@ def _check_known(needs: frozenset[object], name: str) -> None:
         )
 
 
-IMPORTED = Imported(ImportedConfig, imported_config)
+IMPORTED = Imported(ImportedConfig, imported_config, names=lambda: _installed()[1])
 """The steps whose scorers policies name by import path."""
 
 
@@ -242,20 +248,27 @@ def scorer_class(config: ScorerConfig) -> type[Any]:
     raise ConfigurationError(f"no scorer is registered for {type(config).__qualname__!r}")
 
 
-def build(config: ScorerConfig) -> Scorer:
+def build(config: ScorerConfig, *, where: str = "") -> Scorer:
     """Build the scorer for a step's settings.
 
     Args:
         config: The step, an instance of the scorer's `Config`.
+        where: Where it is in the policy, for errors; empty if it is not in the policy itself.
 
     Returns:
         The scorer.
 
     Raises:
-        ConfigurationError: No registered scorer has this configuration, or the scorer does not
-            declare its needs or declares an unknown one.
+        ConfigurationError: No registered scorer has this configuration, or the scorer cannot be
+            created, does not declare its needs, or declares an unknown one.
     """
-    scorer = scorer_class(config)(config)
+    scorer_type = scorer_class(config)
+    if config.method_name in _BUILT_IN:
+        scorer = scorer_type(config)
+    else:
+        what = f"the scorer {config.method_name!r} ({import_path_of(scorer_type)})"
+        with creating(f"{where}: {what}" if where else what):
+            scorer = scorer_type(config)
     needs: object = getattr(scorer, "needs", None)
     if not isinstance(needs, frozenset):
         raise ConfigurationError(
@@ -312,14 +325,18 @@ class Step:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def of(cls, config: ScorerConfig) -> Step:
+    def of(cls, config: ScorerConfig, *, where: str = "") -> Step:
         """Build the step for a configuration.
+
+        Args:
+            config: The step's settings.
+            where: Where they are in the policy, for errors.
 
         Raises:
             ConfigurationError: No registered scorer has this configuration, or the scorer's needs
                 or traits are not valid.
         """
-        return cls(config, build(config))
+        return cls(config, build(config, where=where))
 
     @property
     def name(self) -> str:
