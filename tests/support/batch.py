@@ -6,11 +6,12 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -119,11 +120,13 @@ def one_by_one(scorer: RowScorer, rows: Iterator[Row]) -> Iterator[list[Scored]]
 
 def finished_rows(out: Path) -> set[int]:
     """Return which rows are stored, as far as they are written completely."""
-    found: set[int] = set()
-    for path in (out.with_name(f"{out.name}.run")).glob("*.rows"):
-        lines = path.read_bytes().splitlines(keepends=True)
-        found |= {int(line.split(b"\t")[0]) for line in lines if line.endswith(b"\n")}
-    return found
+    path = out.with_name(f"{out.name}.run")
+    if not path.exists():
+        return set()
+    with closing(sqlite3.connect(path)) as database:
+        with suppress(sqlite3.OperationalError):  # killed before it had made the table
+            return {number for (number,) in database.execute("SELECT number FROM finished")}
+        return set()
 
 
 def started(*words: str) -> subprocess.Popen[bytes]:
@@ -158,39 +161,63 @@ def killing(kind: str, source: Path, out: Path, log: Path) -> Iterator[Callable[
         told.close()
 
 
-def _die_at(after: int, seed: int) -> None:
-    """Have the process killed before, during or after one of its next disk operations."""
-    left = after
-    chance = random.Random(seed)
+class _Death:
+    """Kills this process before, during or after one of its next disk operations.
 
-    def counted(step: Callable[..., Any]) -> Callable[..., Any]:
+    These are the statements of the database, and what Python does to files.
+
+    Args:
+        after: The operation, counted from 1.
+        seed: Decides when.
+    """
+
+    def __init__(self, after: int, seed: int) -> None:
+        self._left = after
+        self._when = random.Random(seed).choice(("before", "in", "after"))
+        self._connect = sqlite3.connect
+
+    def install(self) -> None:
+        """Watch the operations."""
+        sqlite3.connect = self._watched_connection
+        os.fsync = self._watched(os.fsync)
+        for name in ("replace", "unlink"):
+            setattr(Path, name, self._watched(getattr(Path, name)))
+
+    def _begin(self) -> bool:
+        """Return whether the operation that begins is the last one."""
+        self._left -= 1
+        if self._left < 0 or (self._left == 0 and self._when == "before"):
+            self._die()
+        return self._left == 0
+
+    def _die(self) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def _watched(self, step: Callable[..., Any]) -> Callable[..., Any]:
         def work(*args: Any, **kwargs: Any) -> Any:
-            nonlocal left
-            left -= 1
-            when = "after" if left > 0 else chance.choice(("before", "in", "after"))
-            if when == "in" and step is write:
-                args = args[0], bytes(args[1])[: len(args[1]) // 2]
-            done = None if when == "before" else step(*args, **kwargs)
-            if left <= 0:
-                os.kill(os.getpid(), signal.SIGKILL)
+            is_last = self._begin()
+            done = step(*args, **kwargs)
+            if is_last:
+                self._die()
             return done
 
         return work
 
-    write = os.write
-    os.write, os.fsync = counted(os.write), counted(os.fsync)
-    for name in ("replace", "unlink"):
-        setattr(Path, name, counted(getattr(Path, name)))
+    def _watched_connection(self, *args: Any, **kwargs: Any) -> sqlite3.Connection:
+        database = self._connect(*args, **kwargs)
+
+        def begin(_: str) -> None:
+            if self._begin() and self._when == "in":
+                database.set_progress_handler(self._die, 1)
+
+        database.set_trace_callback(begin)
+        return database
 
 
 def _go_on(kind: str, source: str, out: str, log: str, after: int, seed: int) -> None:
     guard = Guard(JUDGED, provider=LoggingJudge(Path(log))) if kind == "judged" else Guard(NGRAM)
-    # Use small parts, so that there are several.
-    import resay_lab.batch.run_folder
-
-    resay_lab.batch.run_folder.PART_BYTES = 3_000
     if after:
-        _die_at(after, seed)
+        _Death(after, seed).install()
     engine = Ray(2, window=20) if kind == "ray" else Local(2, 3)
     run_batch(guard, source, out, resume=True, engine=engine)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -59,7 +58,7 @@ def test_killed_at_random_it_comes_to_the_same(
                 # It came to its end: from the start again.
                 assert out.read_bytes() == whole.read_bytes()
                 out.unlink()
-                (tmp_path / "out.jsonl.run" / "manifest.json").unlink()
+                (tmp_path / "out.jsonl.run").unlink()
                 log.unlink(missing_ok=True)
                 paid.clear()
                 continue
@@ -190,11 +189,25 @@ def test_two_runs_do_not_write_one_file(source: Path, tmp_path: Path) -> None:
     assert len(lines_of(out)) == 3
 
 
-def test_the_manifest_holds_nothing_of_the_rows(source: Path, tmp_path: Path) -> None:
+def test_a_finished_run_keeps_nothing_of_the_rows(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    run_batch(Guard(NGRAM), source, out, engine=Local(1))
-    kept = (tmp_path / "out.jsonl.run").iterdir()
-    assert {path.name for path in kept} == {"lock", "manifest.json"}
-    manifest = json.loads((tmp_path / "out.jsonl.run" / "manifest.json").read_text())
-    assert manifest["finished"]["rows"] == 60
-    assert "Bridge" not in json.dumps(manifest)
+    run_batch(Guard(NGRAM), source, out, engine=Local(1), limit=50)
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "out.jsonl", "out.jsonl.run"}
+    stored = (tmp_path / "out.jsonl.run").read_bytes()
+    assert b'"rows": 50' in stored
+    assert b"Bridge" not in stored
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_file_of_another_kind_is_kept(source: Path, tmp_path: Path, resume: bool) -> None:
+    out = tmp_path / "out.jsonl"
+    out.write_text("mine")
+    with pytest.raises(ConfigurationError, match="exists"):
+        run_batch(Guard(NGRAM), source, out, resume=resume)
+    assert out.read_text() == "mine"
+    out.unlink()
+    run = tmp_path / "out.jsonl.run"
+    run.write_text("mine, and long enough not to be taken for a database that is empty" * 20)
+    with pytest.raises(ConfigurationError, match="not written by a batch run"):
+        run_batch(Guard(NGRAM), source, out, resume=resume)
+    assert run.read_text().startswith("mine")

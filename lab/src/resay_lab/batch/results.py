@@ -92,7 +92,7 @@ def write_output(out: Path, lines: Iterator[bytes], prefix: str) -> None:
         os.fsync(file.fileno())
     new.replace(out)
     # The caller deletes the sources of the rows next, so the rename must be durable.
-    sync_folder(out.parent)
+    _sync_folder(out.parent)
 
 
 def _write_lines(path: Path, lines: Iterator[bytes]) -> None:
@@ -207,7 +207,7 @@ def read_output(path: Path) -> Iterator[dict[str, Any]]:
             yield cast("dict[str, Any]", row)
 
 
-def sync_folder(path: Path) -> None:
+def _sync_folder(path: Path) -> None:
     """Make sure that the names in a folder survive a power failure."""
     if os.name != "posix":
         return

@@ -28,7 +28,7 @@ from resay_lab.batch.inputs import Rows, open_rows
 from resay_lab.batch.progress import Failure, Progress, Stopped, Summary, Tally
 from resay_lab.batch.results import check_output, write_output
 from resay_lab.batch.rows import Row, numbered
-from resay_lab.batch.run_folder import RunFolder
+from resay_lab.batch.run_store import RunStore
 from resay_lab.batch.scoring import UNUSABLE, RowScorer, Scored
 
 _GRACE_S = 1.2
@@ -101,21 +101,20 @@ def run_batch(
         "where": where,
     }
     chosen = engine_of(engine, workers=workers, concurrency=concurrency)
-    with RunFolder.of(target, manifest, resume=resume) as folder:
-        if folder.finished is not None:
-            return Summary(out=target, tally=folder.finished, new=0, elapsed_s=0.0)
+    with RunStore.of(target, manifest, resume=resume) as store:
+        if store.finished is not None:
+            return Summary(out=target, tally=store.finished, new=0, elapsed_s=0.0)
         budget = _Budget(max_calls, max_cost_usd)
         total = _total(rows, limit, row_filter, on_progress)
-        run = _Run(folder, budget, total, on_progress, f"{prefix}error")
+        run = _Run(store, budget, total, on_progress, f"{prefix}error")
         selected = numbered(rows, columns, row_filter)
         stopped = run.work(chosen, scorer, islice(selected, limit))
         if stopped is None:
-            folder.seal()
-            write_output(target, folder.lines(), prefix)
-            folder.finish()
+            write_output(target, store.lines(), prefix)
+            store.finish()
         return Summary(
             out=target,
-            tally=folder.tally,
+            tally=store.tally,
             new=run.new,
             elapsed_s=run.elapsed_s,
             stopped=stopped,
@@ -179,13 +178,13 @@ class _Budget:
 class _Run:
     def __init__(
         self,
-        folder: RunFolder,
+        store: RunStore,
         budget: _Budget,
         total: int | None,
         on_progress: Callable[[Progress], object] | None,
         error_column: str,
     ) -> None:
-        self._folder = folder
+        self._store = store
         self._budget = budget
         self._total = total
         self._on_progress = on_progress
@@ -193,7 +192,7 @@ class _Run:
         self._begun = 0
         self._started = time.monotonic()
         # The rows so far, while none of the run found more than that no model can be asked.
-        self._unusable: list[Scored] | None = None if folder.tally.rows else []
+        self._unusable: list[Scored] | None = None if store.tally.rows else []
         self._error_column = error_column
         self.new = 0
         self.failures: list[Failure] = []
@@ -208,13 +207,13 @@ class _Run:
         try:
             with _interrupts(self._stopping):
                 # The cost of the first row determines how many may begin together.
-                if self._budget.limited and not self._folder.tally.rows:
+                if self._budget.limited and not self._store.tally.rows:
                     self._fetch(engine, scorer, islice(unfinished, 1))
                 if not self._is_unusable:
                     self._fetch(engine, scorer, unfinished)
         except KeyboardInterrupt:
             self._stopping.set()
-        self._folder.sync()
+        self._store.sync()
         if self._stopping.is_set():
             return "interrupted"
         if self._unusable:
@@ -235,10 +234,10 @@ class _Run:
                 if not usable:
                     continue
                 self.new += len(usable)
-                self._folder.append(usable)
+                self._store.append(usable)
                 if self._on_progress is not None:
                     progress = Progress(
-                        tally=self._folder.tally,
+                        tally=self._store.tally,
                         total=self._total,
                         new=self.new,
                         elapsed_s=self.elapsed_s,
@@ -274,9 +273,9 @@ class _Run:
 
     def _unfinished(self, rows: Iterator[Row]) -> Iterator[Row]:
         for row in rows:
-            if self._folder.has(row.number):
+            if self._store.has(row.number):
                 continue
-            if self._stopping.is_set() or not self._budget.allows(self._folder.tally, self._begun):
+            if self._stopping.is_set() or not self._budget.allows(self._store.tally, self._begun):
                 return
             self._begun += 1
             yield row
