@@ -206,6 +206,22 @@ class GuardCore:
         )
 
 
+def check_usable(policy: Policy) -> None:
+    """Check that a guard can be created with a policy, by creating what it is made of.
+
+    A retriever that the policy leaves to the application counts as passed.
+
+    Args:
+        policy: The policy.
+
+    Raises:
+        ConfigurationError: Something that it names does not exist, or cannot be used as it says.
+        MissingDependencyError: A package that it needs is not installed.
+    """
+    retriever = (lambda query: ()) if policy.needs_retriever else None
+    GuardCore(GuardSettings(policy=policy, policy_name="", retriever=retriever))
+
+
 def resolve_stream_mode(policy: Policy, requested: StreamMode | None) -> StreamMode:
     """Return when a stream releases text; refuse a mode that the policy does not support.
 

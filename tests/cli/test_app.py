@@ -234,6 +234,44 @@ def test_policy_check(tmp_path: Path) -> None:
     assert f"{policy}:3: treshold: unknown key 'treshold'; did you mean 'threshold'?" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "section",
+    [
+        "chain: [{method: facts, when: {call: 'nowhere:f'}}]",
+        "references: {from: ['nowhere:f']}",
+        "non_claims: 'nowhere:f'",
+        "action: {do: regenerate, retriever: 'nowhere:f'}",
+        "action: {do: regenerate, retriever: {kind: folder, path: nowhere}}",
+        "observers: [{to: 'nowhere:f'}]",
+        "second_opinion: {model: acme/large, ask: samples}\nchain: [{method: logprobs}]",
+        "journal: {}",
+    ],
+)
+def test_policy_check_refuses_what_a_guard_refuses(
+    section: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if resay-server was not installed.
+    monkeypatch.setattr("resay.reporting.sinks.installed_names", lambda group: ())
+    text = section if "chain:" in section else f"chain: [{{method: facts}}]\n{section}"
+    (tmp_path / "policy.yaml").write_text(text)
+    with pytest.raises(resay.ConfigurationError) as error:
+        resay.Guard(tmp_path / "policy.yaml")
+    done = resay_here("policy", "check", tmp_path / "policy.yaml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"{error.value}\n"
+
+
+def test_policy_check_leaves_the_retriever_to_the_application(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("chain: [{method: facts}]\naction: {do: regenerate}\n")
+    done = resay_here("policy", "check", policy)
+    assert done.returncode == 0
+    assert done.stdout == (
+        f"{policy}: valid; facts; action: regenerate\n"
+        "the application must pass a retriever: Guard(..., retriever=...)\n"
+    )
+
+
 def test_policy_schema() -> None:
     done = resay_here("policy", "schema")
     assert json.loads(done.stdout)["$schema"].endswith("2020-12/schema")

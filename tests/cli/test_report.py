@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from resay import Answer, SentenceVerdict, Usage, Verdict
 from resay.cli import main
 from resay.cli.app import app
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, MissingDependencyError
+from support.alone import needs
 from support.html import Element, parsed
 
 TEXT = "It has six lanes.\u2028It is wide."
@@ -135,3 +136,39 @@ def test_exit_code_of_bad_input(
         main()
     assert left.value.code == 2
     assert "cannot read" in capsys.readouterr().err
+
+
+ROW = {
+    "response": "It has six lanes.",
+    "decision": "flagged",
+    "score": 0.8,
+    "reason": "why",
+    "claims": [],
+    "usage": None,
+    "error": None,
+}
+
+
+def test_a_row_of_a_batch_says_what_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "out.jsonl"
+    file.write_text(json_text(ROW) + "\n")
+    monkeypatch.setattr("resay.cli.report.installed_names", lambda group: ())
+    with pytest.raises(MissingDependencyError, match=r"pip install 'resay\[lab\]'"):
+        resay(file, "--html", tmp_path / "out.html")
+
+
+@needs("resay_lab")
+def test_a_row_of_a_batch_is_handed_to_its_reader(tmp_path: Path) -> None:
+    file = tmp_path / "out.jsonl"
+    file.write_text(json_text(ROW) + "\n")
+    assert resay(file, "--html", tmp_path / "out.html").endswith("1 row, 1 flagged")
+    with pytest.raises(
+        ConfigurationError, match=r"a row of a batch; pass its \.jsonl or \.parquet"
+    ):
+        resay("-", "--html", tmp_path / "out.html", stdin=json_text(ROW))
+    prefixed = {f"v_{name}": value for name, value in ROW.items()}
+    file.write_text(json_text(prefixed) + "\n")
+    with pytest.raises(ConfigurationError, match="with --prefix 'v_'"):
+        resay(file, "--html", tmp_path / "out.html")

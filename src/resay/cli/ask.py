@@ -30,6 +30,7 @@ from resay.commands import (
 from resay.core.verdict import Verdict
 from resay.engine.answer_stream import SyncAnswerStream
 from resay.errors import ConfigurationError, PolicyError, ProviderError
+from resay.guard_core import check_usable
 from resay.policy import Policy, policy_schema
 from resay.policy.auto import choose, min_samples
 from resay.reporting.render import print_answer, print_part, print_verdict
@@ -195,10 +196,13 @@ def show_schema() -> None:
 def check_policy(
     file: Annotated[Path, typer.Argument(help="The policy file.")],
 ) -> None:
-    """Check a policy file, and print the line of any mistake."""
+    """Check a policy file, and what it names, as a guard does; print the line of any mistake."""
     loaded = Policy.load(file)
+    check_usable(loaded)
     steps = " -> ".join(step.method_name for step in loaded.chain)
     typer.echo(f"{file}: valid; {steps}; action: {loaded.action.do}")
+    if loaded.needs_retriever:
+        typer.echo("the application must pass a retriever: Guard(..., retriever=...)")
     if loaded.budget is not None:
         for line in choose(loaded.budget, min_samples=min_samples(loaded.sampling)).lines():
             typer.echo(line)

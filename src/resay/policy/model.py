@@ -235,6 +235,14 @@ class Policy(Strict):
         return self.action.do != "annotate" or "block" in {self.on_error, self.on_unscored}
 
     @property
+    def needs_retriever(self) -> bool:
+        """Whether the application has to pass a retriever."""
+        action = self.action
+        if not isinstance(action, Regenerate):
+            return False
+        return action.from_ == "documents" and action.retriever is None
+
+    @property
     def for_uncheckable(self) -> Literal["refuse", "inconclusive", "skip"]:
         """What to do with a request whose answer cannot be checked."""
         if self.on_uncheckable != "auto":
