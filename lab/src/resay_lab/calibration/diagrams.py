@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import sqrt
 from statistics import fmean
 from typing import Any
 
 from jinja2 import Environment
 
-from resay.adapters import pages
+from resay.adapters import load_optional, pages
 from resay_lab.calibration.result import Calibration
 
-_Z = 1.959964
 _BINS = 10
 _BARS = 20
 
@@ -124,12 +122,13 @@ def wilson(hits: int, count: int) -> tuple[float, float]:
     Args:
         hits: The number of successes.
         count: The number of trials, at least 1.
+
+    Raises:
+        MissingDependencyError: scipy is not installed.
     """
-    share, square = hits / count, _Z * _Z
-    middle = (share + square / (2 * count)) / (1 + square / count)
-    half = _Z * sqrt(share * (1 - share) / count + square / (4 * count * count))
-    half /= 1 + square / count
-    return max(middle - half, 0.0), min(middle + half, 1.0)
+    stats = load_optional("scipy.stats", package="scipy", extra="calibrate", purpose="calibrating")
+    interval = stats.binomtest(hits, count).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)
 
 
 def svg_of(calibration: Calibration) -> str:

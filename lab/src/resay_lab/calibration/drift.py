@@ -23,6 +23,7 @@ from itertools import accumulate
 from typing import Any
 
 from resay import Policy, Verdict
+from resay.adapters import load_optional
 from resay.errors import ConfigurationError
 from resay_lab.calibration.logs import methods_of
 
@@ -196,6 +197,7 @@ def check_drift(text: str, verdicts: Sequence[Verdict], *, source: str = "<polic
     Raises:
         ConfigurationError: The policy was not calibrated.
         PolicyError: It is not a valid policy.
+        MissingDependencyError: scipy is not installed.
     """
     before = distributions_in(text, source)
     policy = Policy.parse(text, source=source)
@@ -260,11 +262,12 @@ def kolmogorov_smirnov(distance: float, n: int, m: int) -> float:
         distance: The greatest distance of their cumulative shares.
         n: The size of one sample, at least 1.
         m: The size of the other, at least 1.
+
+    Raises:
+        MissingDependencyError: scipy is not installed.
     """
+    special = load_optional(
+        "scipy.special", package="scipy", extra="calibrate", purpose="detecting drift"
+    )
     root = math.sqrt(n * m / (n + m))
-    x = (root + 0.12 + 0.11 / root) * distance
-    # The series converges slowly where the probability is almost 1.
-    if x < 0.2:
-        return 1.0
-    terms = ((-1) ** (k - 1) * math.exp(-2 * k * k * x * x) for k in range(1, 101))
-    return min(max(2 * math.fsum(terms), 0.0), 1.0)
+    return float(special.kolmogorov((root + 0.12 + 0.11 / root) * distance))

@@ -45,7 +45,7 @@ import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 from resay.adapters import load_optional
 from resay.errors import ConfigurationError
@@ -144,15 +144,18 @@ class Guarantee:
             binary: Whether losses of this kind can only be 0 or 1.
 
         Raises:
-            MissingDependencyError: scipy is not installed, for `jeffreys`.
+            MissingDependencyError: scipy is not installed.
         """
         if self.kind == "expected":
             return total + 1 <= alpha * (count + 1)
         delta = float(1 - Fraction(str(self.confidence)))
         if self.kind == "jeffreys":
-            return total < count and _under_jeffreys(float(total), count, float(alpha)) >= 1 - delta
+            # Jeffreys' posterior probability of a rate of at most alpha.
+            hits, misses = float(total), count - float(total)
+            share = _special().betainc(hits + 0.5, misses + 0.5, float(alpha))
+            return total < count and bool(share >= 1 - delta)
         if binary:
-            return binomial_cdf(int(total), count, float(alpha)) <= delta
+            return bool(_special().bdtr(int(total), count, float(alpha)) <= delta)
         return hoeffding_bentkus(total, count, alpha) <= delta
 
     def needed(self, alpha: Fraction) -> int:
@@ -188,31 +191,8 @@ class Guarantee:
         return f"in at least {100 * self.confidence:g} % of calibrations like this"
 
 
-def _under_jeffreys(total: float, n: int, alpha: float) -> float:
-    """Return the posterior probability of a rate of at most alpha, by Jeffreys' prior."""
-    special = load_optional(
-        "scipy.special", package="scipy", extra="calibrate", purpose="calibrating"
-    )
-    return float(special.betainc(total + 0.5, n - total + 0.5, alpha))
-
-
-def binomial_cdf(k: int, n: int, p: float) -> float:
-    """Return the probability of at most k successes in n trials.
-
-    Args:
-        k: The number of successes.
-        n: The number of trials.
-        p: The probability of success in each, between 0 and 1.
-    """
-    if k >= n:
-        return 1.0
-    log_n = math.lgamma(n + 1)
-    log_p, log_q = math.log(p), math.log1p(-p)
-    terms = (
-        math.exp(log_n - math.lgamma(i + 1) - math.lgamma(n - i + 1) + i * log_p + (n - i) * log_q)
-        for i in range(k + 1)
-    )
-    return min(math.fsum(terms), 1.0)
+def _special() -> Any:
+    return load_optional("scipy.special", package="scipy", extra="calibrate", purpose="calibrating")
 
 
 def hoeffding_bentkus(total: Fraction, n: int, alpha: Fraction) -> float:
@@ -222,15 +202,14 @@ def hoeffding_bentkus(total: Fraction, n: int, alpha: Fraction) -> float:
         total: The sum of the losses, each in [0, 1].
         n: The number of losses.
         alpha: The mean, between 0 and 1.
+
+    Raises:
+        MissingDependencyError: scipy is not installed.
     """
     if n == 0:
         return 1.0
+    special = _special()
     rate, limit = float(min(total / n, alpha)), float(alpha)
-    hoeffding = math.exp(-n * _divergence(rate, limit))
-    return min(hoeffding, math.e * binomial_cdf(math.ceil(total), n, limit))
-
-
-def _divergence(a: float, b: float) -> float:
-    first = a * math.log(a / b) if a > 0 else 0.0
-    second = (1 - a) * math.log((1 - a) / (1 - b)) if a < 1 else 0.0
-    return max(first + second, 0.0)
+    divergence = special.rel_entr(rate, limit) + special.rel_entr(1 - rate, 1 - limit)
+    hoeffding = math.exp(-n * max(float(divergence), 0.0))
+    return min(hoeffding, math.e * float(special.bdtr(math.ceil(total), n, limit)))
