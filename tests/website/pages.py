@@ -1,7 +1,8 @@
 """Writes the pages of the site: those of docs/, and those whose content is elsewhere.
 
-The policy's keys come from its JSON Schema, the command line from typer, the Python API from the
-docstrings, the results in the notebooks from running them, and the first page from the README.
+The keys of policies and of gateway files and the fields of verdicts come from their JSON Schemas,
+the command line from typer, the Python API from the docstrings, the results in the notebooks from
+running them, and the first page from the README.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from nbformat import read as read_notebook
 
 from resay.cli.app import COMMANDS, imported
 from resay.policy import policy_schema
+from resay_server.gateway import GatewayConfig
+from resay_server.gateway.openapi.document import document
 from website.links import problems
 
 __all__ = ["build", "write_pages"]
@@ -84,6 +87,8 @@ def write_pages(folder: Path, nav: Sequence[Any]) -> None:
     pages = {name: _with_links_led(name, text) for name, text in pages.items()}
     pages |= {
         "reference/policy.md": policy_page(policy_schema()),
+        "reference/verdict.md": verdict_page(document()["components"]["schemas"]),
+        "reference/gateway.md": gateway_page(GatewayConfig.model_json_schema()),
         "reference/cli.md": cli_page(),
         "reference/api.md": api_page("Python API", API),
         "reference/adapters.md": api_page("Adapters", ADAPTERS),
@@ -171,16 +176,54 @@ def policy_page(schema: Mapping[str, Any]) -> str:
     Args:
         schema: The JSON Schema of policies.
     """
-    lines = [
-        "# Policy keys",
-        "",
+    introduction = (
         "Every key of a policy file, from the JSON Schema that `resay policy schema` prints."
         " `resay policy check FILE` reports mistakes with file and line. [How a check"
         " runs](../runtime.md) and [Methods](../methods.md) explain the keys. `${NAME}` stands for"
-        " an environment variable wherever a value does.",
-        "",
-    ]
-    keys = _Keys(schema["$defs"])
+        " an environment variable wherever a value does."
+    )
+    return _schema_page("Policy keys", introduction, schema, schema["$defs"])
+
+
+def verdict_page(schemas: Mapping[str, Any]) -> str:
+    """Return the fields of a verdict, as tables.
+
+    Args:
+        schemas: The schemas of the gateway's OpenAPI document.
+    """
+    introduction = (
+        "The JSON of a verdict, as `Verdict.to_dict()` returns it and responses have it under"
+        " `hallucination`. The attributes of `resay.Verdict` have the same names. Where content is"
+        " left out, texts are missing, and scores and offsets stay."
+    )
+    return _schema_page(
+        "Verdict fields", introduction, schemas["Verdict"], schemas, with_defaults=False
+    )
+
+
+def gateway_page(schema: Mapping[str, Any]) -> str:
+    """Return the keys of a gateway file, as tables.
+
+    Args:
+        schema: The JSON Schema of gateway files.
+    """
+    introduction = (
+        "Every key of the file that `resay serve --config` reads: [The gateway](../gateway.md)."
+    )
+    return _schema_page("Gateway keys", introduction, schema, schema["$defs"])
+
+
+def _schema_page(
+    title: str,
+    introduction: str,
+    schema: Mapping[str, Any],
+    definitions: Mapping[str, Any],
+    *,
+    with_defaults: bool = True,
+) -> str:
+    """Return a table of an object's keys, and one of each object in it."""
+    lines = [f"# {title}", "", introduction, ""]
+    keys = _Keys(definitions, with_defaults=with_defaults)
     lines += keys.table(schema)
     while keys.left:
         name, given = keys.left.popleft()
@@ -196,9 +239,11 @@ class _Keys:
 
     Args:
         definitions: The `$defs` of the schema.
+        with_defaults: Whether tables say which keys are required, and the defaults of others.
     """
 
-    def __init__(self, definitions: Mapping[str, Any]) -> None:
+    def __init__(self, definitions: Mapping[str, Any], *, with_defaults: bool = True) -> None:
+        self._with_defaults = with_defaults
         self.left: deque[tuple[str, Mapping[str, Any]]] = deque()
         self._definitions = definitions
         self._names: dict[tuple[object, ...], str] = {}
@@ -206,18 +251,22 @@ class _Keys:
     def table(self, given: Mapping[str, Any]) -> list[str]:
         """Return the keys of an object."""
         lines = ["| key | type | default | |", "|---|---|---|---|"]
+        if not self._with_defaults:
+            lines = ["| field | type | |", "|---|---|---|"]
         for key, one in given.get("properties", {}).items():
-            default = "required" if key in given.get("required", ()) else ""
-            if "default" in one and not isinstance(one["default"], dict):
-                default = f"`{json.dumps(one['default'])}`"
-            row = (f"`{key}`", self._type(one, key), default, _inline(one.get("description", "")))
+            row = [f"`{key}`", self._type(one, key), _inline(one.get("description", ""))]
+            if self._with_defaults:
+                default = "required" if key in given.get("required", ()) else ""
+                if "default" in one and not isinstance(one["default"], dict):
+                    default = f"`{json.dumps(one['default'])}`"
+                row.insert(2, default)
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |")
         return [*lines, ""]
 
     def _type(self, given: Mapping[str, Any], key: str) -> str:
         """Return a type as people write it."""
         if "$ref" in given:
-            return self._link(self._definitions[given["$ref"].rpartition("/")[2]], key)
+            return self._type(self._definitions[given["$ref"].rpartition("/")[2]], key)
         if "properties" in given:
             return self._link(given, key)
         if "const" in given:
@@ -229,8 +278,9 @@ class _Keys:
             return " or ".join(dict.fromkeys(kinds))
         if given.get("type") == "array":
             return "list of " + self._type(given.get("items", {}), key)
-        if isinstance(given.get("additionalProperties"), dict):
-            return "mapping to " + self._type(given["additionalProperties"], key)
+        values = [given.get("additionalProperties"), *given.get("patternProperties", {}).values()]
+        if kinds := [self._type(value, key) for value in values if isinstance(value, dict)]:
+            return "mapping to " + kinds[0]
         return _bounded(given)
 
     def _link(self, given: Mapping[str, Any], key: str) -> str:
@@ -241,7 +291,7 @@ class _Keys:
             properties = given["properties"]
             constants = {k: one["const"] for k, one in properties.items() if "const" in one}
             kind = constants.get("method") or next(iter(constants.values()), None)
-            if kind is None and "method" in properties:
+            if kind is None and "method" in properties and self._with_defaults:
                 kind = "your own"
             name = f"{key}: {kind}" if kind else key
             if name in self._names.values():
@@ -256,7 +306,7 @@ def _bounded(given: Mapping[str, Any]) -> str:
     names = {"string": "text", "boolean": "true or false", "object": "mapping"}
     kind = str(given.get("type", "anything"))
     bounds = [
-        f"{sign} {given[key]:g}"
+        f"{sign} {given[key]:.10g}"
         for key, sign in (
             *(("minimum", "≥"), ("exclusiveMinimum", ">")),
             *(("maximum", "≤"), ("exclusiveMaximum", "<")),
