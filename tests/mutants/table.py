@@ -319,11 +319,8 @@ EQUIVALENT: Mapping[str, str] = {
         "There is one second model."
     ),
     "resay.engine.decide:_severity: 1.0  ->  1.5": "Either is less than every score.",
-    "resay.engine.contradictions:_differences: quantities(claim) if theirs else ()  ->  "
+    "resay.engine.contradictions:_differences: quantities(claim) if other_quantities else ()  ->  "
     "quantities(claim)": "Without numbers on the other side, none of the claim's is contradicted.",
-    "resay.engine.contradictions:_Totals.__init__: super().__init__()  ->  pass": (
-        "A dictionary needs no setting up to be empty."
-    ),
     "resay.engine.decide:Decider.undecided: claim.is_checkable  ->  True": (
         "What claims nothing has no score to decide by."
     ),

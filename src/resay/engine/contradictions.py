@@ -48,8 +48,8 @@ class ContradictionIndex:
                 self._sentences.append((sample.index, sentence.text))
                 self._words.append(sample.runs.tokens(sentence.text))
         total = 1 + len(self._words)
-        self._shared = InvertedIndex(self._words, lambda count: log(total / count))
-        self._totals = _Totals(self._words, self._shared)
+        self._index = InvertedIndex(self._words, lambda count: log(total / count))
+        self._totals: dict[int, float] = {}
 
     def search(
         self, text: str, against: Collection[int] | None = None, *, claim: str | None = None
@@ -65,51 +65,46 @@ class ContradictionIndex:
             The nearest sentence that says more than the claim; None if no sample comes near.
         """
         words = set(tokenize(text))
-        said = words if claim is None else set(tokenize(claim))
+        claim_words = words if claim is None else set(tokenize(claim))
         # "It never closed" has all the words of "it closed".
         is_negated = bool(negations(text if claim is None else claim))
-        own = self._shared.weight(words)
-        found, rest = self._shared.search(words, _RELATED * own)
-        least = (_RELATED - _ROUNDING) * own - rest
+        own_weight = self._index.weight(words)
+        shared_weights, unsearched = self._index.search(words, _RELATED * own_weight)
+        min_weight = (_RELATED - _ROUNDING) * own_weight - unsearched
         bounds: list[tuple[float, int]] = []
-        for place, weight in found.items():
-            # The shared weight cannot exceed the weight of the other sentence.
-            if weight < least or not (against is None or self._sentences[place][0] in against):
+        for position, weight in shared_weights.items():
+            if weight < min_weight:
                 continue
-            total = self._totals[place]
-            most = min(weight + rest, own, total)
-            bound = most / (own + total - most)
+            if against is not None and self._sentences[position][0] not in against:
+                continue
+            # The shared weight cannot exceed the weight of the other sentence.
+            total = self._total(position)
+            max_shared = min(weight + unsearched, own_weight, total)
+            bound = max_shared / (own_weight + total - max_shared)
             if bound >= _RELATED - _ROUNDING:
-                bounds.append((-bound, place))
+                bounds.append((-bound, position))
         likeness, nearest = 0.0, -1
-        for negative, index in self._shared.smallest(bounds):
-            if -negative < likeness - _ROUNDING:
+        for negative_bound, position in self._index.smallest(bounds):
+            if -negative_bound < likeness - _ROUNDING:
                 break
-            other = self._words[index]
-            says_no_more = other == said if is_negated else other <= said
-            rated = 0.0 if says_no_more else self._likeness(words, other)
+            other = self._words[position]
+            says_no_more = other == claim_words if is_negated else other <= claim_words
+            if says_no_more:
+                continue
+            shared, union = self._index.weight(words & other), self._index.weight(words | other)
             # Among equally near sentences, quote the first.
-            if rated > likeness or (rated == likeness and index < nearest):
-                likeness, nearest = rated, index
+            if shared / union > likeness or (shared / union == likeness and position < nearest):
+                likeness, nearest = shared / union, position
         if likeness < _RELATED:
             return None
-        return Contradiction(self._source, *self._sentences[nearest])
+        sample, text = self._sentences[nearest]
+        return Contradiction(source=self._source, index=sample, text=text)
 
-    def _likeness(self, a: set[str], b: set[str]) -> float:
-        return self._shared.weight(a & b) / self._shared.weight(a | b)
-
-
-class _Totals(dict[int, float]):
-    """The total word weight of each sentence, computed lazily: few sentences are ever compared."""
-
-    def __init__(self, words: Sequence[set[str]], shared: InvertedIndex) -> None:
-        super().__init__()
-        self._words = words
-        self._shared = shared
-
-    def __missing__(self, place: int) -> float:
-        total = self[place] = self._shared.weight(self._words[place])
-        return total
+    def _total(self, position: int) -> float:
+        """Return the weight of a sentence's words; few sentences are ever compared."""
+        if position not in self._totals:
+            self._totals[position] = self._index.weight(self._words[position])
+        return self._totals[position]
 
 
 class AnalysisCache:
@@ -228,13 +223,13 @@ def with_difference(
     for begin, end in stretches:
         if of_fields:
             begin = _value_offset(claim.text)
-        for kind, here, there in _differences(claim.text[begin:end], other, analyses):
-            claim_span = _shifted(here, claim.start + begin)
+        words = claim.text[begin:end]
+        for kind, claim_span, evidence_span in _differences(words, other, analyses):
             return replace(
                 contradiction,
                 kind=kind,
-                claim_span=claim_span,
-                evidence_span=_shifted(there, offset),
+                claim_span=_shifted(claim_span, claim.start + begin),
+                evidence_span=_shifted(evidence_span, offset),
             )
     return contradiction
 
@@ -249,14 +244,16 @@ def with_kind(contradiction: Contradiction, claim: Claim, analyses: AnalysisCach
     """
     if contradiction.claim_span is None or contradiction.evidence_span is None:
         return contradiction
-    (begin, end), (first, last) = contradiction.claim_span, contradiction.evidence_span
-    words = claim.text[begin - claim.start : end - claim.start]
-    for kind, here, there in _differences(words, contradiction.text[first:last], analyses):
+    start, end = contradiction.claim_span
+    words = claim.text[start - claim.start : end - claim.start]
+    other_start, other_end = contradiction.evidence_span
+    other = contradiction.text[other_start:other_end]
+    for kind, claim_span, evidence_span in _differences(words, other, analyses):
         return replace(
             contradiction,
             kind=kind,
-            claim_span=_shifted(here, begin) or contradiction.claim_span,
-            evidence_span=_shifted(there, first) or contradiction.evidence_span,
+            claim_span=_shifted(claim_span, start) or contradiction.claim_span,
+            evidence_span=_shifted(evidence_span, other_start) or contradiction.evidence_span,
         )
     kind = kind_of_words(words, claim.text)
     return replace(contradiction, kind="other" if kind == "link" else kind)
@@ -294,24 +291,29 @@ def _shifted(span: Span | None, by: int) -> Span | None:
 def _differences(
     claim: str, other: str, analyses: AnalysisCache
 ) -> Iterator[tuple[ContraryKind, Span | None, Span | None]]:
-    """Yield the differences between two texts on the same matter, numbers first."""
-    theirs = analyses.quantities(other)
-    mine = quantities(claim) if theirs else ()
-    lacking = [q for q in mine if not any(q.agrees(p) for p in theirs)]
-    more = [p for p in theirs if not any(p.agrees(q) for q in mine)] if lacking else []
-    for q in lacking:
-        for p in more:
-            if q.unit == p.unit and q.year_or_date == p.year_or_date:
-                kind = "date" if q.year_or_date else "number"
-                yield kind, (q.start, q.end), (p.start, p.end)
-    lacking_names = [name for name in _names(claim) if name[0] not in other]
-    more_names = [name for name in analyses.names(other) if name[0] not in claim]
+    """Yield the differences between two texts on the same matter, numbers first.
+
+    Each has its kind, its words in the claim, and those in the other text.
+    """
+    other_quantities = analyses.quantities(other)
+    own_quantities = quantities(claim) if other_quantities else ()
+    for own in own_quantities:
+        if any(own.agrees(quantity) for quantity in other_quantities):
+            continue
+        for quantity in other_quantities:
+            if any(quantity.agrees(same) for same in own_quantities):
+                continue
+            if own.unit == quantity.unit and own.year_or_date == quantity.year_or_date:
+                kind = "date" if own.year_or_date else "number"
+                yield kind, (own.start, own.end), (quantity.start, quantity.end)
+    own_names = [(name, span) for name, span in _names(claim) if name not in other]
+    other_names = [(name, span) for name, span in analyses.names(other) if name not in claim]
+    both = own_names and other_names
     # In German, all nouns are capitalized.
-    both = lacking_names and more_names
     has_nouns = both and detect_from_words(claim.lower().split()) == "de"
-    for (name, here), (said, there) in zip(lacking_names, more_names, strict=False):
-        is_noun = has_nouns and not (" " in name and " " in said)
-        yield "other" if is_noun else "name", here, there
+    for (own_name, span), (name, other_span) in zip(own_names, other_names, strict=False):
+        is_noun = has_nouns and not (" " in own_name and " " in name)
+        yield "other" if is_noun else "name", span, other_span
     negated, denied = negations(claim), analyses.negations(other)
     if bool(negated) != bool(denied):
         yield "negation", next(iter(negated), None), next(iter(denied), None)
