@@ -9,7 +9,10 @@ from mutants.mutating import Mutant, handmade
 
 ROOT = Path(__file__).resolve().parents[2]
 
-_FACTS = ("scorers/test_facts.py", "scorers/test_lists.py", "scorers/test_sample_index.py")
+_FACTS = (
+    *("scorers/test_facts_formula.py", "scorers/test_lists.py", "scorers/test_sample_index.py"),
+    "scorers/test_facts.py",
+)
 _QUANTITIES = ("core/test_quantities.py", "scorers/test_facts.py", "scorers/test_tools.py")
 _FROM_SAMPLES = (
     *("engine/regeneration/test_repairs.py", "engine/regeneration/test_from_samples.py"),

@@ -79,7 +79,7 @@ class NameFinder:
     def __init__(self, question: str = "") -> None:
         self._reader = CodeReader()
         self._seen: set[tuple[object, ...]] = set()
-        self._asked = frozenset(_IDENTIFIER.findall(question.lower()))
+        self._question_words = frozenset(_IDENTIFIER.findall(question.lower()))
 
     def read(self, code: Iterable[Code]) -> tuple[NameClaim, ...]:
         """Find the names in the next stretches of the response's code."""
@@ -88,10 +88,12 @@ class NameFinder:
     def _read(self, codes: Iterable[Code]) -> Iterator[NameClaim]:
         for code in codes:
             for name in self._reader.read(code):
-                key = name.kind, name.language, name.path
                 if len(self._seen) >= _MAX_NAMES:
                     return
-                if key in self._seen or is_standard(name) or self._is_given(name):
+                key = name.kind, name.language, name.path
+                if key in self._seen or is_standard(name):
+                    continue
+                if name.path[-1].lower() in self._question_words:
                     continue
                 self._seen.add(key)
                 yield NameClaim(
@@ -104,9 +106,6 @@ class NameFinder:
                     name=name,
                     code=code.start,
                 )
-
-    def _is_given(self, name: CodeName) -> bool:
-        return name.path[-1].lower() in self._asked
 
 
 def names_in(passage: Passage, question: str = "") -> tuple[NameClaim, ...]:
@@ -299,9 +298,13 @@ def _replacement(name: CodeName, use: _SampleNames, own: _ResponseNames) -> str 
     if name.kind in {"package", "install"}:
         if _is_known(last):
             return None
-        mine = own.packages[name.kind, name.language]
-        others = sorted(use.names[name.kind, name.language] - mine)[:_MAX_CANDIDATES]
-        others = [o for o in others if not _is_standard(o, name)]
+        own_packages = own.packages[name.kind, name.language]
+        packages = sorted(use.names[name.kind, name.language] - own_packages)[:_MAX_CANDIDATES]
+        others = [
+            package
+            for package in packages
+            if not is_standard(CodeName("package", name.language, (package,), 0, 0))
+        ]
         near = next((other for other in others if _is_near(other, last)), None)
         return near or (others[0] if others else None)
     # A nearly identical name in the same module, object or command, at the first unknown part.
@@ -312,7 +315,7 @@ def _replacement(name: CodeName, use: _SampleNames, own: _ResponseNames) -> str 
     last = _bare(part.path[-1])
     candidates = islice(_below(part, use), _MAX_CANDIDATES)
     near = next((c for c in candidates if c not in taken and _is_near(c, last)), None)
-    return None if near is None else _dotted(part, near)
+    return None if near is None else replace(part, path=(*part.path[:-1], near)).dotted
 
 
 def _is_known(package: str) -> bool:
@@ -321,10 +324,6 @@ def _is_known(package: str) -> bool:
     scope, has_scope, _ = low.partition("/")
     is_scoped = bool(has_scope) and low.startswith("@")
     return low in KNOWN or (is_scoped and scope.removeprefix("@") in KNOWN | _SCOPES)
-
-
-def _is_standard(package: str, name: CodeName) -> bool:
-    return is_standard(CodeName("package", name.language, (package,), 0, 0))
 
 
 def _below(name: CodeName, use: _SampleNames) -> list[str]:
@@ -348,11 +347,6 @@ def _common_member(name: CodeName, uses: Sequence[_SampleNames], own: _ResponseN
         return None
     common = set[str].intersection(*members)
     return min(common) if common else None
-
-
-def _dotted(name: CodeName, last: str) -> str:
-    path = (*name.path[:-1], last)
-    return CodeName(name.kind, name.language, path, 0, 0).dotted
 
 
 def _words(name: str) -> list[str]:

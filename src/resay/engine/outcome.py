@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Mapping,
-)
-from typing import TYPE_CHECKING, TypeVar, cast
+from collections.abc import Awaitable, Callable
+from typing import TypeVar, cast
 
 from resay._internal.telemetry import Outcome, check_span
 from resay.core.blocked import HallucinationBlocked
+from resay.core.logprobs import field_of
 from resay.core.verdict import Verdict
 from resay.engine.actions import Answer
 from resay.policy import Policy
 from resay.providers.base import Completion
-
-if TYPE_CHECKING:
-    pass
-
 
 T = TypeVar("T", Answer, Verdict)
 
@@ -73,14 +66,9 @@ def _outcome(
 
 def _response_id(raw: object) -> str | None:
     """Return the provider's id of its response, or None."""
-    pieces = cast("tuple[object, ...]", raw) if isinstance(raw, tuple) else (raw,)
-    id_and_model = _id_and_model(pieces[0]) if pieces else (None, None)
+    if isinstance(raw, tuple):
+        # The chunks of a stream.
+        raw = next(iter(cast("tuple[object, ...]", raw)), None)
+    id_, model = field_of(raw, "id"), field_of(raw, "model")
     # A provider's response names its model; other objects with an id belong to frameworks.
-    return id_and_model[0] if isinstance(id_and_model[0], str) and id_and_model[1] else None
-
-
-def _id_and_model(raw: object) -> tuple[object, object]:
-    if isinstance(raw, Mapping):
-        named = cast("Mapping[str, object]", raw)
-        return named.get("id"), named.get("model")
-    return getattr(raw, "id", None), getattr(raw, "model", None)
+    return id_ if isinstance(id_, str) and model else None

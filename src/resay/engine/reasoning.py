@@ -30,17 +30,17 @@ def answer_of(completion: Completion, split: SplitText) -> Completion:
     """
     if not split.reasoning:
         return completion
-    citations = [_moved(citation, -split.start) for citation in completion.citations]
+    citations: list[Citation] = []
+    for citation in completion.citations:
+        start, end = citation.start - split.start, citation.end - split.start
+        if end >= 0:
+            citations.append(replace(citation, start=max(start, 0), end=end))
     return replace(
         completion,
         text=split.answer,
         logprobs=answer_tokens(completion.logprobs),
-        citations=tuple(citation for citation in citations if citation.end >= 0),
+        citations=tuple(citations),
     )
-
-
-def _moved(citation: Citation, by: int) -> Citation:
-    return replace(citation, start=max(citation.start + by, 0), end=citation.end + by)
 
 
 def placed(verdict: Verdict, split: SplitText) -> Verdict:

@@ -136,14 +136,14 @@ class Requirements:
     def check_samples(self, request: Request, samples: Sequence[str] | None) -> None:
         """Refuse missing samples that cannot be drawn."""
         if samples is None and not self.can_draw(request):
-            rest = "; pass `samples`, or the question and the `model` to draw them from"
-            self.require_inputs({"samples": rest})
+            remedy = "; pass `samples`, or the question and the `model` to draw them from"
+            self.require_inputs({"samples": remedy})
 
     def check_logprobs(self, logprobs: Sequence[object]) -> None:
         """Refuse token probabilities that are missing or used by no step of the chain."""
         if not logprobs:
-            rest = "; pass them as `logprobs`, or call the model through the guard (`ask`), which"
-            self.require_inputs({"logprobs": f"{rest} returns them"})
+            remedy = "; pass them as `logprobs`, or call the model through the guard (`ask`), which"
+            self.require_inputs({"logprobs": f"{remedy} returns them"})
         elif not self._chain.required_by("logprobs"):
             raise ConfigurationError(
                 "no step of the chain uses token probabilities; add `method: logprobs`"

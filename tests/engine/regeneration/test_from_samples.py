@@ -480,4 +480,4 @@ def test_a_policy_says_what_the_new_answer_is_written_from() -> None:
     with pytest.raises(ConfigurationError, match="no method of the chain compares with samples"):
         Guard({"chain": [{"method": "zero_shot"}], "action": action})
     with pytest.raises(ConfigurationError, match="omit `retriever`"):
-        Guard({"chain": [{"method": "facts"}], "action": action}, retriever=[])
+        Guard({"chain": [{"method": "facts"}], "action": action}, retriever=lambda query: [])

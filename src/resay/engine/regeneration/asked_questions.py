@@ -28,10 +28,10 @@ def asked_about(message: str, names: Sequence[str], sentence: str | None = None)
         since instructions seldom name what they are about, or else its beginning.
     """
     questions = questions_in(message)
-    asked = plain(" ".join(questions or _naming(message, names)) or message[:_READ_CHARS])
+    question = plain(" ".join(questions or _naming(message, names)) or message[:_READ_CHARS])
     if sentence is not None and len(questions) > 1:
-        asked = nearest_question(sentence, questions, None) or asked
-    return with_names(shortened(asked, _SEARCHED_CHARS) if has_words(asked) else "", names)
+        question = nearest_question(sentence, questions, None) or question
+    return with_names(shortened(question, _SEARCHED_CHARS) if has_words(question) else "", names)
 
 
 def _naming(message: str, names: Sequence[str]) -> list[str]:

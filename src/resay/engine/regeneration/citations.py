@@ -41,7 +41,7 @@ def parse_citations(text: str, count: int) -> CitedText:
         count: The number of documents. Marks with higher numbers, and other brackets, are not
             citations and stay in the text.
     """
-    kept: list[str] = []
+    pieces: list[str] = []
     marks: list[tuple[int, int]] = []
     length = position = 0
     for match in _MARK.finditer(text):
@@ -49,9 +49,9 @@ def parse_citations(text: str, count: int) -> CitedText:
         if not all(1 <= number <= count for number in numbers):
             continue
         numbers = numbers or [0]
-        kept.append(text[position : match.start()])
-        length += len(kept[-1])
+        pieces.append(text[position : match.start()])
+        length += len(pieces[-1])
         marks += [(length, number) for number in numbers]
         position = match.end()
-    kept.append(text[position:])
-    return CitedText("".join(kept), tuple(marks))
+    pieces.append(text[position:])
+    return CitedText("".join(pieces), tuple(marks))

@@ -122,7 +122,7 @@ class _DocumentRepair(Repair):
         self._rechecker = rechecker
         self._document_search = document_search
         self._writer = DocumentWriter(action.writer, check, action.edition)
-        self._asked: StandaloneQuestion | None = None
+        self._standalone: StandaloneQuestion | None = None
         self._is_about_it = True
         self._written: Mapping[int, Replacement] = {}
 
@@ -131,8 +131,13 @@ class _DocumentRepair(Repair):
         if not doubtful:
             self._errors.append("what is in doubt was shown already")
             return False
-        if self._asked is None:
-            self._asked = await self._standalone_question()
+        if self._standalone is None:
+            check = self._check
+            self._standalone = await standalone_question(
+                check.request, self._action.writer, check.evidence
+            )
+            if self._standalone.error:
+                self._errors.append(self._standalone.error)
         documents = await self._search(doubtful)
         if not documents:
             return False
@@ -152,14 +157,16 @@ class _DocumentRepair(Repair):
         self, candidate: Candidate, documents: Sequence[Document]
     ) -> Candidate:
         """Undo the repairs that are flagged in an answer, if others are not."""
-        places = RepairedText(candidate.passage.text, candidate.spans)
-        flagged = [s for s in candidate.verdict.sentences if s.flagged]
-        back = {i for s in flagged for i in places.origin(s.start, s.end)}
-        good = {i: repair for i, repair in self._written.items() if i not in back}
-        if not good or len(good) == len(self._written):
+        repaired = RepairedText(candidate.passage.text, candidate.spans)
+        undone: set[int] = set()
+        for sentence in candidate.verdict.sentences:
+            if sentence.flagged:
+                undone.update(repaired.origin(sentence.start, sentence.end))
+        remaining = {i: repair for i, repair in self._written.items() if i not in undone}
+        if not remaining or len(remaining) == len(self._written):
             return candidate
-        fewer = await self._with_repairs(candidate.attempt, good, documents)
-        return await self._checked(replace(fewer, verdict=candidate.verdict), documents)
+        partial = await self._with_repairs(candidate.attempt, remaining, documents)
+        return await self._checked(replace(partial, verdict=candidate.verdict), documents)
 
     def _doubtful(self) -> tuple[int, ...]:
         """Return the sentences of the best answer to repair that were not shown yet."""
@@ -167,38 +174,31 @@ class _DocumentRepair(Repair):
         doubtful = in_doubt(self._best.verdict, self._policy.threshold)
         return tuple(i for i in doubtful if sentences[i].start >= self._shown)
 
-    async def _standalone_question(self) -> StandaloneQuestion:
-        check = self._check
-        asked = await standalone_question(check.request, self._action.writer, check.evidence)
-        if asked.error:
-            self._errors.append(asked.error)
-        return asked
-
     @property
     def _question(self) -> str:
-        return self._asked.text if self._asked else ""
+        return self._standalone.text if self._standalone else ""
 
     async def _search(self, doubtful: Sequence[int]) -> tuple[Document, ...]:
         sentences = self._best.passage.sentences
         texts = [sentences[i].text for i in doubtful]
-        message = self._asked.search_text if self._asked else ""
+        message = self._standalone.search_text if self._standalone else ""
         entity = self._check.context.entity
         names = names_of(message, entity)
-        asked = asked_about(message, names)
+        topic = asked_about(message, names)
         bare = [
-            without_values(text, self._question, self._contradicted_words(i)) or asked
+            without_values(text, self._question, self._contradicted_words(i)) or topic
             for i, text in zip(doubtful, texts, strict=True)
         ]
         # Documents may use the words of a short question, with another answer.
         questions = questions_in(self._question) if len(self._question) <= _SHORT_QUESTION else []
         searched = [
-            *search_queries(asked, bare),
+            *search_queries(topic, bare),
             *search_queries("", [with_names(question, names) for question in questions]),
-            *search_queries(asked, texts),
+            *search_queries(topic, texts),
         ]
         queries = tuple(dict.fromkeys(searched))
-        begun = [subject for text in bare if (subject := subject_of(text))]
-        subjects = tuple(dict.fromkeys([*names, *begun]))
+        named = [subject for text in bare if (subject := subject_of(text))]
+        subjects = tuple(dict.fromkeys([*names, *named]))
         result = await self._document_search.search(queries, subjects)
         if subjects and not result.failures and not _names_any(result, subjects):
             # Pages about the subject may contain none of the question's words.
@@ -231,8 +231,8 @@ class _DocumentRepair(Repair):
         Only scores measured in the same way are comparable, and the first flag may have been wrong.
         """
         passage = self._draft.passage
-        kept = unchanged_verdicts(passage, self._draft.verdict, doubtful)
-        verdict = await self._rechecker.measure(self._check, passage, kept, documents)
+        unchanged = unchanged_verdicts(passage, self._draft.verdict, doubtful)
+        verdict = await self._rechecker.measure(self._check, passage, unchanged, documents)
         self._record(score_before=verdict.score)
         if verdict.inconclusive:
             self._errors.append(f"the draft could not be compared with documents: {verdict.reason}")
@@ -260,12 +260,12 @@ class _DocumentRepair(Repair):
             i: tuple(documents[n - 1].id for n in written.citations(s.start, s.end))
             for i, s in enumerate(passage.sentences)
         }
-        known = " ".join([self._question, *(document.text for document in documents)])
+        allowed = " ".join([self._question, *(document.text for document in documents)])
         abstains = frozenset(
             i
             for i, s in enumerate(passage.sentences)
             if (written.abstains(s.start, s.end) or self._is_refusal(s.text))
-            and not claims_more(s.text, known)
+            and not claims_more(s.text, allowed)
         )
         return replace(
             Candidate(passage, self._best.verdict, citations, abstains=abstains, attempt=number),
@@ -309,7 +309,7 @@ class _DocumentRepair(Repair):
         citations = _citations_by_sentence(
             passage, repaired, {i: repair.citations for i, repair in repairs.items()}
         )
-        known = " ".join([self._question, *(document.text for document in documents)])
+        allowed = " ".join([self._question, *(document.text for document in documents)])
         abstains = frozenset(
             i
             for i, s in enumerate(passage.sentences)
@@ -319,7 +319,7 @@ class _DocumentRepair(Repair):
                 or (
                     any(o in repairs for o in origin)
                     and self._is_refusal(s.text)
-                    and not claims_more(s.text, known)
+                    and not claims_more(s.text, allowed)
                 )
             )
         )
@@ -373,25 +373,32 @@ class _DocumentRepair(Repair):
         """Check a new answer; undoubted sentences of the best one keep their verdicts."""
         best, passage = self._best.verdict, candidate.passage
         if candidate.is_abstention:
-            said = tuple(map(_abstention_verdict, passage.sentences))
-            reason = "the documents do not say what was asked"
             self._record(decision="skipped")
-            return replace(candidate, verdict=Verdict("skipped", None, reason, sentences=said))
-        kept: dict[int, SentenceVerdict] = {}
-        for known in (best, candidate.verdict):
-            kept |= unchanged_verdicts(passage, known, in_doubt(known, self._policy.threshold))
-        kept |= {i: _abstention_verdict(passage.sentences[i]) for i in candidate.abstains}
-        measure, resample = self._rechecker.measure, self._rechecker.resample
-        verdict = await measure(self._check, passage, kept, documents)
+            verdict = Verdict(
+                decision="skipped",
+                score=None,
+                reason="the documents do not say what was asked",
+                sentences=tuple(map(_abstention_verdict, passage.sentences)),
+            )
+            return replace(candidate, verdict=verdict)
+        unchanged: dict[int, SentenceVerdict] = {}
+        for earlier in (best, candidate.verdict):
+            doubtful = in_doubt(earlier, self._policy.threshold)
+            unchanged |= unchanged_verdicts(passage, earlier, doubtful)
+        for i in candidate.abstains:
+            unchanged[i] = _abstention_verdict(passage.sentences[i])
+        verdict = await self._rechecker.measure(self._check, passage, unchanged, documents)
         if not verdict.flagged:
             question = self._writer.question(documents)
-            verdict = combined(verdict, await resample(self._check, passage, kept, question))
+            resampled = await self._rechecker.resample(self._check, passage, unchanged, question)
+            verdict = combined(verdict, resampled)
         self._record(score_after=verdict.score, decision=verdict.decision)
         return replace(candidate, verdict=verdict)
 
 
-def _names_any(found: SearchResult, names: Sequence[str]) -> bool:
-    return any(mentions_name(name, full_text(one)) for one in found.documents for name in names)
+def _names_any(result: SearchResult, names: Sequence[str]) -> bool:
+    texts = [full_text(document) for document in result.documents]
+    return any(mentions_name(name, text) for text in texts for name in names)
 
 
 def _abstention_verdict(sentence: Sentence) -> SentenceVerdict:
@@ -403,9 +410,13 @@ def _citations_by_sentence(
     passage: Passage, repaired: RepairedText, citations: Mapping[int, tuple[str, ...]]
 ) -> dict[int, tuple[str, ...]]:
     """Return the sentences that were written from documents, with the documents cited for them."""
-    found: dict[int, tuple[str, ...]] = {}
+    by_sentence: dict[int, tuple[str, ...]] = {}
     for i, sentence in enumerate(passage.sentences):
-        origins = [o for o in repaired.origin(sentence.start, sentence.end) if o in citations]
-        if origins:
-            found[i] = tuple(dict.fromkeys(name for o in origins for name in citations[o]))
-    return found
+        documents: dict[str, None] = {}
+        for origin in repaired.origin(sentence.start, sentence.end):
+            if origin in citations:
+                by_sentence[i] = ()
+                documents |= dict.fromkeys(citations[origin])
+        if i in by_sentence:
+            by_sentence[i] = tuple(documents)
+    return by_sentence

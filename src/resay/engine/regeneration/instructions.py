@@ -62,15 +62,15 @@ def without_instructions(document: Document) -> Document:
     if not commands:
         return document if text == document.text else replace(document, text=text)
     gaps = [match.span() for match in _END.finditer(text)]
-    kept: list[str] = []
+    pieces: list[str] = []
     done = 0
     for command in commands:
         start, end = _sentences_around(gaps, *command, len(text))
         # One sentence may contain several.
         if start >= done:
-            kept += text[done:start], LEFT_OUT
+            pieces += text[done:start], LEFT_OUT
         done = max(done, end)
-    return replace(document, text="".join([*kept, text[done:]]))
+    return replace(document, text="".join([*pieces, text[done:]]))
 
 
 def _sentences_around(

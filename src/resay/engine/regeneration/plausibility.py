@@ -23,14 +23,14 @@ _MORE_CHARS = 100
 _TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-def fits(text: str, target: str, evidence: str, known: str) -> bool:
+def fits(text: str, target: str, evidence: str, allowed: str) -> bool:
     """Return whether a text is a plausible replacement for a sentence.
 
     Args:
         text: The text written.
         target: The sentence that it replaces.
         evidence: The evidence it was written from.
-        known: The draft and all evidence, case-folded: only links in it are allowed.
+        allowed: The draft and all evidence, case-folded: only links in it are allowed.
     """
     if len(text) > 2 * len(target) + _MORE_CHARS or any(fence in text for fence in _FENCES):
         return False
@@ -41,7 +41,7 @@ def fits(text: str, target: str, evidence: str, known: str) -> bool:
     if _open_marks(text) != _open_marks(target):
         return False
     links = _LINKS.findall(text.casefold())
-    return all(link.rstrip(".,;:!?'\"") in known for link in links)
+    return all(link.rstrip(".,;:!?'\"") in allowed for link in links)
 
 
 def _words_in(text: str) -> set[str]:

@@ -153,11 +153,11 @@ def rewrite_request(
     further = _newest_is_right(documents, 5, edition)
     rules = _REWRITE.format(documents=format_documents(documents, edition), further=further)
     messages = list(request.messages)
-    asked = [i for i, message in enumerate(messages) if message.get("role") == "user"]
-    if not asked:
+    user_turns = [i for i, message in enumerate(messages) if message.get("role") == "user"]
+    if not user_turns:
         messages.append({"role": "user", "content": rules.lstrip()})
     else:
-        messages[asked[-1]] = _extended(messages[asked[-1]], rules)
+        messages[user_turns[-1]] = _extended(messages[user_turns[-1]], rules)
     left_out = MAIN_CALL_ONLY | _NOT_WORDS
     params = {k: v for k, v in request.params.items() if k not in left_out}
     return replace(request, messages=tuple(messages), params=params)

@@ -49,23 +49,19 @@ def search_queries(question: str, sentences: Sequence[str], *, most: int = 8) ->
     if most < 1:
         raise ConfigurationError(f"most must be at least 1, not {most!r}")
     room = _CHARS - len(question) - 1
-    claims = [claim for sentence in sentences for claim in _claims(sentence, room, most)]
+    claims: list[str] = []
+    for sentence in sentences:
+        # A sentence that does not end has too many parts.
+        claims += islice(filter(has_words, _split(plain(sentence), room)), most)
     claims = _distinct(claims[:_MAX_CLAIMS])
     claims = _most_informative(_merged(claims, room, most), question, most)
-    return tuple(dict.fromkeys(_with_question(claim, question) for claim in claims))
-
-
-def _with_question(claim: str, question: str) -> str:
-    return claim if not question or claim == question else f"{question} {claim}"
-
-
-def _claims(sentence: str, room: int, most: int) -> Iterator[str]:
-    """Yield a sentence in parts that fit, limited for one that does not end."""
-    parts = filter(has_words, _split(plain(sentence), room))
-    yield from islice(parts, most)
+    if question:
+        claims = [claim if claim == question else f"{question} {claim}" for claim in claims]
+    return tuple(dict.fromkeys(claims))
 
 
 def _split(text: str, room: int) -> Iterator[str]:
+    """Yield a text in parts that fit."""
     while len(text) > room:
         cut = _cut(text, room)
         yield text[:cut].strip()
@@ -87,15 +83,15 @@ def _distinct(claims: Sequence[str]) -> list[str]:
     """Drop claims that another claim covers."""
     folded = [utils.default_process(claim) for claim in claims]
     marks = [_names_and_numbers(claim) for claim in claims]
-    kept: list[int] = []
+    distinct: list[int] = []
     for i in sorted(range(len(claims)), key=lambda i: (-len(claims[i]), i)):
         covered = any(
             marks[i] <= marks[j] and fuzz.token_set_ratio(folded[i], folded[j], score_cutoff=_ALIKE)
-            for j in kept
+            for j in distinct
         )
         if not covered:
-            kept.append(i)
-    return [claims[i] for i in sorted(kept)]
+            distinct.append(i)
+    return [claims[i] for i in sorted(distinct)]
 
 
 def _names_and_numbers(claim: str) -> frozenset[str]:

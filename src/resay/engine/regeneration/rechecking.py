@@ -68,17 +68,17 @@ def sources_of(
     )
 
 
-def claims_more(sentence: str, known: str) -> bool:
+def claims_more(sentence: str, allowed: str) -> bool:
     """Return whether a sentence contains a name or a number that another text does not.
 
     Args:
         sentence: A sentence that should claim nothing.
-        known: The text whose names and numbers are allowed.
+        allowed: The text whose names and numbers are allowed.
     """
-    there = set(tokenize(known))
+    allowed_words = set(tokenize(allowed))
     names = re.findall(r"(?<=\w[\s,;:])[^\W\d_a-z][\w.'’-]*", sentence)
     names += [word for word in sentence.split() if re.search(r"\d", word)]
-    return any(word not in there for name in names for word in tokenize(name))
+    return any(word not in allowed_words for name in names for word in tokenize(name))
 
 
 def nearest(matter: str, documents: Sequence[Document]) -> list[Document]:
@@ -90,8 +90,8 @@ def nearest(matter: str, documents: Sequence[Document]) -> list[Document]:
 
 
 def _share(words: Collection[str], document: Document) -> float:
-    there = _content(text_with_title(document))
-    return sum(word in there for word in words) / len(words) if words else 0.0
+    document_words = _content(text_with_title(document))
+    return sum(word in document_words for word in words) / len(words) if words else 0.0
 
 
 def _content(text: str) -> set[str]:

@@ -10,12 +10,11 @@ from resay._internal.telemetry import AttributeValue
 from resay.core.documents import Document
 from resay.core.passage import Passage
 from resay.core.regeneration import Edit, Regeneration
+from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.engine.regeneration.candidate import Candidate
-from resay.engine.regeneration.rechecking import (
-    sources_of,
-)
+from resay.engine.regeneration.rechecking import sources_of
 
 
 def final_verdict(
@@ -54,17 +53,17 @@ def final_verdict(
     )
 
 
-def share_of(passage: Passage, places: Collection[int]) -> float:
+def share_of(passage: Passage, indices: Collection[int]) -> float:
     """Return the share of a passage's sentences that the given ones make up, by characters."""
     lengths = [len(sentence.text) for sentence in passage.sentences]
-    return sum(lengths[i] for i in places) / sum(lengths) if places else 0.0
+    return sum(lengths[i] for i in indices) / sum(lengths) if indices else 0.0
 
 
 def _conflicts(verdict: Verdict) -> tuple[str, ...]:
     """Return the ids of the documents that contradict each other about a claim."""
     disputed = [c.grounds for c in verdict.claims if len({g.supports for g in c.grounds}) > 1]
     indices = dict.fromkeys(ground.reference for grounds in disputed for ground in grounds)
-    return tuple(verdict.references[place].source for place in indices)
+    return tuple(verdict.references[index].source for index in indices)
 
 
 def _serializable(document: Document) -> Document:
@@ -75,28 +74,37 @@ def _serializable(document: Document) -> Document:
 
 
 def _cited(best: Candidate, documents: Sequence[Document]) -> Verdict:
-    sentences = tuple(
-        replace(
-            sentence, citations=sources_of(sentence.text, best.citations_by_sentence[i], documents)
-        )
-        if i in best.citations_by_sentence and not sentence.flagged and i not in best.abstains
-        else sentence
-        for i, sentence in enumerate(best.verdict.sentences)
-    )
-    return replace(best.verdict, sentences=sentences)
+    """Return the verdict with the sources of the sentences that were written from documents."""
+    sentences: list[SentenceVerdict] = []
+    for i, sentence in enumerate(best.verdict.sentences):
+        ids = best.citations_by_sentence.get(i)
+        if ids is not None and not sentence.flagged and i not in best.abstains:
+            sentence = replace(sentence, citations=sources_of(sentence.text, ids, documents))
+        sentences.append(sentence)
+    return replace(best.verdict, sentences=tuple(sentences))
 
 
 def _edits(best: Candidate, draft: Candidate, verdict: Verdict) -> tuple[Edit, ...]:
-    return tuple(
-        Edit(old.text, new.text, old.start, old.end, _within(verdict, *best.spans[i]))
-        for i, new in sorted(best.repairs.items())
-        if (old := draft.passage.sentences[i]).text != new.text
-    )
-
-
-def _within(verdict: Verdict, start: int, end: int) -> tuple[str, ...]:
-    inside = (s.citations for s in verdict.sentences if s.start < end and s.end > start)
-    return tuple(dict.fromkeys(chain.from_iterable(inside)))
+    edits: list[Edit] = []
+    for i, new in sorted(best.repairs.items()):
+        old = draft.passage.sentences[i]
+        if old.text == new.text:
+            continue
+        start, end = best.spans[i]
+        sources: dict[str, None] = {}
+        for sentence in verdict.sentences:
+            if sentence.start < end and sentence.end > start:
+                sources |= dict.fromkeys(sentence.citations)
+        edits.append(
+            Edit(
+                before=old.text,
+                after=new.text,
+                start=old.start,
+                end=old.end,
+                sources=tuple(sources),
+            )
+        )
+    return tuple(edits)
 
 
 def attributes_of(verdict: Verdict) -> dict[str, AttributeValue]:

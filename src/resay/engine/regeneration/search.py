@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
@@ -50,7 +50,7 @@ class DocumentSearch:
         self._action = action
         self._retriever = retriever
         self._tenant = tenant
-        self._known: dict[str, Sequence[Document]] = {}
+        self._results: dict[str, Sequence[Document]] = {}
         self._failures: list[str] = []
 
     async def search(self, queries: Sequence[str], subjects: Sequence[str] = ()) -> SearchResult:
@@ -67,61 +67,56 @@ class DocumentSearch:
         self._failures.clear()
         async with anyio.create_task_group() as tasks:
             for query in queries:
-                if query not in self._known:
+                if query not in self._results:
                     names = [name for name in subjects if mentions_name(name, query)]
                     tasks.start_soon(self._search, query, names)
-        latest = [self._known.get(query, ()) for query in queries]
-        earlier = [found for query, found in self._known.items() if query not in queries]
-        documents = self._fitting([*fused(latest), *fused(earlier)], [f[0].id for f in latest if f])
-        error = self._error(len(queries), bool(documents))
+        latest = [self._results.get(query, ()) for query in queries]
+        earlier = [result for query, result in self._results.items() if query not in queries]
+        top_ids = [result[0].id for result in latest if result]
+        documents = self._fitting([*fused(latest), *fused(earlier)], top_ids)
+        error = None if documents else "nothing was found"
+        if self._failures:
+            failures = tally(self._failures)
+            error = f"{len(self._failures)} of {len(queries)} searches failed: {failures}"
         return SearchResult(documents, error, len(self._failures))
 
     async def _search(self, query: str, names: Sequence[str]) -> None:
-        wanted = min(self._action.k * _FURTHER, _MAX_FOUND) if names else self._action.k
+        k = min(self._action.k * _FURTHER, _MAX_FOUND) if names else self._action.k
         try:
             with span("resay.retrieve") as active_span, anyio.fail_after(self._action.timeout_s):
-                found = await self._retriever.retrieve(query, k=wanted, tenant=self._tenant)
-                active_span.set({"resay.documents": len(found)})
-            self._known[query] = tuple(named_first(found, names))[: self._action.k]
+                documents = await self._retriever.retrieve(query, k=k, tenant=self._tenant)
+                active_span.set({"resay.documents": len(documents)})
+            self._results[query] = tuple(named_first(documents, names))[: self._action.k]
         # A failing retriever must not cost the user the answer.
         except Exception as error:
             self._failures.append(type(error).__name__)
 
     def _fitting(
-        self, documents: Sequence[Document], best: Collection[str]
+        self, documents: Sequence[Document], top_ids: Collection[str]
     ) -> tuple[Document, ...]:
         """Drop duplicates, and documents beyond the limits of number and length.
 
         Args:
             documents: The results, best first.
-            best: The ids of the top results of each query, which are kept before others.
+            top_ids: The ids of the top results of the queries, which are kept before others.
         """
-        order = {document.id: place for place, document in reversed([*enumerate(documents)])}
-        documents = sorted(documents, key=lambda document: document.id not in best)
         texts: set[str] = set()
-        kept: dict[str, Document] = {}
-        left = self._action.max_chars
-        for document in documents:
+        fitting: dict[str, Document] = {}
+        chars_left = self._action.max_chars
+        for document in sorted(documents, key=lambda document: document.id not in top_ids):
             text = document.text.strip()
-            full = len(kept) == self._action.max_documents or (len(text) > left and kept)
-            if full or not text or text in texts or document.id in kept:
+            is_too_long = len(text) > chars_left and bool(fitting)
+            if is_too_long or len(fitting) == self._action.max_documents:
+                continue
+            if not text or text in texts or document.id in fitting:
                 continue
             texts.add(text)
-            kept[document.id] = without_instructions(_shortened(document, left))
-            left -= len(text)
-        in_order = sorted(kept.values(), key=lambda document: order[document.id])
+            shortened = replace(document, text=document.text[:chars_left])
+            fitting[document.id] = without_instructions(shortened)
+            chars_left -= len(text)
+        ids = dict.fromkeys(document.id for document in documents)
+        in_order = [fitting[id_] for id_ in ids if id_ in fitting]
         return newest_first(in_order, self._action.edition)
-
-    def _error(self, asked: int, found: bool) -> str | None:
-        if self._failures:
-            return f"{len(self._failures)} of {asked} searches failed: {tally(self._failures)}"
-        return None if found else "nothing was found"
-
-
-def _shortened(document: Document, chars: int) -> Document:
-    if len(document.text) <= chars:
-        return document
-    return Document(document.id, document.text[:chars], document.score, document.metadata)
 
 
 def named_first(documents: Sequence[Document], names: Sequence[str]) -> list[Document]:
@@ -132,12 +127,12 @@ def named_first(documents: Sequence[Document], names: Sequence[str]) -> list[Doc
     counts = [
         sum(mention_score(name, full_text(document)) for name in names) for document in documents
     ]
-    about = [
-        (-count, place)
-        for place, (count, document) in enumerate(zip(counts, documents, strict=True))
-        if count or not any(mentions_similar(name, full_text(document)) for name in names)
-    ]
-    return [documents[place] for _, place in sorted(about)]
+    remaining: list[tuple[float, int]] = []
+    for position, (count, document) in enumerate(zip(counts, documents, strict=True)):
+        text = full_text(document)
+        if count or not any(mentions_similar(name, text) for name in names):
+            remaining.append((-count, position))
+    return [documents[position] for _, position in sorted(remaining)]
 
 
 def full_text(document: Document) -> str:

@@ -47,7 +47,7 @@ def names_of(question: str, entity: str | None = None) -> tuple[str, ...]:
     for texts in (questions_in(question), paragraphs):
         names: list[str] = []
         room = _SUBJECT_CHARS
-        quoted = [name for text in texts for name in _quoted(text)]
+        quoted = [match[1] or match[2] for text in texts for match in _QUOTED.finditer(text)]
         capitalised = [name for text in texts for name in _capitalised(text)]
         for name in [*quoted, *capitalised]:
             if name not in names and len(name) <= room and len(names) < _MAX_NAMES:
@@ -56,10 +56,6 @@ def names_of(question: str, entity: str | None = None) -> tuple[str, ...]:
         if names:
             return tuple(names)
     return ()
-
-
-def _quoted(text: str) -> list[str]:
-    return [quoted[1] or quoted[2] for quoted in _QUOTED.finditer(text)]
 
 
 def _capitalised(text: str) -> list[str]:

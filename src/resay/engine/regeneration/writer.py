@@ -132,8 +132,8 @@ class DocumentWriter:
         subject = subject_of(bare)
         names = names_of(question, self._check.context.entity)
         about = [subject] if subject else names
-        asked = asked_about(question, names, sentence)
-        shown = nearest(f"{asked} {bare}", named_first(documents, about))
+        topic = asked_about(question, names, sentence)
+        shown = nearest(f"{topic} {bare}", named_first(documents, about))
         prompt = repair_prompt(
             shortened_question(question),
             text[max(start - _CONTEXT_CHARS, 0) : start],
