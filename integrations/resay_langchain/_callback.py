@@ -309,16 +309,18 @@ class _PendingCheck:
 
 
 def _check_observing(policy: Policy) -> None:
-    if not policy.can_withhold:
+    if not policy.can_withhold and policy.mark_style == "none":
         return
-    if policy.action.do != "annotate":
+    if policy.mark_style != "none" and policy.action.do == "annotate":
+        setting = f"action: {{do: annotate, marks: {policy.mark_style}}}"
+    elif policy.action.do != "annotate":
         setting = f"action: {{do: {policy.action.do}}}"
     else:
         setting = "on_error: block" if policy.on_error == "block" else "on_unscored: block"
     raise ConfigurationError(
         f"HallucinationCallback only observes, and the policy says `{setting}`; use"
-        " guard_runnable(), GuardedChatModel or HallucinationMiddleware to withhold answers or have"
-        " them regenerated"
+        " guard_runnable(), GuardedChatModel or HallucinationMiddleware to withhold, mark or"
+        " regenerate answers"
     )
 
 

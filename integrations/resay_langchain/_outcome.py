@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from resay import Answer, TokenLogprob, Usage
 from resay.adapters import last_reported, read_logprobs
 from resay.adapters.apis import named
-from resay.adapters.verdicts import VERDICT_KEY, verdict_data
+from resay.adapters.verdicts import VERDICT_KEY, answer_data
 from resay.plugins import Chunk, Completion, ToolCall
 
 # Metadata about the origin of an answer. All other keys may hold its text, as `logprobs` does.
@@ -185,14 +185,35 @@ def outcome_of(answer: Answer) -> tuple[Any, dict[str, Any]]:
     if not isinstance(output, (BaseMessage, str)):
         kind = type(output).__name__
         verdict = replace(verdict, reason=f"the output is of type {kind!r}, not text")
-    data = verdict_data(verdict, answer.action)
+    data = answer_data(replace(answer, verdict=verdict))
     replaced = answer.blocked or answer.regenerated
     if not isinstance(output, BaseMessage):
-        return answer.text if replaced else output, data
+        return answer.text if replaced or answer.marks else output, data
     if replaced:
         return in_place_of(output, answer.text, data, complete=answer.regenerated), data
     metadata = {**output.response_metadata, VERDICT_KEY: data}
-    return output.model_copy(update={"response_metadata": metadata}), data
+    update = {"response_metadata": metadata, **_marked_content(output, answer)}
+    return output.model_copy(update=update), data
+
+
+def _marked_content(message: BaseMessage, answer: Answer) -> dict[str, Any]:
+    """Return the fields of a message that change with the marks in its text."""
+    if not answer.marks:
+        return {}
+    content = cast("str | list[Any]", message.content)
+    if isinstance(content, str):
+        return {"content": answer.with_marks(content)}
+    blocks: list[Any] = []
+    start = 0
+    for block in content:
+        words = text_of(message.model_copy(update={"content": [block], "additional_kwargs": {}}))
+        if isinstance(block, str):
+            block = answer.with_marks(block, start)
+        elif words and isinstance(block.get("text"), str):
+            block = {**block, "text": answer.with_marks(block["text"], start)}
+        blocks.append(block)
+        start += len(words)
+    return {"content": blocks}
 
 
 def in_place_of(

@@ -29,7 +29,7 @@ from resay.adapters.models import model_name, tool_name
 from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import CallStyle
 from resay.adapters.upstream import UnmappedError, litellm_provider
-from resay.adapters.verdicts import VERDICT_KEY, verdict_data
+from resay.adapters.verdicts import VERDICT_KEY, answer_data, verdict_data
 from resay.errors import ConfigurationError
 from resay.plugins import Provider
 from resay_langchain._inside import fresh
@@ -100,7 +100,8 @@ class ChatModelRequest:
                         yield ChatGenerationChunk(message=chunk)
         except HallucinationBlocked as error:
             data = await self._record_block(error)
-            yield ChatGenerationChunk(message=pieces.refusal(self._refusal_message, data))
+            block = withholding(self.guard.policy) or Block()
+            yield ChatGenerationChunk(message=pieces.refusal(block, data))
 
     async def _record_block(self, error: HallucinationBlocked) -> dict[str, Any]:
         """Leave it to the watch of the whole chain to raise, or raise if there is none."""
@@ -318,9 +319,11 @@ class Pieces:
     def __init__(self) -> None:
         self._passes_on = False
         self._in_blocks = False
+        self._has_text = False
 
     def of(self, part: AnswerChunk) -> AIMessageChunk | None:
         """Return a part as a chunk, or None if it is empty."""
+        self._has_text = self._has_text or bool(part.text.strip())
         if part.provider_chunk is None:
             return AIMessageChunk(content=part.text) if part.text else None
         self._passes_on = True
@@ -333,7 +336,7 @@ class Pieces:
 
     def last(self, answer: Answer) -> tuple[AIMessageChunk, dict[str, Any]]:
         """Return the last chunk, which carries the verdict, and the verdict."""
-        data = verdict_data(answer.verdict, answer.action)
+        data = answer_data(answer)
         if self._passes_on:
             return self._closing({VERDICT_KEY: data}), data
         message = _whole(answer)
@@ -348,8 +351,9 @@ class Pieces:
         }
         return message.model_copy(update=update), data
 
-    def refusal(self, message: str, data: dict[str, Any]) -> AIMessageChunk:
+    def refusal(self, block: Block, data: dict[str, Any]) -> AIMessageChunk:
         """Return the last chunk of an answer that an exception withheld."""
+        message = f"\n\n{block.message_for_rest}" if self._has_text else block.message
         return self._closing({VERDICT_KEY: data}).model_copy(update={"content": message})
 
     def _closing(self, metadata: dict[str, Any], usage: Any = None) -> AIMessageChunk:

@@ -316,6 +316,8 @@ def _response(answer: Answer, data: dict[str, Any]) -> RESPONSE_TYPE:
         return _streamed(response, answer.text, metadata)
     if answer.blocked or answer.regenerated:
         return Response(answer.text, response.source_nodes, metadata)
+    if answer.marks and isinstance(response, Response):
+        return replace(response, response=answer.text, metadata=metadata)
     return replace(response, metadata=metadata)
 
 

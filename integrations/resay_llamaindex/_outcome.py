@@ -11,6 +11,7 @@ from llama_index.core.base.llms.types import (
     ChatResponse,
     CompletionResponse,
     MessageRole,
+    TextBlock,
 )
 from llama_index.core.instrumentation.events import BaseEvent
 from llama_index.core.instrumentation.span import active_span_id
@@ -18,7 +19,7 @@ from llama_index_instrumentation import get_dispatcher
 
 from resay import Answer, AnswerChunk, HallucinationBlocked
 from resay.adapters import current_trace_context, use_trace_context
-from resay.adapters.verdicts import VERDICT_KEY, verdict_data
+from resay.adapters.verdicts import VERDICT_KEY, answer_data, verdict_data
 
 R = TypeVar("R", ChatResponse, CompletionResponse)
 _dispatcher = get_dispatcher(__name__)
@@ -132,7 +133,7 @@ class Recorder:
 
     def record(self, answer: Answer) -> dict[str, Any]:
         """Report the verdict on an answer, and return it."""
-        return self._tell(verdict_data(answer.verdict, answer.action))
+        return self._tell(answer_data(answer))
 
     def around(self) -> AbstractContextManager[None]:
         """Attach the spans of the check to the span in which the answer was requested."""
@@ -166,7 +167,26 @@ def outcome(kind: type[R], answer: Answer, data: dict[str, Any], *, in_message: 
     response = last_raw(answer)
     if answer.blocked or answer.regenerated or not isinstance(response, kind):
         return in_place_of(kind, response, answer.text, data, in_message=in_message)
-    return with_verdict(response, data, in_message=in_message)
+    return with_verdict(_marked(response, answer), data, in_message=in_message)
+
+
+def _marked(response: R, answer: Answer) -> R:
+    """Return a response with the marks in its text."""
+    if not answer.marks:
+        return response
+    if isinstance(response, CompletionResponse):
+        return response.model_copy(update={"text": answer.text})
+    blocks: list[Any] = []
+    start = 0
+    for block in response.message.blocks:
+        if isinstance(block, TextBlock):
+            marked = answer.with_marks(block.text, start)
+            # Its `content`, which is checked, has line breaks between the blocks.
+            start += len(block.text) + 1
+            block = block.model_copy(update={"text": marked})
+        blocks.append(block)
+    message = response.message.model_copy(update={"blocks": blocks})
+    return response.model_copy(update={"message": message})
 
 
 def last_raw(answer: Answer) -> object:
@@ -201,6 +221,7 @@ class ResponseStream(Generic[R]):
             self._notice = part.text
         elif part.provider_chunk is not None:
             # Passed on unchanged.
+            self._text += part.text
             if isinstance(part.provider_chunk.raw, self._kind):
                 yield part.provider_chunk.raw
         elif part.text:

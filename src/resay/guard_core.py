@@ -19,7 +19,7 @@ from resay.engine.check import early_skip_reason
 from resay.engine.request import RequestRunner
 from resay.engine.requirements import Requirements
 from resay.errors import ConfigurationError
-from resay.policy import Policy, Regenerate, StreamMode
+from resay.policy import Policy, Regenerate, StreamMode, marks_problem
 from resay.providers.base import Provider, prepare
 from resay.providers.batching import BatchCallsConfig, BatchProvider, open_batches
 from resay.providers.caching import open_cache
@@ -237,6 +237,9 @@ def resolve_stream_mode(policy: Policy, requested: StreamMode | None) -> StreamM
             "stream_mode 'after' shows an answer before it can be regenerated; use 'hold' or"
             " 'buffer'"
         )
+    problem = marks_problem(policy.mark_style, stream_mode)
+    if problem is not None:
+        raise ConfigurationError(problem)
     return stream_mode
 
 

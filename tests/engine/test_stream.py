@@ -147,7 +147,7 @@ async def test_a_flagged_sentence_is_withheld_with_all_that_follows() -> None:
     stream = Guard({**JUDGED, **BLOCK}, provider=provider).astream(QUESTION)
     parts = await read(stream)
     assert shown(parts) == FIRST
-    assert [part.text for part in parts if part.is_replacement] == ["Withheld."]
+    assert [part.text for part in parts if part.is_replacement] == ["\n\nWithheld."]
     assert stream.answer.blocked
     assert stream.answer.verdict.flagged
     assert stream.answer.text == "Withheld."
@@ -173,7 +173,7 @@ async def test_the_passage_withdraws_what_was_not_yet_released() -> None:
     stream = Guard(policy, provider=Typist()).astream(QUESTION)
     parts = await read(stream)
     assert shown(parts) == FIRST
-    assert parts[-1] == AnswerChunk("Withheld.", is_replacement=True)
+    assert parts[-1] == AnswerChunk("\n\nWithheld.", is_replacement=True)
     assert stream.answer.verdict.reason.startswith("passage 0.33 > 0.30")
 
 

@@ -114,7 +114,9 @@ async def test_doubtful_sentences_are_blocked_if_another_is_flagged() -> None:
     stream = guard.astream("When?")
     parts = await read(stream)
     assert [part.text for part in parts if not part.is_replacement] == [FIRST]
-    assert [part.text for part in parts if part.is_replacement] == [stream.answer.text]
+    rest = "[The rest was left out: it could not be confirmed.]"
+    assert stream.answer.text == rest
+    assert [part.text for part in parts if part.is_replacement] == [f"\n\n{rest}"]
     assert stream.answer.verdict.flagged
     assert stream.answer.blocked
 

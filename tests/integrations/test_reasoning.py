@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, cast
+from collections.abc import Iterator
+from typing import Any
 
-import anthropic
 import pytest
-from langchain_openai import ChatOpenAI
-from llama_index.core.llms import ChatMessage
-from llama_index.llms.openai_like import OpenAILike
 
 import resay
 from resay import Policy, Verdict
-from resay_anthropic import guard_client
-from resay_langchain import GuardedChatModel
-from resay_llamaindex import GuardedLLM
-from resay_openai import GuardedOpenAI
 from simulation import SimulatedProvider
+from support.clients import CLIENTS
 from support.reasoning import DRAFT, reasoning_world
 
 KNOWN, UNKNOWN = "Tell me about the Sydney Harbour Bridge.", "Tell me about the town of Zorblatt."
@@ -31,86 +24,11 @@ STRICT = {
     "stream_mode": "hold",
 }
 
-Ask = Callable[[str], str]
-
 
 @pytest.fixture(params=["<think>\n", ""], ids=["tag", "opened in the prompt"])
 def provider(request: pytest.FixtureRequest) -> Iterator[SimulatedProvider]:
     with SimulatedProvider(seed=5, world=reasoning_world(request.param)) as provider:
         yield provider
-
-
-def openai(provider: SimulatedProvider, policy: Policy, *, stream: bool) -> Ask:
-    def ask(question: str) -> str:
-        messages: list[Any] = [{"role": "user", "content": question}]
-        with GuardedOpenAI(policy=policy, base_url=provider.base_url, api_key="x") as client:
-            given: Any = client.chat.completions.create(
-                model="simulated", messages=messages, stream=stream
-            )
-            if not stream:
-                return given.choices[0].message.content
-            return "".join(c.choices[0].delta.content or "" for c in given if c.choices)
-
-    return ask
-
-
-def responses(provider: SimulatedProvider, policy: Policy, *, stream: bool) -> Ask:
-    def ask(question: str) -> str:
-        with GuardedOpenAI(policy=policy, base_url=provider.base_url, api_key="x") as client:
-            given: Any = client.responses.create(model="simulated", input=question, stream=stream)
-            if not stream:
-                return given.output_text
-            return "".join(e.delta for e in given if e.type == "response.output_text.delta")
-
-    return ask
-
-
-def messages(provider: SimulatedProvider, policy: Policy, *, stream: bool) -> Ask:
-    def ask(question: str) -> str:
-        plain = anthropic.Anthropic(base_url=provider.root_url, api_key="x", max_retries=0)
-        asked: dict[str, Any] = {
-            "model": "simulated",
-            "max_tokens": 500,
-            "messages": [{"role": "user", "content": question}],
-        }
-        with guard_client(plain, policy) as client:
-            if not stream:
-                message = cast("Any", client.messages).create(**asked)
-                return "".join(block.text for block in message.content)
-            with client.messages.stream(**asked) as given:
-                return "".join(given.text_stream)
-
-    return ask
-
-
-def langchain(provider: SimulatedProvider, policy: Policy, *, stream: bool) -> Ask:
-    fields: dict[str, Any] = {"base_url": provider.base_url, "api_key": "x"}
-    guarded = GuardedChatModel(model=ChatOpenAI(model="simulated", **fields), policy=policy)
-
-    def ask(question: str) -> str:
-        if not stream:
-            return str(guarded.invoke(question).content)
-        return "".join(str(chunk.content) for chunk in guarded.stream(question))
-
-    return ask
-
-
-def llamaindex(provider: SimulatedProvider, policy: Policy, *, stream: bool) -> Ask:
-    plain = OpenAILike(
-        model="simulated", api_base=provider.base_url, api_key="x", is_chat_model=True
-    )
-    llm = GuardedLLM(plain, policy)
-
-    def ask(question: str) -> str:
-        asked = [ChatMessage(role="user", content=question)]
-        if not stream:
-            return str(llm.chat(asked).message.content)
-        return "".join(piece.delta or "" for piece in llm.stream_chat(asked))
-
-    return ask
-
-
-WAYS = [openai, responses, messages, langchain, llamaindex]
 
 
 def last() -> Verdict:
@@ -119,7 +37,7 @@ def last() -> Verdict:
     return verdict
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", CLIENTS)
 @pytest.mark.parametrize("stream", [False, True])
 def test_reasoning_is_passed_on_and_only_the_answer_is_scored(
     provider: SimulatedProvider, way: Any, stream: bool
@@ -135,7 +53,7 @@ def test_reasoning_is_passed_on_and_only_the_answer_is_scored(
         assert text[sentence.start : sentence.end] == sentence.text
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", CLIENTS)
 @pytest.mark.parametrize("stream", [False, True])
 def test_reasoning_does_not_show_what_is_withheld(
     provider: SimulatedProvider, way: Any, stream: bool

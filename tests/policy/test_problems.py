@@ -128,7 +128,7 @@ METHODS = ", ".join(repr(name) for name in registry())
         ),
         (
             with_chain("action: {do: annotate, exit: raise}"),
-            "2: action.exit: unknown key 'exit'; there are 'do'",
+            "2: action.exit: unknown key 'exit'; there are 'do', 'marks'",
         ),
         (with_chain("action: block"), "2: action: must be a mapping, not 'block'"),
         (with_chain("version: 2"), "2: version: must be 1, not 2"),

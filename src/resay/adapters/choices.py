@@ -11,7 +11,7 @@ from resay.adapters.stream_rewriter import StreamRewriter
 from resay.adapters.verdicts import NO_ANSWER
 from resay.core.reasoning import notice_after
 from resay.engine.actions import Answer
-from resay.engine.answer_chunk import AnswerChunk
+from resay.engine.answer_chunk import AnswerChunk, chunks_of
 from resay.providers.apis import Api, Body, Event, Outcome
 from resay.providers.base import Completion, Gathered
 
@@ -48,9 +48,16 @@ class ChoiceStream:
     ) -> list[Event]:
         """Return the events to send once the answer is checked."""
         events: list[Event] = []
-        if answer.blocked or not passed_on:
-            text = notice_after(self._gathered.text, answer.text) if passed_on else answer.text
-            part = AnswerChunk(text, is_replacement=answer.blocked, rewritten=answer.regenerated)
+        parts: list[AnswerChunk] = []
+        if not passed_on:
+            self._rewriter = StreamRewriter(self._api, self._seen, has_marks=bool(answer.marks))
+            parts = chunks_of(answer)
+        elif answer.blocked:
+            notice = notice_after(self._gathered.text, answer.text)
+            parts = [AnswerChunk(notice, is_replacement=True)]
+        else:
+            parts = [AnswerChunk.of_mark(mark) for mark in answer.marks]
+        for part in parts:
             events += self._rewriter.of(part)
         return events + self._rewriter.of(answer, outcome)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from resay.adapters.verdicts import VerdictDetail, verdict_data
+from resay.adapters.verdicts import VerdictDetail, answer_data, verdict_data
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.engine.actions import Answer
@@ -29,10 +29,15 @@ def outcome_of(
     verdict = answer.verdict
     if verdict.regeneration is not None and answer.regenerated and not shows_draft:
         verdict = replace(verdict, regeneration=verdict.regeneration.without_draft())
-    data = verdict_data(verdict, answer.action, detail=detail)
+    data = answer_data(replace(answer, verdict=verdict), detail=detail)
     replaced = answer.blocked or answer.regenerated
-    text = answer.text if replaced else None
-    return Outcome(data, text, complete=answer.regenerated, stops=stops)
+    return Outcome(
+        data=data,
+        message=answer.text if replaced else None,
+        complete=answer.regenerated,
+        stops=stops,
+        marks=answer.marks,
+    )
 
 
 def unchecked_outcome(reason: str, detail: VerdictDetail = "full") -> Outcome:

@@ -58,7 +58,7 @@ from resay.core.decoding import is_greedy
 from resay.core.reasoning import notice_after
 from resay.core.request import Request
 from resay.core.usage import Usage, last_reported
-from resay.engine.actions import Answer, withheld_stops
+from resay.engine.actions import Answer, withheld_stops, withholding
 from resay.engine.answer_chunk import AnswerChunk
 from resay.errors import UncheckableError
 from resay.guard import Guard
@@ -357,6 +357,7 @@ class Relay:
         upstream: Upstream,
         *,
         first: int = 0,
+        passed_on: bool = False,
     ) -> list[Answer]:
         """Check existing answers within one budget; the others are samples for each.
 
@@ -366,6 +367,7 @@ class Relay:
             usage: Their tokens and cost.
             upstream: How to send the client's other requests.
             first: The index of the first one to check.
+            passed_on: Whether they were shown already, so that marks follow them.
         """
         context = api_request.context
 
@@ -377,7 +379,7 @@ class Relay:
                 others = [*items[:index], *items[index + 1 :]]
                 samples = [sample_of(other, context) for other in others[:_MAX_OTHERS]]
             try:
-                return await self.runtime.aask_with(
+                answer = await self.runtime.aask_with(
                     replace(context, samples=tuple(samples) or None),
                     self._sources(api_request, main, upstream),
                 )
@@ -386,7 +388,11 @@ class Relay:
             except Exception as error:
                 verdict = failed_check(error)
                 self.runtime.report(verdict, _request_with_model(api_request))
-                return self.runtime.apply(items[index].text, verdict)
+                return self.runtime.apply(items[index].text, verdict, is_passed_on=passed_on)
+            if not (passed_on and answer.marks):
+                return answer
+            marked = self.runtime.apply(answer.response, answer.verdict, is_passed_on=True)
+            return replace(answer, text=marked.text, marks=marked.marks)
 
         return await _gather([check(index) for index in range(first, len(items))])
 
@@ -555,6 +561,9 @@ class Relay:
     ) -> list[Event]:
         """Return the events for a part; at the end, also those of answers nobody requested."""
         outcome = await self.outcome(part) if isinstance(part, Answer) else None
+        if isinstance(part, AnswerChunk) and part.is_replacement and not rewriter.text.strip():
+            # The text before it may have had to wait, for thoughts that cannot be shown.
+            part = replace(part, text=withholding(self.guard.policy).message)
 
         def rewrite() -> list[Event]:
             return [first.with_index(event) for event in rewriter.of(part, outcome)]
@@ -643,10 +652,17 @@ class Relay:
                         yield unchecked
         verdict = failed_check(check_error)
         self.runtime.report(verdict, _request_with_model(api_request))
-        answer = self.runtime.apply("", verdict)
+        is_passed_on = self._stream_mode(api_request.request) == "after"
+        text = rewriter.text
+        applied = self.runtime.apply(
+            text, verdict, shown=0 if is_passed_on else len(text), is_passed_on=is_passed_on
+        )
+        answer = replace(applied, response="", text=applied.text if applied.blocked else "")
         self.on_answer(answer)
         if answer.blocked:
-            yield AnswerChunk(notice_after(rewriter.text, answer.text), is_replacement=True)
+            yield AnswerChunk(notice_after(text, answer.text), is_replacement=True)
+        for mark in answer.marks:
+            yield AnswerChunk.of_mark(mark)
         yield answer
 
     async def _guard_several(
@@ -689,7 +705,9 @@ class Relay:
         items = [choices[index].completion for index in indices]
         usage = with_counted_tokens(items, last_reported(reports) or Usage(1, cost_usd=None))
         with use_trace_context(upstream.parent_span):
-            answers = await self._check_each(api_request, items, usage, upstream)
+            answers = await self._check_each(
+                api_request, items, usage, upstream, passed_on=passes_on
+            )
         checked = dict(zip(indices, answers, strict=True))
         last = await self._last_events(choices, checked, passed_on=passes_on)
         # The last of the common events ends the stream.
@@ -707,7 +725,12 @@ class Relay:
         return iterate_in_place(self._pass_on(BLOCKING, api_request, events, reason))
 
     def _rewriter(self, seen: list[Event]) -> StreamRewriter:
-        return StreamRewriter(self.api, seen, can_change=self._can_withhold)
+        return StreamRewriter(
+            self.api,
+            seen,
+            can_change=self._can_withhold,
+            has_marks=self.guard.policy.mark_style != "none",
+        )
 
     async def _parts(
         self, api_request: ApiRequest, main: OpenedProvider, upstream: Upstream

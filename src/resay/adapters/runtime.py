@@ -12,6 +12,7 @@ from resay.core.verdict_record import Sink
 from resay.engine.actions import Answer, act
 from resay.engine.answer_stream import AnswerStream
 from resay.engine.budgets import shared_budget
+from resay.engine.marks import MarkWriter
 from resay.engine.requirements import Input
 from resay.guard import Guard, core_of, guard_with
 from resay.policy import Policy, StreamMode
@@ -233,13 +234,23 @@ class GuardRuntime:
         """
         return self._core.stream(context, sources, stream_mode=stream_mode, every_chunk=every_chunk)
 
-    def apply(self, response: str, verdict: Verdict) -> Answer:
+    def apply(
+        self, response: str, verdict: Verdict, *, shown: int = 0, is_passed_on: bool = False
+    ) -> Answer:
         """Act on a verdict as the policy says; its `otherwise` applies instead of regenerating.
+
+        Args:
+            response: The response.
+            verdict: The verdict on it.
+            shown: How much of it was shown before, in code points; a message in its place is then
+                about the rest.
+            is_passed_on: Whether all of it was shown before its check, so that its marks follow it.
 
         Raises:
             HallucinationBlocked: The answer is withheld and the policy says `exit: raise`.
         """
-        return act(self.policy, response, verdict)
+        writer = MarkWriter(self.policy.mark_style, in_text=not is_passed_on)
+        return act(self.policy, response, verdict, shown=shown, writer=writer)
 
     def report(self, verdict: Verdict, request: Request | None = None) -> None:
         """Report a verdict that no call above returned, such as that on a skipped answer.

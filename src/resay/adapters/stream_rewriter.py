@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from resay.adapters.events import answer_text
 from resay.adapters.outcomes import outcome_of
+from resay.core.marks import Mark
 from resay.engine.actions import Answer
 from resay.engine.answer_chunk import AnswerChunk
 from resay.providers.apis import Api, Event, Outcome
@@ -19,19 +23,26 @@ class StreamRewriter:
     They are the provider's own, in their order. If text is passed on as it arrives, they are sent
     up to the one that ends the answer, which gets the verdict. If text is held, they are sent as
     far as their text is released, cut where that ends within one of them; what follows comes with
-    the end. A rewritten answer is sent at the end, in place of everything not sent yet.
+    the end. A rewritten answer is sent at the end, in place of everything not sent yet. Marks are
+    events of their own, between those with the text around them.
 
     Args:
         api: The API of the stream.
         seen: The provider's events so far, which their reader appends to.
         can_change: Whether the rest of a partly sent answer may be withheld or rewritten. Then no
             words are sent before the end but the released text: others may be those withheld.
+        has_marks: Whether marks may stand in the text. Then nothing that follows it is sent before
+            it is known whether a mark does.
     """
 
-    def __init__(self, api: Api, seen: list[Event], *, can_change: bool = False) -> None:
+    def __init__(
+        self, api: Api, seen: list[Event], *, can_change: bool = False, has_marks: bool = False
+    ) -> None:
         self._api = api
         self._events = seen
         self._can_change = can_change
+        self._has_marks = has_marks
+        self._marks: list[Mark] = []
         # Where text is passed on as it arrives: the event that ends the answer, and those after it.
         self._last_events: list[Event] = []
         self._passes_on = False
@@ -104,6 +115,8 @@ class StreamRewriter:
             return self._pass_on(event) if isinstance(event, Event) else []
         if part.is_replacement:
             return self._add(part.text) if part.text else []
+        if part.mark is not None:
+            return self._add_mark(part.mark)
         # The answer follows at once, with all of a rewritten text.
         return [] if part.rewritten else self._release(part.text)
 
@@ -117,7 +130,7 @@ class StreamRewriter:
     def _release(self, text: str) -> list[Event]:
         """Return the provider's events with the next part of the answer's text."""
         events: list[Event] = []
-        if text and not self._shown_chars and self._is_all(text):
+        if text and not self._shown_chars and not self._has_marks and self._is_all(text):
             # Nothing is decided later: it is the whole answer.
             events = self._unsent_events()
             self._add_shown(text)
@@ -133,13 +146,13 @@ class StreamRewriter:
             if self._can_change and not self._is_plain(event):
                 # The released text after it waits for the end too.
                 self._waits = True
+            elif not chars_left and (length or (self._has_marks and self._shown_chars)):
+                break
             elif not length:
                 leading.append(event)
                 position += 1
                 if not self._can_change:
                     events += self._commit(leading, position)
-            elif not chars_left:
-                break
             else:
                 stop = min(self._offset + chars_left, length)
                 chars_left -= stop - self._offset
@@ -167,8 +180,45 @@ class StreamRewriter:
         if self._can_change:
             remainder = self._api.remainder(event) if is_whole else None
             self._remainders += [] if remainder is None else [remainder]
-            return _reencoded(self._api.released(event, start, stop))
-        return self._api.rest(event, start) if is_whole else self._api.released(event, start, stop)
+            return _reencoded(self._with_marks(self._api.released(event, start, stop)))
+        piece = self._api.rest(event, start) if is_whole else self._api.released(event, start, stop)
+        return self._with_marks(piece)
+
+    def _with_marks(self, event: Event) -> Event:
+        """Return an event with marks in the text that it repeats, all of which was sent."""
+        if not self._marks:
+            return event
+        return self._api.marked_event(event, self._marks, self._shown_chars)
+
+    def _add_mark(self, mark: Mark) -> list[Event]:
+        """Return the events of a mark; none if the text before it waits for the end."""
+        if not self._passes_on and mark.position > self._shown_chars:
+            return []
+        self._marks.append(mark)
+        return self._add(mark.text)
+
+    def _marked(self, events: Sequence[Event], marks: Sequence[Mark]) -> list[Event]:
+        """Return the rest of the stream's events with the marks that were not sent yet."""
+        marked: list[Event] = []
+        waiting = list(marks[len(self._marks) :])
+        for event in events:
+            offset, length = 0, len(answer_text(self._api, [event]))
+            start = self._shown_chars
+            while waiting and length and waiting[0].position <= start + length:
+                mark = waiting.pop(0)
+                stop = mark.position - start
+                if stop > offset:
+                    marked.append(self._api.released(event, offset, stop))
+                    offset = stop
+                marked += self._api.saying([*self._sent, *marked], mark.text)
+                self._marks.append(mark)
+            self._shown_chars += length
+            if not length:
+                event = self._with_marks(event)
+            elif offset:
+                event = self._api.rest(event, offset)
+            marked.append(event)
+        return marked
 
     def _add_shown(self, text: str) -> None:
         self._shown_parts.append(text)
@@ -236,7 +286,9 @@ class StreamRewriter:
             return self._api.ending(self._last_events, {0: outcome})
         last = self._events[self._end :]
         if outcome.message is None:
-            return [*self._unsent_events(), *self._api.ending(last, {0: outcome})]
+            unmarked = replace(outcome, marks=())
+            events = [*self._unsent_events(), *self._api.ending(last, {0: unmarked})]
+            return self._marked(events, outcome.marks) if outcome.marks else events
         unsent = answer.text.removeprefix(self._shown) if answer.regenerated else ""
         if unsent:
             events = self._add(unsent)

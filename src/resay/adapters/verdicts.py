@@ -11,6 +11,7 @@ from resay._internal.event_loops import compute
 from resay.core.logprobs import field_of
 from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.verdict import Verdict
+from resay.engine.actions import Answer
 from resay.errors import ConfigurationError, DeadlineExceededError
 
 NO_ANSWER = "the provider's response contains no readable answer"
@@ -52,12 +53,16 @@ def verdict_data(
     return {**_bounded(verdict, detail, content=action != "block"), "action": action}
 
 
-async def averdict_data(
-    verdict: Verdict, action: str, *, detail: VerdictDetail = "full"
-) -> dict[str, Any]:
-    """Do the same as `verdict_data`, off the event loop if it takes long."""
-    work = partial(verdict_data, verdict, action, detail=detail)
-    return await compute(work, chars=verdict_cost(verdict))
+def answer_data(answer: Answer, *, detail: VerdictDetail = "full") -> dict[str, Any]:
+    """Like `verdict_data`, with the text without marks in `response` if the answer has marks."""
+    data = verdict_data(answer.verdict, answer.action, detail=detail)
+    return {**data, "response": answer.response} if data and answer.marks else data
+
+
+async def aanswer_data(answer: Answer, *, detail: VerdictDetail = "full") -> dict[str, Any]:
+    """Do the same as `answer_data`, off the event loop if it takes long."""
+    work = partial(answer_data, answer, detail=detail)
+    return await compute(work, chars=verdict_cost(answer.verdict))
 
 
 def withheld_data(verdict: Verdict, detail: VerdictDetail) -> dict[str, Any]:

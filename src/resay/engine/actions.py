@@ -7,10 +7,12 @@ from typing import Any
 
 from resay.core.blocked import HallucinationBlocked
 from resay.core.decision import Action
+from resay.core.marks import Mark, with_marks
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
-from resay.engine.marks import annotated, cited
-from resay.policy import Annotate, Block, Policy, Regenerate
+from resay.engine.caveats import caveats_of
+from resay.engine.marks import MarkWriter, cited, inline_marks, is_for_programs
+from resay.policy import Block, Policy, Regenerate
 from resay.providers.base import Completion
 
 
@@ -20,7 +22,8 @@ class Answer:
 
     Attributes:
         text: The text to show: the response, with marks and a list of sources if the policy asks
-            for them, or the policy's message if the response was withheld.
+            for them, or the policy's message if the response was withheld. Of a stream whose
+            beginning was shown, it is the message in place of the rest.
         response: The model's own words, whatever the action; the words of the best answer if it
             was regenerated. The verdict is about this text.
         action: The action taken. `allow` never changes the text. `annotate` returns the best answer
@@ -29,6 +32,8 @@ class Answer:
         verdict: The reason for the action.
         usage: Total usage, main call and check together.
         completion: The provider's answer to the main call; None if there was no main call.
+        marks: The marks in the text, if the policy asks for them: the text is the response with
+            these. Empty if the response was withheld or regenerated.
     """
 
     text: str
@@ -37,6 +42,7 @@ class Answer:
     verdict: Verdict
     usage: Usage = field(default_factory=Usage)
     completion: Completion | None = field(default=None, repr=False)
+    marks: tuple[Mark, ...] = field(default=(), repr=False, kw_only=True)
 
     def __str__(self) -> str:
         return self.text
@@ -57,13 +63,27 @@ class Answer:
         return self.verdict.flagged
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the outcome as JSON-ready values, without the words of a withheld response."""
+        """Return the outcome as JSON-ready values, without the words of a withheld response.
+
+        Returns:
+            The outcome; with `response`, the text without marks, if there are any.
+        """
         return {
             "text": self.text,
+            **({"response": self.response} if self.marks else {}),
             "action": self.action,
             "verdict": self.verdict.to_dict(content=not self.blocked),
             "usage": asdict(self.usage),
         }
+
+    def with_marks(self, piece: str, start: int = 0) -> str:
+        """Return a piece of the response with the marks in it.
+
+        Args:
+            piece: The piece.
+            start: Its offset in the response, in code points.
+        """
+        return with_marks(piece, self.marks, start)
 
     def cited(self) -> str:
         """Return the response with marks such as [1] after its sentences, and its sources.
@@ -89,8 +109,10 @@ class Answer:
         """
         if self.blocked or self.verdict.structured:
             return self.text
-        shown = unscored if self.action != "allow" else ""
-        return annotated(self.response, self.verdict, marker=marker, unscored=shown)
+        warns_of_unscored = bool(unscored) and self.action != "allow"
+        caveats = caveats_of(self.response, self.verdict, unscored=warns_of_unscored)
+        marks = inline_marks(caveats, marker=marker, unscored=unscored)
+        return with_marks(self.response, marks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +136,8 @@ def act(
     usage: Usage | None = None,
     completion: Completion | None = None,
     withheld: bool = False,
+    shown: int = 0,
+    writer: MarkWriter | None = None,
 ) -> Answer:
     """Apply the policy's action to a response.
 
@@ -127,6 +151,8 @@ def act(
         usage: Total usage; the check's usage by default.
         completion: The provider's answer to the main call.
         withheld: Whether part of a stream was withheld, so that the rest is unavailable.
+        shown: How much of a streamed response was released before this, in code points.
+        writer: Has the marks in what was released; None for a response that is marked as a whole.
 
     Returns:
         The answer to return to the caller.
@@ -135,17 +161,33 @@ def act(
         HallucinationBlocked: The answer is withheld and the policy says `exit: raise`.
     """
     action = "block" if withheld else _choose(policy, verdict)
-    text = response
+    usage = usage or verdict.usage
     if action == "block":
-        block = _last_resort(policy)
-        if not isinstance(block, Block):
-            block = Block()
+        block = withholding(policy)
         if block.exit == "raise":
             raise HallucinationBlocked(verdict, usage)
-        text = block.message
-    elif isinstance(policy.action, Regenerate) and policy.action.citations == "marks":
-        text = cited(response, verdict)
-    return Answer(text, response, action, verdict, usage or verdict.usage, completion)
+        text = block.message_for_rest if shown else block.message
+        return Answer(text, response, action, verdict, usage, completion)
+    is_marked = (
+        action == "annotate"
+        and policy.mark_style != "none"
+        and not verdict.structured
+        and not (completion is not None and completion.calls)
+        and not is_for_programs(response)
+    )
+    writer = writer or MarkWriter(policy.mark_style)
+    if is_marked:
+        caveats = caveats_of(response, verdict, unscored=policy.on_unscored != "allow")
+        unmarked = [c for c in caveats if c.position > shown or c.is_about_all]
+        writer.add(unmarked, response)
+    writer.finish(response)
+    marks = tuple(writer.marks)
+    text = with_marks(response, marks)
+    if isinstance(policy.action, Regenerate) and policy.action.citations == "marks":
+        text = cited(response, verdict, marks)
+    if verdict.regenerated:
+        marks = ()
+    return Answer(text, response, action, verdict, usage, completion, marks=marks)
 
 
 def _choose(policy: Policy, verdict: Verdict) -> Action:
@@ -153,7 +195,7 @@ def _choose(policy: Policy, verdict: Verdict) -> Action:
     if unscored and policy.on_unscored == "block":
         return "block"
     if verdict.flagged or (verdict.regenerated and verdict.inconclusive):
-        return _last_resort(policy).do
+        return policy.last_resort.do
     if verdict.inconclusive:
         return policy.on_error
     if verdict.regenerated:
@@ -175,12 +217,12 @@ def _unscored_kinds(verdict: Verdict) -> frozenset[str]:
     return frozenset(stretch.kind for stretch in verdict.unscored) - intended
 
 
+def withholding(policy: Policy) -> Block:
+    """Return how a policy withholds an answer."""
+    block = policy.last_resort
+    return block if isinstance(block, Block) else Block()
+
+
 def withheld_stops(policy: Policy) -> bool:
     """Return whether a withheld answer finishes like a completed one."""
-    block = _last_resort(policy)
-    return isinstance(block, Block) and block.finish_reason == "stop"
-
-
-def _last_resort(policy: Policy) -> Annotate | Block:
-    action = policy.action
-    return action.otherwise if isinstance(action, Regenerate) else action
+    return withholding(policy).finish_reason == "stop"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from resay._internal._version import __version__
 from resay._internal.event_loops import compute
 from resay._internal.importing import import_named
 from resay._internal.telemetry import span
+from resay.core.claim_verdict import ClaimVerdict
 from resay.core.claims import Claim, Rules, is_single_sentence
 from resay.core.passage import Passage
 from resay.core.references import Reference
@@ -46,6 +47,20 @@ _SEARCH_COST = 10
 _PARSE_COST = 20
 _DECISION_COST = 100
 _FLAG_COST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceView:
+    """The result for one sentence of a response that is still being written.
+
+    verdict: The verdict on the sentence.
+    claims: The verdicts on its claims.
+    in_doubt: The indices of the claims without a reliable score.
+    """
+
+    verdict: SentenceVerdict
+    claims: tuple[ClaimVerdict, ...]
+    in_doubt: frozenset[int]
 
 
 class Chain:
@@ -349,15 +364,23 @@ class Chain:
         chars = _DECISION_COST * len(state.passage.pieces) + len(state.passage.text)
         return await compute(decide, chars=chars)
 
-    async def view(
-        self, state: RunState, evidence: Evidence, deadline: float
-    ) -> tuple[SentenceVerdict, frozenset[int]]:
-        """Return the result for a state's only sentence, and which of its claims are in doubt."""
+    async def view(self, state: RunState, evidence: Evidence, deadline: float) -> SentenceView:
+        """Return the result for a state's only sentence."""
         parts = await self._flagged_claims.parts(state, evidence, deadline)
         contradictions = await self._flagged_claims.contradictions(state, evidence, deadline, parts)
         claims = self._decider.claims(state, evidence, contradictions, parts)
-        sentence = self._decider.sentences(state, claims)[0]
-        return sentence, self._decider.undecided(state, evidence)
+        return SentenceView(
+            verdict=self._decider.sentences(state, claims)[0],
+            claims=claims,
+            in_doubt=self._decider.undecided(state, evidence),
+        )
+
+    def name_verdicts(
+        self, names: Sequence[tuple[Claim, ClaimResult]], evidence: Evidence
+    ) -> tuple[ClaimVerdict, ...]:
+        """Return the verdicts on names in code, judging by the samples."""
+        is_decided = self._decider.decides_names(evidence)
+        return self._decider.name_verdicts(names, is_decided=is_decided)
 
     @property
     def scores_early(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -100,7 +100,8 @@ class Decider:
         """
         claims = self.claims(state, evidence, contradictions, parts)
         if state.names:
-            names = self._names(state, evidence)
+            is_decided = self._reasons.obstacle(state, evidence) is None
+            names = self.name_verdicts(state.names, is_decided=is_decided)
             claims = tuple(sorted((*claims, *names), key=lambda claim: claim.start))
         sentences = self.sentences(state, claims)
         decision, reason = self._decision(state, evidence, sentences, exhausted)
@@ -294,22 +295,34 @@ class Decider:
 
     def flags_names(self, names: Iterable[tuple[Claim, ClaimResult]], evidence: Evidence) -> bool:
         """Return whether any name in code is flagged, judging by the samples."""
-        if not any(self.flags(result) for _, result in names):
-            return False
+        return any(self.flags(result) for _, result in names) and self.decides_names(evidence)
+
+    def decides_names(self, evidence: Evidence) -> bool:
+        """Return whether the samples allow a decision about names in code."""
         return not (self._reasons.compares and self._reasons.samples_problem(evidence))
 
-    def _names(self, state: RunState, evidence: Evidence) -> Iterator[ClaimVerdict]:
-        """Yield the verdicts on the names in code."""
-        obstacle = self._reasons.obstacle(state, evidence)
-        for name, result in state.names:
-            decided = result.score if obstacle is None else None
+    def name_verdicts(
+        self, names: Iterable[tuple[Claim, ClaimResult]], *, is_decided: bool
+    ) -> tuple[ClaimVerdict, ...]:
+        """Return the verdicts on names in code.
+
+        Args:
+            names: The names with their results.
+            is_decided: Whether the evidence allows a decision.
+        """
+        verdicts: list[ClaimVerdict] = []
+        for name, result in names:
+            decided = result.score if is_decided else None
             band = self._policy.threshold.band(decided, denied=result.contradiction is not None)
-            yield _claim_verdict(
-                name.without_name() if isinstance(name, NameClaim) else name,
-                result,
-                band=band,
-                contradicted_by=result.contradiction if band == "contradicted" else None,
+            verdicts.append(
+                _claim_verdict(
+                    name.without_name() if isinstance(name, NameClaim) else name,
+                    result,
+                    band=band,
+                    contradicted_by=result.contradiction if band == "contradicted" else None,
+                )
             )
+        return tuple(verdicts)
 
     def sentences(
         self, state: RunState, claims: Sequence[ClaimVerdict]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from resay.core.request import Request
 from resay.core.verdict import Verdict
 from resay.engine.actions import Answer, act
+from resay.engine.marks import MarkWriter
 from resay.errors import DeadlineExceededError
 from resay.policy import Policy
 from resay.providers.base import Completion, Provider
@@ -38,6 +39,8 @@ class MainCall:
         *,
         text: str | None = None,
         withheld: bool = False,
+        shown: int = 0,
+        writer: MarkWriter | None = None,
     ) -> Answer:
         """Act on a verdict, adding up the usage of the main call and the check.
 
@@ -47,6 +50,8 @@ class MainCall:
             completion: The model's answer.
             text: The text that the verdict is about, if that is not the model's answer.
             withheld: Whether part of it was withheld already.
+            shown: How much of it was released already, in code points.
+            writer: Has the marks in what was released.
 
         Raises:
             HallucinationBlocked: The answer is withheld and the policy says `exit: raise`.
@@ -58,6 +63,8 @@ class MainCall:
             usage=self.meter.usage + verdict.usage,
             completion=completion,
             withheld=withheld,
+            shown=shown,
+            writer=writer,
         )
 
 

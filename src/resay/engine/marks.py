@@ -1,96 +1,196 @@
-"""Marks in the text of a response."""
+"""Marks that a reader of an answer sees: warnings, and citations of sources."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+import re
+from collections.abc import Sequence
 
-from resay.core.decision import Band
 from resay.core.documents import Document
+from resay.core.marks import Mark, with_marks
+from resay.core.reasoning import notice_after, split_reasoning
 from resay.core.verdict import Verdict
+from resay.engine.caveats import Caveat, CaveatKind
+from resay.policy import MarkStyle
+
+_FOOTNOTE = re.compile(r"\[\^(\d{1,6})\]")
+_FENCED = re.compile(r"(`{3,}|~{3,})[^\n]*\n.*\n\1[`~]*", re.DOTALL)
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_LABELS: dict[CaveatKind, str] = {
+    "contradicted": "Contradicted",
+    "unsupported": "Unsupported",
+    "not checked": "Not checked",
+}
+# The last characters of a word that a footnote directly after it would become part of: an address,
+# and the text of a link.
+_NEEDS_SPACE = re.compile(r"(\]|://\S*)\Z")
 
 
-def annotated(response: str, verdict: Verdict, *, marker: str | None, unscored: str) -> str:
-    """Return a response with marks after everything that is flagged or was not scored.
+def inline_marks(
+    caveats: Sequence[Caveat], *, marker: str | None = None, unscored: str = " [not checked]"
+) -> list[Mark]:
+    """Return the marks `[unsupported]`, `[contradicted]` and `[not checked]` for caveats.
 
     Args:
-        response: The response.
-        verdict: The verdict on it.
-        marker: As for `Answer.annotated`.
-        unscored: Mark after each span that was not scored; empty for none.
+        caveats: The caveats, in order.
+        marker: The mark of what is flagged, in place of the first two.
+        unscored: The mark of what was not scored.
     """
-    marks = [*_flagged_marks(verdict, marker), *_name_marks(response, verdict, marker)]
-    if unscored:
-        marks += _unscored_marks(verdict, unscored)
-    return _with_marks(response, sorted(marks))
+    marks: list[Mark] = []
+    for caveat in caveats:
+        if caveat.kind == "not checked":
+            label = unscored
+        else:
+            label = f" [{caveat.kind}]" if marker is None else marker
+        if caveat.name:
+            label = f"\n\n`{caveat.name}`{label}"
+        elif caveat.is_apart:
+            label = f"\n\n{label.strip()}"
+        marks.append(Mark(caveat.position, label))
+    return marks
 
 
-def _flagged_marks(verdict: Verdict, marker: str | None) -> Iterator[tuple[int, str]]:
-    """Yield where to mark sentences, and in a table cells, and the marks."""
-    rows: set[int] = set()
-    for claim in verdict.flagged_claims:
-        if claim.unit == "row":
-            rows.add(claim.sentence)
-            yield claim.end, _mark(claim.band, marker)
-    for index, sentence in enumerate(verdict.sentences):
-        if sentence.flagged and index not in rows:
-            yield sentence.end, _mark(sentence.band, marker)
+class MarkWriter:
+    """Writes the marks of one answer, as its text is released.
+
+    Args:
+        style: Their style.
+        in_text: Whether they may be in the text. Otherwise it was shown before its check, and all
+            of them are in a list after it.
+
+    Attributes:
+        marks: The marks so far.
+    """
+
+    def __init__(self, style: MarkStyle, *, in_text: bool = True) -> None:
+        self._style: MarkStyle = style
+        self._in_text = in_text
+        self._first_number = 1
+        # Each footnote, or line of the list, with its number.
+        self._notes: dict[str, int] = {}
+        self.marks: list[Mark] = []
+
+    def add(self, caveats: Sequence[Caveat], response: str) -> list[Mark]:
+        """Return the marks for caveats.
+
+        Args:
+            caveats: The next caveats, in order.
+            response: The response, as far as it is known.
+        """
+        if self._style == "inline" and self._in_text:
+            marks = inline_marks(caveats)
+        else:
+            marks = self._noted(caveats, response)
+        self.marks += marks
+        return marks
+
+    def _noted(self, caveats: Sequence[Caveat], response: str) -> list[Mark]:
+        if not self._notes:
+            numbers = [int(number) for number in _FOOTNOTE.findall(response)]
+            self._first_number = max(numbers, default=0) + 1
+        marks: list[Mark] = []
+        for caveat in caveats:
+            note = _note(caveat) if self._in_text else _list_item(caveat)
+            number = self._notes.setdefault(note, self._first_number + len(self._notes))
+            if self._in_text:
+                marks.append(Mark(caveat.position, _reference(caveat, number, response)))
+        return marks
+
+    def finish(self, response: str) -> list[Mark]:
+        """Return the marks at the end of the response: its footnotes, or the list."""
+        if not self._notes:
+            return []
+        lines = [] if self._in_text else ["Not confirmed:"]
+        for note, number in self._notes.items():
+            lines.append(f"[^{number}]: {note}" if self._in_text else f"- {note}")
+        notice = notice_after(with_marks(response, self.marks), "\n".join(lines))
+        end = Mark(len(response), closed_fence(response) + notice)
+        self.marks.append(end)
+        return [end]
 
 
-def _name_marks(response: str, verdict: Verdict, marker: str | None) -> Iterator[tuple[int, str]]:
-    """Yield the lines below blocks of code, one for each flagged name in them."""
-    for name in verdict.flagged_names:
-        if name.sentence >= 0:
+def _reference(caveat: Caveat, number: int, response: str) -> str:
+    reference = f"[^{number}]"
+    if caveat.name:
+        return f"\n\n`{caveat.name}`{reference}"
+    if caveat.is_apart:
+        return f"\n\n{reference}"
+    last_word = response[max(caveat.position - 200, 0) : caveat.position]
+    return f" {reference}" if _NEEDS_SPACE.search(last_word) else reference
+
+
+def _note(caveat: Caveat) -> str:
+    label = _LABELS[caveat.kind]
+    return f"{label}: {caveat.evidence}" if caveat.evidence else f"{label}."
+
+
+def _list_item(caveat: Caveat) -> str:
+    words = f"`{caveat.name}`" if caveat.name else f"“{caveat.words}”"
+    if caveat.is_about_all:
+        words = "The whole answer"
+    elif caveat.kind == "not checked" and caveat.is_apart:
+        words = caveat.words.capitalize()
+    label = _LABELS[caveat.kind].lower()
+    return f"{words}: {label}; {caveat.evidence}" if caveat.evidence else f"{words}: {label}"
+
+
+def closed_fence(response: str) -> str:
+    """Return what closes a block of code in which a response ends; empty if it ends in none."""
+    fence = ""
+    for line in response.splitlines():
+        match = _FENCE.match(line)
+        if match is None:
             continue
-        for block in verdict.unscored:
-            if block.start <= name.start < block.end:
-                words = response[name.start : name.end]
-                yield block.end, f"\n\n`{words}`{_mark(name.band, marker)}"
+        if not fence:
+            fence = match[1]
+        elif match[1][0] == fence[0] and len(match[1]) >= len(fence) and not match[2].strip():
+            fence = ""
+    return f"\n{fence}" if fence else ""
 
 
-def _unscored_marks(verdict: Verdict, mark: str) -> Iterator[tuple[int, str]]:
-    for span in verdict.unscored:
-        if span.kind in {"sentence", "prose"}:
-            yield span.end, mark
-        elif span.kind != "reasoning":
-            yield span.end, f"\n\n{mark.strip()}"
+def is_for_programs(response: str) -> bool:
+    """Return whether a response is JSON or one block of code, which a program reads."""
+    answer = split_reasoning(response).answer.strip()
+    if _FENCED.fullmatch(answer):
+        return True
+    if not answer.startswith(("{", "[")):
+        return False
+    try:
+        json.loads(answer)
+    # Deep nesting is refused with a RecursionError.
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
-def _mark(band: Band | None, marker: str | None) -> str:
-    if marker is not None:
-        return marker
-    return " [contradicted]" if band == "contradicted" else " [unsupported]"
+def begins_like_data(text: str) -> bool:
+    """Return whether a response that begins with this text may be for programs."""
+    return text.lstrip().startswith(("{", "[", "```", "~~~"))
 
 
-def _with_marks(text: str, marks: Iterable[tuple[int, str]]) -> str:
-    parts: list[str] = []
-    position = 0
-    for end, mark in marks:
-        parts += [text[position:end], mark]
-        position = end
-    return "".join(parts) + text[position:]
-
-
-def cited(response: str, verdict: Verdict) -> str:
+def cited(response: str, verdict: Verdict, marks: Sequence[Mark] = ()) -> str:
     """Return a response with marks such as [1] after its sentences, and a list of its sources.
 
     Args:
         response: The response.
         verdict: The verdict on it.
+        marks: Other marks in it, in order.
 
     Returns:
-        The marked text; the bare text if it cites nothing.
+        The marked text; without citations if it cites nothing.
     """
     sources = verdict.regeneration.sources if verdict.regeneration else ()
     if not sources:
-        return response
+        return with_marks(response, marks)
     numbers = {source.id: number for number, source in enumerate(sources, 1)}
-    marks: list[tuple[int, str]] = []
+    citations: list[Mark] = []
     for sentence in verdict.sentences:
-        mark = "".join(f"[{numbers[id_]}]" for id_ in sentence.citations if id_ in numbers)
-        if mark:
-            marks.append((sentence.end, f" {mark}"))
+        label = "".join(f"[{numbers[id_]}]" for id_ in sentence.citations if id_ in numbers)
+        if label:
+            citations.append(Mark(sentence.end, f" {label}"))
     lines = [f"[{numbers[source.id]}] {_describe(source)}" for source in sources]
-    return "\n".join([f"{_with_marks(response, marks).rstrip()}\n\nSources:", *lines])
+    in_order = sorted([*citations, *marks], key=lambda mark: mark.position)
+    return "\n".join([f"{with_marks(response, in_order).rstrip()}\n\nSources:", *lines])
 
 
 def _describe(source: Document) -> str:

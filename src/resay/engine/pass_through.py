@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 
 from resay.core.reasoning import notice_after
 from resay.engine.actions import Answer
+from resay.engine.answer_chunk import AnswerChunk
 from resay.engine.check import Check
+from resay.engine.main_call import MainCall, deadline_error
+from resay.engine.marks import MarkWriter
 from resay.policy import Policy
 from resay.providers.base import Gathered, open_stream
-
-if TYPE_CHECKING:
-    pass
-from resay.engine.answer_chunk import AnswerChunk
-from resay.engine.main_call import MainCall, deadline_error
 
 
 class PassThrough:
@@ -57,7 +53,11 @@ class PassThrough:
             raise deadline_error(self._main_call.request, self._policy)
         completion = await gathered.whole()
         verdict = await self._check.run(completion)
-        answer = self._main_call.apply(self._policy, verdict, completion)
+        # The text was shown before its marks were known: they are a list after it.
+        writer = MarkWriter(self._policy.mark_style, in_text=False)
+        answer = self._main_call.apply(self._policy, verdict, completion, writer=writer)
+        for mark in answer.marks:
+            parts.send_nowait(AnswerChunk.of_mark(mark))
         if answer.blocked:
             # Without waiting: calls in flight must not be answered after usage was counted.
             parts.send_nowait(

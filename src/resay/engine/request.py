@@ -17,7 +17,7 @@ from resay.core.reasoning import without_reasoning
 from resay.core.request import Request
 from resay.core.verdict import Verdict
 from resay.engine.actions import Answer, Regenerated
-from resay.engine.answer_chunk import AnswerChunk
+from resay.engine.answer_chunk import AnswerChunk, chunks_of
 from resay.engine.chain import Chain
 from resay.engine.check import Check
 from resay.engine.main_call import MainCall, deadline_error
@@ -170,20 +170,8 @@ class RequestRunner:
     ) -> Answer:
         if mode == "buffer" or (mode == "hold" and not self._can_hold(context)):
             answer = await self._answer(context, sources)
-            # Inserted marks shift the sentences' offsets.
-            same = answer.text == answer.response
-            sentences = answer.verdict.sentences if same or answer.blocked else ()
-            unscored = answer.verdict.unscored if same else ()
-            rewritten, blocked = answer.regenerated, answer.blocked
-            await parts.send(
-                AnswerChunk(
-                    answer.text,
-                    sentences,
-                    unscored=unscored,
-                    is_replacement=blocked,
-                    rewritten=rewritten,
-                )
-            )
+            for chunk in chunks_of(answer):
+                await parts.send(chunk)
             return answer
         async with task_group() as tasks:
             check = await self._start_check(context, sources, tasks)
@@ -212,6 +200,9 @@ class RequestRunner:
             return False
         # A decision made only at the end could withhold text that was already shown.
         if self._policy.can_withhold and self._chain.decides_late:
+            return False
+        # A correction at the end could clear a sentence that was marked.
+        if self._policy.mark_style != "none" and self._chain.corrects_late:
             return False
         return bool(context.references) or self._chain.required_by("references") is None
 

@@ -12,21 +12,24 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from resay._internal.event_loops import compute
+from resay.core.claim_verdict import ClaimVerdict
 from resay.core.claims import Claim, is_single_sentence
 from resay.core.code.blocks import code_in
 from resay.core.growing_passage import FinalText, GrowingPassage
 from resay.core.passage import Passage
+from resay.core.reasoning import notice_after
 from resay.core.reasoning_reader import ReasoningReader
-from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.unscored import Unscored
 from resay.core.verdict import Verdict
 from resay.engine.actions import Answer, Regenerated
 from resay.engine.answer_chunk import AnswerChunk
-from resay.engine.chain import Chain
+from resay.engine.caveats import Caveat, caveats_in
+from resay.engine.chain import Chain, SentenceView
 from resay.engine.check import Check
 from resay.engine.code_names import NameClaim
 from resay.engine.decide import unscored_in
 from resay.engine.main_call import MainCall, deadline_error
+from resay.engine.marks import MarkWriter, begins_like_data
 from resay.engine.reasoning import unscored_reasoning
 from resay.engine.regeneration.base import Regenerator
 from resay.engine.regeneration.whole_text import regenerate
@@ -93,6 +96,8 @@ class StreamGate:
         self._withheld: _HeldText | None = None
         self._regenerator = regenerator
         self._shown = 0
+        self._marks = policy.mark_style != "none"
+        self._writer = MarkWriter(policy.mark_style)
         self._reader = ReasoningReader()
         self._restarts = 0
         # Set once it is known whether the text so far is the answer.
@@ -103,8 +108,8 @@ class StreamGate:
     def _begin(self) -> None:
         """Begin to check an answer; what was taken for one before is forgotten."""
         self._finder = self._chain.names(self._check.request.question)
-        # Code may import names at its end, so it has to be complete.
-        whole_code = self._finder is not None
+        # Code may import names at its end, and marks stand below it, so it has to be complete.
+        whole_code = self._finder is not None or self._marks
         self._growing = GrowingPassage(self._policy.splitter, whole_code=whole_code)
         self._names: list[NameClaim] = []
         self._compared: dict[NameClaim, ClaimResult] = {}
@@ -113,6 +118,7 @@ class StreamGate:
         self._worth_checking = False
         self._tracker = self._chain.verdict_tracker()
         self._pending: list[AnswerChunk] = []
+        self._pending_caveats: list[Caveat] = []
         for scope in self._scoring:
             scope.cancel()
 
@@ -325,36 +331,37 @@ class StreamGate:
                     continue
                 part = self._part(held.settled, views)
                 is_invented = self._chain.flags_names(held.names, self._check.evidence)
-                in_doubt = any(undecided for _, undecided in views)
+                in_doubt = any(view.in_doubt for view in views)
                 if self._withholds(part, is_invented=is_invented, in_doubt=in_doubt):
                     self._withheld = held
                     self._reading.cancel()
                     break
-                self._track(held, [undecided for _, undecided in views], is_invented=is_invented)
+                self._track(held, views, is_invented=is_invented)
                 self._pending.append(part)
+                self._pending_caveats += self._caveats(part, held, views)
                 # The reasoning before the answer may state what is withheld later.
                 is_whole = self._reader.has_reasoning and self._policy.can_withhold
+                # Whether an answer is data, which is not marked, shows at its end.
+                is_whole = is_whole or (self._marks and begins_like_data(self._pending[0].text))
                 shows_all = isinstance(self._policy.action, Annotate)
                 if not is_whole and (shows_all or not self._tracker.flagged):
                     self._send_pending(parts)
         self._released.set()
 
-    async def _views(self, held: _HeldText) -> list[tuple[SentenceVerdict, frozenset[int]]]:
-        """Return the verdicts on held sentences, and which of their claims are in doubt."""
+    async def _views(self, held: _HeldText) -> list[SentenceView]:
+        """Return the results for held sentences."""
         check = self._check
-        views: list[tuple[SentenceVerdict, frozenset[int]]] = []
+        views: list[SentenceView] = []
         for state in held.states:
             views.append(await self._chain.view(state, check.evidence, check.deadline))
             if len(views) % _BATCH_SIZE == 0:
                 await anyio.lowlevel.checkpoint()
         return views
 
-    def _track(
-        self, held: _HeldText, doubts: Sequence[frozenset[int]], *, is_invented: bool
-    ) -> None:
-        for state, undecided in zip(held.states, doubts, strict=True):
+    def _track(self, held: _HeldText, views: Sequence[SentenceView], *, is_invented: bool) -> None:
+        for state, view in zip(held.states, views, strict=True):
             for i, result in enumerate(state.results):
-                self._tracker.add(result.score, sure=i not in undecided)
+                self._tracker.add(result.score, sure=i not in view.in_doubt)
         if is_invented:
             self._tracker.flag()
 
@@ -370,15 +377,13 @@ class StreamGate:
             or (policy.on_unscored == "block" and bool(part.unscored))
         )
 
-    def _part(
-        self, settled: FinalText, views: Sequence[tuple[SentenceVerdict, frozenset[int]]]
-    ) -> AnswerChunk:
+    def _part(self, settled: FinalText, views: Sequence[SentenceView]) -> AnswerChunk:
         """Return text that became final, with the verdicts on its sentences."""
-        sentences = [sentence for sentence, _ in views]
+        sentences = [view.verdict for view in views]
         silent = [
             index
-            for index, (sentence, undecided) in zip(settled.sentences, views, strict=True)
-            if sentence.score is None and (sentence.reason is None or undecided)
+            for index, view in zip(settled.sentences, views, strict=True)
+            if view.verdict.score is None and (view.verdict.reason is None or view.in_doubt)
         ]
         unscored = unscored_in(settled.passage, silent, start=settled.start)
         if not self._reader.has_reasoning:
@@ -391,14 +396,42 @@ class StreamGate:
             text, moved, unscored=tuple(stretch.moved(start) for stretch in unscored)
         )
 
+    def _caveats(
+        self, part: AnswerChunk, held: _HeldText, views: Sequence[SentenceView]
+    ) -> list[Caveat]:
+        """Return what a reader of a part is warned of."""
+        if not self._marks:
+            return []
+        start = self._reader.start if self._reader.has_reasoning else 0
+        claims: list[ClaimVerdict] = []
+        for index, view in enumerate(views):
+            for claim in view.claims:
+                # Its sentence is the only one of its state.
+                moved = claim.moved(start)
+                claims.append(replace(moved, claim=replace(moved.claim, sentence=index)))
+        names = self._chain.name_verdicts(held.names, self._check.evidence)
+        claims += (name.moved(start) for name in names)
+        return caveats_in(
+            self._reader.since(0),
+            part.sentences,
+            claims,
+            part.unscored,
+            warns_of_unscored=self._policy.on_unscored != "allow",
+        )
+
     def _send_pending(self, parts: MemoryObjectSendStream[AnswerChunk]) -> None:
         """Release the held text in one part, because its beginning alone might be flagged."""
         held, self._pending = self._pending, []
-        text = "".join(part.text for part in held)
-        self._shown += len(text)
-        sentences = tuple(sentence for part in held for sentence in part.sentences)
-        unscored = tuple(stretch for part in held for stretch in part.unscored)
-        parts.send_nowait(AnswerChunk(text, sentences, unscored=unscored))
+        caveats, self._pending_caveats = self._pending_caveats, []
+        chunk = AnswerChunk(
+            text="".join(part.text for part in held),
+            sentences=tuple(sentence for part in held for sentence in part.sentences),
+            unscored=tuple(stretch for part in held for stretch in part.unscored),
+        )
+        marks = self._writer.add(caveats, self._reader.since(0)) if caveats else []
+        for piece in chunk.marked(marks, self._shown) if marks else [chunk]:
+            parts.send_nowait(piece)
+        self._shown += len(chunk.text)
 
     async def _conclude_withheld(
         self, held: _HeldText, parts: MemoryObjectSendStream[AnswerChunk]
@@ -424,21 +457,34 @@ class StreamGate:
 
     def _finish(self, best: Regenerated, parts: MemoryObjectSendStream[AnswerChunk]) -> Answer:
         """Send the text that was not shown yet, repaired or not."""
-        completion, verdict = self._gathered.completion, best.verdict
-        answer = self._main_call.apply(self._policy, verdict, completion, text=best.text)
+        shown_marks = tuple(self._writer.marks)
+        answer = self._main_call.apply(
+            self._policy,
+            best.verdict,
+            self._gathered.completion,
+            text=best.text,
+            shown=self._shown,
+            writer=self._writer,
+        )
         if answer.blocked:
-            parts.send_nowait(AnswerChunk(answer.text, is_replacement=True))
-        elif answer.text[self._shown :]:
-            # The text already shown cites nothing, so no mark has shifted the rest.
-            remaining = answer.text[self._shown :]
-            # Inserted marks shift the sentences' offsets.
-            same = answer.text == answer.response
-            sentences = tuple(s for s in verdict.sentences if same and s.start >= self._shown)
-            unscored = _after_offset(verdict.unscored, self._shown) if same else ()
-            rewritten = answer.regenerated
-            parts.send_nowait(
-                AnswerChunk(remaining, sentences, unscored=unscored, rewritten=rewritten)
-            )
+            notice = notice_after(best.text[: self._shown], answer.text)
+            parts.send_nowait(AnswerChunk(notice, is_replacement=True))
+            return answer
+        verdict = answer.verdict
+        # Other marks shift the offsets of the sentences.
+        same = bool(answer.marks) or answer.text == answer.response
+        text = answer.response
+        if not same:
+            # The text already shown cites nothing, so no citation has shifted the rest.
+            text = answer.text[sum(len(mark.text) for mark in shown_marks) :]
+        chunk = AnswerChunk(
+            text=text[self._shown :],
+            sentences=tuple(s for s in verdict.sentences if same and s.start >= self._shown),
+            unscored=_after_offset(verdict.unscored, self._shown) if same else (),
+            rewritten=answer.regenerated,
+        )
+        for piece in chunk.marked(answer.marks[len(shown_marks) :], self._shown):
+            parts.send_nowait(piece)
         return answer
 
     async def _joined_state(self, passage: Passage) -> RunState:
@@ -458,10 +504,13 @@ class StreamGate:
     ) -> Answer:
         """Send the message in place of withheld text, if anything was withheld."""
         completion, withheld = self._gathered.completion, self._withheld is not None
-        answer = self._main_call.apply(self._policy, verdict, completion, withheld=withheld)
+        answer = self._main_call.apply(
+            self._policy, verdict, completion, withheld=withheld, shown=self._shown
+        )
         # Without waiting: calls in flight must not be answered after usage was counted.
         if answer.blocked:
-            parts.send_nowait(AnswerChunk(answer.text, is_replacement=True))
+            notice = notice_after(completion.text[: self._shown], answer.text)
+            parts.send_nowait(AnswerChunk(notice, is_replacement=True))
         return answer
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from resay.policy.actions import Annotate, Block, Regenerate
+from resay.policy.actions import Annotate, Block, MarkStyle, Regenerate
 from resay.policy.allowance import Allowance, allowance
 from resay.policy.auto import ChainBudget
 from resay.policy.limits import Limits, ProcessLimits
-from resay.policy.model import Policy, StreamMode, default_text, policy_schema
+from resay.policy.model import (
+    Policy,
+    StreamMode,
+    default_text,
+    marks_problem,
+    policy_schema,
+)
 from resay.policy.sampling import Params, Sampling
 from resay.policy.structured import Structured
 from resay.policy.threshold import Threshold
@@ -18,6 +24,7 @@ __all__ = [
     "Block",
     "ChainBudget",
     "Limits",
+    "MarkStyle",
     "Params",
     "Policy",
     "Price",
@@ -30,5 +37,6 @@ __all__ = [
     "Threshold",
     "allowance",
     "default_text",
+    "marks_problem",
     "policy_schema",
 ]

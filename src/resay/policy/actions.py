@@ -15,6 +15,10 @@ from resay.retrieval import ONE_RETRIEVER, RetrieverConfig
 from resay.scorers.base import Unit
 
 _WITHHELD = "Sorry, this answer was withheld because it could not be confirmed."
+_REST_WITHHELD = "[The rest was left out: it could not be confirmed.]"
+
+MarkStyle = Literal["none", "inline", "footnotes"]
+"""How the text of an answer is marked."""
 
 
 class Annotate(Strict):
@@ -22,6 +26,13 @@ class Annotate(Strict):
 
     do: Literal["annotate"] = Field(
         default="annotate", description="Return the response with its verdict."
+    )
+    marks: MarkStyle = Field(
+        default="none",
+        description="How the reader of the text sees what is flagged or was not checked: not at all"
+        " (none), as [unsupported], [contradicted] or [not checked] after it (inline), or by"
+        " Markdown footnotes with the evidence (footnotes). JSON, tool calls and answers that are"
+        " one block of code are never marked.",
     )
 
 
@@ -38,6 +49,12 @@ class Block(Strict):
         min_length=1,
         description="The message that replaces a withheld response.",
     )
+    partial_message: str | None = Field(
+        default=None,
+        min_length=1,
+        description="The message in place of the rest of a stream whose beginning was shown, as a"
+        f" paragraph of its own; null = your `message` or, without one, {_REST_WITHHELD!r}",
+    )
     finish_reason: Literal["content_filter", "stop"] = Field(
         default="content_filter",
         description="The finish reason of a withheld answer for API clients: filtered"
@@ -45,6 +62,12 @@ class Block(Strict):
         " completed (`stop`, `completed`, `end_turn`), for clients that treat a filtered answer"
         " as an error.",
     )
+
+    @property
+    def message_for_rest(self) -> str:
+        """The message in place of the rest of a stream whose beginning was shown."""
+        own = _REST_WITHHELD if self.message == _WITHHELD else self.message
+        return self.partial_message or own
 
 
 def _otherwise() -> Mapping[str, type[BaseModel]]:

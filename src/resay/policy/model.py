@@ -25,7 +25,7 @@ from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 from resay._internal.strict import OneOf, Strict
 from resay.core.segmentation.splitters import Splitter
 from resay.errors import PolicyError
-from resay.policy.actions import Annotate, Block, Regenerate
+from resay.policy.actions import Annotate, Block, MarkStyle, Regenerate
 from resay.policy.auto import ChainBudget, allow_auto, check_budget_use, with_chain
 from resay.policy.document import Document, truncated
 from resay.policy.journal import JournalConfig
@@ -215,11 +215,16 @@ class Policy(Strict):
     def _must_be_able_to_change_the_answer(
         cls, stream_mode: StreamMode, info: ValidationInfo
     ) -> StreamMode:
-        if stream_mode == "after" and isinstance(info.data.get("action"), Regenerate):
+        action = info.data.get("action")
+        if stream_mode == "after" and isinstance(action, Regenerate):
             raise ValueError(
                 "with `after`, the answer is shown before it can be regenerated; use `hold` or"
                 " `buffer`"
             )
+        if isinstance(action, Annotate):
+            problem = marks_problem(action.marks, stream_mode)
+            if problem is not None:
+                raise ValueError(problem)
         return stream_mode
 
     @field_validator("version", mode="before")
@@ -243,12 +248,22 @@ class Policy(Strict):
         return action.from_ == "documents" and action.retriever is None
 
     @property
+    def last_resort(self) -> Annotate | Block:
+        """What happens to an answer that is flagged in the end."""
+        return self.action.otherwise if isinstance(self.action, Regenerate) else self.action
+
+    @property
+    def mark_style(self) -> MarkStyle:
+        """How the text of an answer with a caveat is marked."""
+        action = self.last_resort
+        return action.marks if isinstance(action, Annotate) else "none"
+
+    @property
     def for_uncheckable(self) -> Literal["refuse", "inconclusive", "skip"]:
         """What to do with a request whose answer cannot be checked."""
         if self.on_uncheckable != "auto":
             return self.on_uncheckable
-        action = self.action.otherwise if isinstance(self.action, Regenerate) else self.action
-        blocks = "block" in {action.do, self.on_error, self.on_unscored}
+        blocks = "block" in {self.last_resort.do, self.on_error, self.on_unscored}
         return "refuse" if blocks else "skip"
 
     def __hash__(self) -> int:
@@ -359,6 +374,16 @@ class Policy(Strict):
         # Raised outside the handler, so that the traceback does not contain the values.
         problems = sorted(problems, key=lambda problem: problem.line or 0)
         raise PolicyError(list(dict.fromkeys(problem.text(source) for problem in problems)))
+
+
+def marks_problem(style: MarkStyle, stream_mode: StreamMode) -> str | None:
+    """Return why the text of streams cannot be marked in a style, or None if it can."""
+    if style == "inline" and stream_mode == "after":
+        return (
+            "with `after`, sentences are shown before they can be marked (`marks: inline`); use"
+            " `hold`, `buffer`, or `marks: footnotes`, which are then a list after the answer"
+        )
+    return None
 
 
 def default_text() -> str:

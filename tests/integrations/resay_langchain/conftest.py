@@ -10,7 +10,7 @@ import pytest
 from langchain_core.runnables import Runnable
 from langchain_openai import ChatOpenAI
 
-from resay.core.verdict import Verdict
+from resay import Answer
 from simulation import SimulatedProvider
 from support.covering import alternating
 from support.langchain import WORLD
@@ -87,8 +87,8 @@ async def make_model_at() -> AsyncIterator[Callable[..., ChatOpenAI]]:
 def wordless_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Verdicts without words: those of the draft are in there on purpose."""
 
-    def verdict_data(verdict: Verdict, action: str) -> dict[str, Any]:
-        return {**verdict.to_dict(content=False), "action": action}
+    def answer_data(answer: Answer) -> dict[str, Any]:
+        return {**answer.verdict.to_dict(content=False), "action": answer.action}
 
     for module in ("_outcome", "_request"):
-        monkeypatch.setattr(f"resay_langchain.{module}.verdict_data", verdict_data)
+        monkeypatch.setattr(f"resay_langchain.{module}.answer_data", answer_data)

@@ -144,3 +144,13 @@ async def test_what_a_callback_cannot_do_is_refused():
         HallucinationCallback({"chain": [{"method": "prompt", "evidence": "references"}]})
     with pytest.raises(ConfigurationError, match="via"):
         HallucinationCallback({**STRICT, "sampling": {"via": "native"}})
+
+
+async def test_a_response_is_marked(guarded, provider):
+    marking = {**JUDGED, "action": {"do": "annotate", "marks": "inline"}}
+    guarded.callbacks = [HallucinationCallback(marking)]
+    response = await guarded.acompletion(**asked(provider, MADE_UP))
+
+    plain = response.hallucination["response"]
+    end = verdict_of(response).flagged_sentences[0].end
+    assert response.choices[0].message.content.startswith(f"{plain[:end]} [")

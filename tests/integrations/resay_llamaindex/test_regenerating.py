@@ -28,8 +28,7 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from pydantic import BaseModel
 
-from resay import ConfigurationError, Guard, HallucinationBlocked
-from resay.core.verdict import Verdict
+from resay import Answer, ConfigurationError, Guard, HallucinationBlocked
 from resay_llamaindex import (
     VERDICT_KEY,
     GuardedChatEngine,
@@ -272,11 +271,11 @@ async def test_a_stream_gives_the_repaired_answer(call, llm, mode, stream, metho
 async def test_no_event_but_those_with_tags_has_the_draft(
     call, llm, seen, monkeypatch, mode, stream, method
 ):
-    def wordless(verdict: Verdict, action: str) -> dict[str, Any]:
-        return {**verdict.to_dict(content=False), "action": action}
+    def wordless(answer: Answer) -> dict[str, Any]:
+        return {**answer.verdict.to_dict(content=False), "action": answer.action}
 
     # The verdict has the draft on purpose.
-    monkeypatch.setattr("resay_llamaindex._outcome.verdict_data", wordless)
+    monkeypatch.setattr("resay_llamaindex._outcome.answer_data", wordless)
     guarded = GuardedLLM(llm, policy(mode, stream_mode=stream), retriever=Shelf())
     await call(guarded, method, ask(MADE_UP))
     told = [repr(e) for e in seen if not e.tags]

@@ -27,7 +27,7 @@ from resay.adapters import (
 )
 from resay.adapters.apis import CHAT_COMPLETIONS, ApiRequest, Body
 from resay.adapters.settings import Strict
-from resay.adapters.verdicts import averdict_data, failed_check
+from resay.adapters.verdicts import aanswer_data, failed_check
 from resay.errors import ConfigurationError
 from resay_server.gateway.endpoints import EndpointState, Reply, read_as, sources_of
 from resay_server.gateway.errors import RefusedError
@@ -198,7 +198,7 @@ async def check(
         action=answer.action,
         hallucination={},
     )
-    data = await averdict_data(answer.verdict, answer.action, detail=context.detail)
+    data = await aanswer_data(answer, detail=context.detail)
     # pydantic would copy it on the event loop.
     body = {**reply.model_dump(), "hallucination": data}
     return Reply(body=body, answers=(answer,), model=check_request.model, question=question)

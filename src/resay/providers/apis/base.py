@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from resay.core.check_context import CheckContext
+from resay.core.marks import Mark
 from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.providers.apis.events import Event
@@ -61,12 +62,14 @@ class Outcome:
         complete: Whether the message is a rewritten answer; otherwise it says that there is none.
         stops: Whether a message that says so ends like a normal answer; otherwise it ends like one
             that a content filter stopped.
+        marks: Marks to insert into the text of an answer that is passed on.
     """
 
     data: Body
     message: str | None = None
     complete: bool = False
     stops: bool = False
+    marks: tuple[Mark, ...] = ()
 
     @property
     def fields(self) -> Body:
@@ -147,7 +150,7 @@ class Api(Protocol):
         ...
 
     def answered(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
-        """Return a response with its verdicts, and with the replaced answers removed.
+        """Return a response with its verdicts and marks, and with the replaced answers removed.
 
         Args:
             response: The response.
@@ -226,7 +229,8 @@ class Api(Protocol):
         Args:
             held: The events from the first that ends an answer on.
             outcomes: The outcome of each answer, by its index. A withheld answer was passed on
-                before; then the events say that a filter stopped it.
+                before; then the events say that a filter stopped it. Marks were sent after the
+                answer.
         """
         ...
 
@@ -242,6 +246,16 @@ class Api(Protocol):
 
         Returns:
             Events that contain no words of the answer beyond those in `sent`.
+        """
+        ...
+
+    def marked_event(self, event: Event, marks: Sequence[Mark], end: int) -> Event:
+        """Return an event with marks in the text that it repeats; itself if it repeats none.
+
+        Args:
+            event: The event.
+            marks: The marks of the answer, in order.
+            end: The end of the text that it repeats in the answer's, in code points.
         """
         ...
 
@@ -272,6 +286,10 @@ class OneAnswerApi(ABC):
         """Return a response with a message, no words of the answer, and the verdict."""
 
     @abstractmethod
+    def _marked(self, response: Body, marks: Sequence[Mark]) -> Body:
+        """Return a response with marks in its text."""
+
+    @abstractmethod
     def _chunk(self, event: Event) -> Chunk:
         """Return what an event adds to the answer."""
 
@@ -287,7 +305,8 @@ class OneAnswerApi(ABC):
         """Return a response with its verdict, and without an answer that is replaced."""
         (outcome,) = outcomes
         if outcome.message is None:
-            return {**response, **outcome.fields}
+            marked = self._marked(response, outcome.marks) if outcome.marks else response
+            return {**marked, **outcome.fields}
         return self._replaced(response, outcome.message, outcome)
 
     def chunks(self, event: Event) -> tuple[tuple[int, Chunk], ...]:
@@ -302,6 +321,11 @@ class OneAnswerApi(ABC):
     def saying(self, seen: Sequence[Event], text: str, *, whole: bool = False) -> list[Event]:
         """Return events that add a text to the answer."""
         return self._notice_events(seen, text) if whole else self._text_events(seen, text)
+
+    def marked_event(self, event: Event, marks: Sequence[Mark], end: int) -> Event:
+        """Return the event: only some APIs repeat the text."""
+        del marks, end
+        return event
 
     def split(self, event: Event) -> list[tuple[int, Event]]:
         """Return the event, which belongs to the only answer."""

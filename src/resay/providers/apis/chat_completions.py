@@ -7,6 +7,7 @@ from typing import Any
 
 from resay.core.check_context import CheckContext
 from resay.core.logprobs import read_logprobs
+from resay.core.marks import Mark, shifted_span, with_marks
 from resay.core.request import Request
 from resay.providers.apis.base import Api, ApiRequest
 from resay.providers.apis.choices import (
@@ -148,6 +149,9 @@ class _ChatCompletions(ChoicesApi):
     def _message_fields(self, message: str) -> dict[str, Any]:
         return {"message": {"role": "assistant", "content": message, "refusal": None}}
 
+    def _marked(self, choice: Choice, marks: Sequence[Mark]) -> Choice:
+        return {**choice, "message": _marked_message(mapping(choice.get("message")), marks)}
+
     def _chunk(self, choice: Choice, event: Event) -> Chunk:
         delta = mapping(choice.get("delta"))
         added, whole = _text_of(delta), _text_of(mapping(choice.get("message")))
@@ -264,6 +268,42 @@ def _parts(content: object) -> Sequence[Any]:
 def _part_text(part: object) -> str:
     fields = mapping(part)
     return text(part) or text(fields.get("text")) or text(fields.get("refusal"))
+
+
+def _marked_message(message: Mapping[str, Any], marks: Sequence[Mark]) -> dict[str, Any]:
+    """Return a message with marks in its text, and with the places of its citations after them."""
+    content, refusal = message.get("content"), message.get("refusal")
+    marked: dict[str, Any] = dict(message)
+    if isinstance(content, str):
+        marked["content"] = with_marks(content, marks)
+    elif content:
+        marked["content"] = _marked_parts(_parts(content), marks)
+    if isinstance(refusal, str):
+        marked["refusal"] = with_marks(refusal, marks, start=len(_content_text(content)))
+    if listed(message.get("annotations")):
+        marked["annotations"] = [_shifted(item, marks) for item in listed(message["annotations"])]
+    return marked
+
+
+def _marked_parts(parts: Sequence[Any], marks: Sequence[Mark]) -> list[Any]:
+    marked: list[Any] = []
+    start = 0
+    for part in parts:
+        words = _part_text(part)
+        marked.append(_with_words(part, with_marks(words, marks, start)) if words else part)
+        start += len(words)
+    return marked
+
+
+def _shifted(annotation: Any, marks: Sequence[Mark]) -> Any:
+    """Return the annotation of a text as that of the text with its marks."""
+    kind = text(mapping(annotation).get("type"))
+    fields = mapping(mapping(annotation).get(kind))
+    if not fields.keys() >= {"start_index", "end_index"}:
+        return annotation
+    span = number(fields["start_index"]), number(fields["end_index"])
+    start, end = shifted_span(span, marks)
+    return {**annotation, kind: {**fields, "start_index": start, "end_index": end}}
 
 
 def _cut(delta: Mapping[str, Any], start: int, stop: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from resay.core.marks import Mark
 from resay.core.usage import Usage
 from resay.providers.apis.base import Outcome
 from resay.providers.apis.events import Event
@@ -122,6 +123,10 @@ class ChoicesApi(ABC):
         """Return the fields of a choice that consists of a message only."""
 
     @abstractmethod
+    def _marked(self, choice: Choice, marks: Sequence[Mark]) -> Choice:
+        """Return a choice with marks in its text."""
+
+    @abstractmethod
     def _chunk(self, choice: Choice, event: Event) -> Chunk:
         """Return what a stream choice adds to an answer."""
 
@@ -186,7 +191,8 @@ class ChoicesApi(ABC):
 
     def _answered(self, choice: Choice, outcome: Outcome, verdict: Body) -> dict[str, Any]:
         if outcome.message is None:
-            return {**choice, **verdict}
+            marked = self._marked(choice, outcome.marks) if outcome.marks else choice
+            return {**marked, **verdict}
         # Build it from scratch, because words can be anywhere in the old one: in calls, in audio,
         # in reasoning.
         return {
@@ -288,6 +294,11 @@ class ChoicesApi(ABC):
             if event.data == _DONE or _is_usage(event):
                 trailing.append(_without_words(event))
         return [Event({**finish.body, **usage, **outcome.fields}, finish.name), *trailing]
+
+    def marked_event(self, event: Event, marks: Sequence[Mark], end: int) -> Event:
+        """Return the event: clients of these APIs read no text that an event repeats."""
+        del marks, end
+        return event
 
     def split(self, event: Event) -> list[tuple[int, Event]]:
         """Split an event by answer, each part as if that answer were the only one."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from resay.core.check_context import CheckContext
 from resay.core.logprobs import read_logprobs
+from resay.core.marks import Mark, with_marks
 from resay.core.request import Message, Request
 from resay.providers.apis.base import Api, ApiRequest
 from resay.providers.apis.choices import (
@@ -108,6 +109,9 @@ class _Completions(ChoicesApi):
 
     def _message_fields(self, message: str) -> dict[str, Any]:
         return {"text": message}
+
+    def _marked(self, choice: Choice, marks: Sequence[Mark]) -> Choice:
+        return {**choice, "text": with_marks(text(choice.get("text")), marks)}
 
     def _chunk(self, choice: Choice, event: Event) -> Chunk:
         added = text(choice.get("text"))

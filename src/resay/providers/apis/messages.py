@@ -9,6 +9,7 @@ from typing import Any
 from resay.core.check_context import CheckContext
 from resay.core.citations import Citation
 from resay.core.decoding import with_sampling
+from resay.core.marks import Mark, with_marks
 from resay.core.request import Message, Request
 from resay.core.usage import Usage
 from resay.providers.apis.base import Api, ApiRequest, Outcome
@@ -434,6 +435,18 @@ class _Messages(MessagesStream):
             **stopped(outcome),
             **outcome.fields,
         }
+
+    def _marked(self, response: Body, marks: Sequence[Mark]) -> Body:
+        content: list[Any] = []
+        start = 0
+        for item in listed(response.get("content")):
+            block = mapping(item)
+            if block.get("type") == "text":
+                words = text(block.get("text"))
+                item = {**block, "text": with_marks(words, marks, start)}
+                start += len(words)
+            content.append(item)
+        return {**response, "content": content}
 
 
 MESSAGES: Api = _Messages()

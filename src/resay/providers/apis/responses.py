@@ -7,6 +7,7 @@ from typing import Any
 
 from resay.core.check_context import CheckContext
 from resay.core.decoding import with_sampling
+from resay.core.marks import Mark
 from resay.core.request import Message, Request
 from resay.core.usage import Usage
 from resay.providers.apis.base import Api, ApiRequest, Outcome
@@ -25,6 +26,7 @@ from resay.providers.apis.responses_output import (
     elsewhere_in,
     item_status,
     local_id,
+    marked_response,
     message_item,
     replaced_response,
     response_without_logprobs,
@@ -436,6 +438,9 @@ class _Responses(ResponsesStream):
     def _replaced(self, response: Body, message: str, outcome: Outcome) -> Body:
         item = message_item(local_id(response, 0), item_status(outcome), [text_part(message)])
         return replaced_response(response, [item], outcome)
+
+    def _marked(self, response: Body, marks: Sequence[Mark]) -> Body:
+        return marked_response(response, marks, 0)
 
 
 RESPONSES: Api = _Responses()

@@ -9,6 +9,7 @@ from typing import Any
 
 from resay.core.citations import Citation
 from resay.core.logprobs import TokenLogprob, read_logprobs
+from resay.core.marks import Mark, shifted_span, with_marks
 from resay.core.references import Reference
 from resay.core.usage import Usage
 from resay.providers.apis.base import Outcome
@@ -313,6 +314,68 @@ def item_status(outcome: Outcome) -> str:
 def incomplete_details(outcome: Outcome) -> dict[str, Any] | None:
     """Return why a response whose answer was replaced is incomplete."""
     return {"reason": "content_filter"} if outcome.filtered else None
+
+
+def marked_response(response: Body, marks: Sequence[Mark], start: int) -> dict[str, Any]:
+    """Return a response with marks in its text.
+
+    Args:
+        response: The response.
+        marks: The marks of the answer, in order.
+        start: The offset of its text in the answer.
+    """
+    output: list[Any] = []
+    for item in listed(response.get("output")):
+        output.append(marked_item(mapping(item), marks, start) if mapping(item) else item)
+        start += len(answer_text({"output": [item]}))
+    marked = {**response, "output": output}
+    # Some servers repeat the text here, as the SDK does.
+    if text(response.get("output_text")):
+        marked["output_text"] = answer_text(marked)
+    return marked
+
+
+def marked_item(item: Mapping[str, Any], marks: Sequence[Mark], start: int) -> Mapping[str, Any]:
+    """Return an item with marks in its text, if it is a message; see `marked_response`."""
+    if item.get("type") != "message":
+        return item
+    parts: list[Any] = []
+    for part in _parts(item):
+        fields = mapping(part)
+        if is_text(fields):
+            parts.append(marked_part(fields, marks, start))
+            start += len(part_text(fields))
+        else:
+            parts.append(part)
+    return {**item, "content": parts}
+
+
+def marked_part(part: Mapping[str, Any], marks: Sequence[Mark], start: int) -> dict[str, Any]:
+    """Return a part of a message with marks in its text; see `marked_response`."""
+    words = part_text(part)
+    marked = {**part, _TEXT_FIELDS[part["type"]]: with_marks(words, marks, start)}
+    if listed(part.get("annotations")):
+        own_marks = [
+            Mark(mark.position - start, mark.text)
+            for mark in marks
+            if start < mark.position <= start + len(words)
+        ]
+        annotations = listed(part["annotations"])
+        marked["annotations"] = [_shifted(annotation, own_marks) for annotation in annotations]
+    return marked
+
+
+def _shifted(annotation: Any, marks: Sequence[Mark]) -> Any:
+    """Return the annotation of a part as that of the part with its marks."""
+    fields = mapping(annotation)
+    if fields.get("type") == "file_citation":
+        index = number(fields.get("index"))
+        return {**fields, "index": shifted_span((index, index), marks)[1]}
+    if not fields.keys() >= {"start_index", "end_index"}:
+        return annotation
+    span = number(fields["start_index"]), number(fields["end_index"])
+    start, end = shifted_span(span, marks)
+    return {**fields, "start_index": start, "end_index": end}
 
 
 def response_without_logprobs(response: Body) -> dict[str, Any]:

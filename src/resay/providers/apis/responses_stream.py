@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from resay.core.logprobs import read_logprobs
+from resay.core.marks import Mark, with_marks
 from resay.core.reasoning import notice_after
 from resay.providers.apis.base import OneAnswerApi, Outcome
 from resay.providers.apis.events import Event
@@ -22,6 +23,9 @@ from resay.providers.apis.responses_output import (
     item_status,
     item_without_logprobs,
     local_id,
+    marked_item,
+    marked_part,
+    marked_response,
     message_item,
     part_text,
     replaced_response,
@@ -225,6 +229,25 @@ class ResponsesStream(OneAnswerApi):
         last = replaced_response(_response_in([*sent, *ends]), output, outcome)
         opening = [] if _is_open(sent) else [_created_event(last)]
         return [*opening, *closing, _event(f"response.{status}", response=last)]
+
+    def marked_event(self, event: Event, marks: Sequence[Mark], end: int) -> Event:
+        """Return an event with marks in the text that it repeats."""
+        repeated = answer_text(mapping(event.body.get("response")))
+        if _kind(event) not in _LAST:
+            _, repeated = _repeats_in(event) or ("", "")
+        start, body = end - len(repeated), dict(event.body)
+        if not repeated or start < 0:
+            return event
+        for name in ("text", "refusal"):
+            if isinstance(body.get(name), str):
+                body[name] = with_marks(body[name], marks, start)
+        if mapping(body.get("part")):
+            body["part"] = marked_part(mapping(body["part"]), marks, start)
+        if mapping(body.get("item")):
+            body["item"] = marked_item(mapping(body["item"]), marks, start)
+        if mapping(body.get("response")):
+            body["response"] = marked_response(mapping(body["response"]), marks, start)
+        return Event(body, event.name)
 
     def numbered(self, event: Event, position: int) -> Event:
         """Return an event with its number in its stream."""
@@ -474,7 +497,13 @@ def _with_outcome(event: Event, outcome: Outcome) -> Event:
     if kind not in _LAST or not response:
         return event
     if not outcome.withheld or kind not in _ANSWERED:
-        return Event({**event.body, "response": {**response, **outcome.fields}}, event.name)
+        output = [*listed(response.get("output"))]
+        for mark in outcome.marks:
+            item_id = local_id(response, len(output))
+            output.append(message_item(item_id, "completed", [text_part(mark.text)]))
+        added = {"output": output} if outcome.marks else {}
+        passed_on = {**response, **added, **outcome.fields}
+        return Event({**event.body, "response": passed_on}, event.name)
     end_kind = f"response.{item_status(outcome)}"
     withheld = _withheld_response(response, outcome)
     name = end_kind if event.name == kind else event.name

@@ -20,7 +20,7 @@ from resay.adapters.apis import CHAT_COMPLETIONS, ApiRequest, Body
 from resay.adapters.relay import Relay
 from resay.adapters.settings import Strict
 from resay.adapters.upstream import KnownProvider
-from resay.adapters.verdicts import averdict_data, failed_check
+from resay.adapters.verdicts import aanswer_data, failed_check
 from resay.errors import UncheckableError
 from resay.plugins import Completion
 from resay_server.gateway.endpoints import EndpointState, Reply, read_as, sources_of
@@ -248,8 +248,7 @@ class _AnswerCheck:
         if detail != "none":
             # pydantic would copy it on the event loop.
             body["hallucination"] = [
-                await averdict_data(answer.verdict, answer.action, detail=detail)
-                for answer in answers
+                await aanswer_data(answer, detail=detail) for answer in answers
             ]
         return Reply(
             body=body,
