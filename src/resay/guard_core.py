@@ -72,7 +72,9 @@ class GuardSettings:
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> GuardSettings:
         """Return the settings of a pickle."""
-        return cls(**{**state, "outboxes": outboxes_for(state["outboxes"])})
+        fields_of_state: dict[str, Any] = dict(state)
+        fields_of_state["outboxes"] = outboxes_for(fields_of_state["outboxes"])
+        return cls(**fields_of_state)
 
 
 class GuardCore:
@@ -218,8 +220,13 @@ def check_usable(policy: Policy) -> None:
         ConfigurationError: Something that it names does not exist, or cannot be used as it says.
         MissingDependencyError: A package that it needs is not installed.
     """
-    retriever = (lambda query: ()) if policy.needs_retriever else None
+    retriever = _find_nothing if policy.needs_retriever else None
     GuardCore(GuardSettings(policy=policy, policy_name="", retriever=retriever))
+
+
+def _find_nothing(query: str) -> tuple[str, ...]:
+    del query
+    return ()
 
 
 def resolve_stream_mode(policy: Policy, requested: StreamMode | None) -> StreamMode:

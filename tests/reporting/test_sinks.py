@@ -17,7 +17,7 @@ import pytest
 from resay import ConfigurationError, Guard, HallucinationBlocked, PolicyError, Verdict, request_id
 from resay._internal.event_loops import run_sync
 from resay.errors import MissingDependencyError
-from resay.plugins import VerdictRecord
+from resay.plugins import Completions, Request, VerdictRecord
 from resay.reporting import outbox, sinks
 from resay.testing import ScriptedProvider
 from support.installed import installed
@@ -252,6 +252,69 @@ def test_what_is_left_is_delivered_when_the_process_ends(tmp_path: Path) -> None
     )
     assert done.stderr == ""
     assert file.read_text() == "flagged"
+
+
+IN_THREADS = """
+import asyncio, sys
+from pathlib import Path
+from resay import Guard
+
+class InThreads:
+    def __init__(self):
+        self.gate = asyncio.Event()
+
+    async def on_verdict(self, record):
+        # The process is ending when it goes on.
+        await self.gate.wait()
+        await asyncio.to_thread(Path(sys.argv[1]).write_text, record.verdict.decision)
+
+    async def aflush(self):
+        await asyncio.to_thread(Path(sys.argv[2]).touch)
+
+class Opens:
+    async def on_verdict(self, record): ...
+
+    async def aflush(self):
+        sinks[0].gate.set()
+
+sinks = [InThreads(), Opens()]
+guard = Guard({"chain": [{"method": "facts"}]}, sinks=sinks)
+guard.check("It opened in 1947.", references=["It opened in 1932."])
+"""
+
+
+def test_a_sink_may_use_threads_when_the_process_ends(tmp_path: Path) -> None:
+    taken, flushed = tmp_path / "taken", tmp_path / "flushed"
+    done = subprocess.run(
+        [sys.executable, "-c", IN_THREADS, str(taken), str(flushed)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    assert taken.read_text() == "flagged"
+    assert flushed.exists()
+
+
+class Endless:
+    """A provider whose answer never ends."""
+
+    async def takes_n(self, request: Request) -> bool:
+        return False
+
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+def test_a_stream_that_is_left_has_no_record() -> None:
+    sink, heard = Collected(), list[Verdict]()
+    guard = Guard(POLICY, provider=Endless(), sinks=[sink], on_verdict=heard.append)
+    with guard.stream("When?", references=[FACT]):
+        pass
+    guard.close()
+    assert not sink.records
+    assert not heard
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")

@@ -8,7 +8,7 @@ import contextvars
 import math
 import os
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import (
     AbstractAsyncContextManager,
@@ -18,7 +18,8 @@ from contextlib import (
     suppress,
 )
 from contextvars import ContextVar
-from functools import wraps
+from functools import partial, wraps
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -246,6 +247,29 @@ def _start_thread(started: Future[_Started]) -> None:
     thread.start()
     portal, _ = started.result()
     atexit.register(_stop, portal, stopped, os.getpid())
+    _before_threads_end(partial(_run_before_exit, portal, os.getpid()))
+
+
+def _before_threads_end(callback: Callable[[], None]) -> None:
+    """Have Python call a function when the process ends, while there can still be new threads.
+
+    Functions of `atexit` are called after `asyncio.to_thread` has ended, and on recent versions
+    after new threads are refused.
+    """
+    # The module registers the end of its threads in the same way, and the last registered is first.
+    import_module("concurrent.futures.thread")
+    # What `concurrent.futures` uses itself; not documented, so it may be missing one day.
+    register = getattr(threading, "_register_atexit", None)
+    if register is not None:
+        # The process is ending already.
+        with suppress(RuntimeError):
+            register(callback)
+
+
+def _run_before_exit(portal: BlockingPortal, pid: int) -> None:
+    # A fork copies this, but not the thread.
+    if pid == os.getpid():
+        portal.call(_run_all, _callbacks_before_exit)
 
 
 async def _serve(started: Future[_Started], stopped: threading.Event) -> None:
@@ -253,14 +277,7 @@ async def _serve(started: Future[_Started], stopped: threading.Event) -> None:
         started.set_result((portal, asyncio.get_running_loop()))
         await portal.sleep_until_stopped()
     try:
-        for callback in tuple(_exit_callbacks):
-            # The process must end even if this fails, or is cancelled by its deadline and says so
-            # in an error of its own.
-            with (
-                suppress(Exception, asyncio.CancelledError),
-                anyio.move_on_after(_EXIT_TIMEOUT_S),
-            ):
-                await callback()
+        await _run_all(_exit_callbacks)
         await _cancel_others()
     finally:
         stopped.set()
@@ -268,8 +285,26 @@ async def _serve(started: Future[_Started], stopped: threading.Event) -> None:
     await anyio.sleep_forever()
 
 
+async def _run_all(callbacks: Iterable[Callable[[], Awaitable[object]]]) -> None:
+    for callback in tuple(callbacks):
+        # The process must end even if this fails, or is cancelled by its deadline and says so in an
+        # error of its own.
+        with suppress(Exception, asyncio.CancelledError), anyio.move_on_after(_EXIT_TIMEOUT_S):
+            await callback()
+
+
 _EXIT_TIMEOUT_S = 10.0
+_callbacks_before_exit: list[Callable[[], Awaitable[object]]] = []
 _exit_callbacks: list[Callable[[], Awaitable[object]]] = []
+
+
+def before_exit(callback: Callable[[], Awaitable[object]]) -> None:
+    """Register an async function to run on the background loop before the process ends.
+
+    Args:
+        callback: The function. It may use threads; others may still be running.
+    """
+    _callbacks_before_exit.append(callback)
 
 
 def on_exit(callback: Callable[[], Awaitable[object]]) -> None:

@@ -69,9 +69,13 @@ class Sink(Protocol):
     async def on_verdict(self, record: VerdictRecord) -> None:
         """Take a record.
 
+        A call that has no verdict has no record: one that fails, or a stream that the caller leaves
+        before its end.
+
         It runs on Resay's background event loop, in a copy of the request's context, while the
         answer is on its way: nothing waits for it. It must not block that loop; blocking work
         belongs in a thread (`asyncio.to_thread`). If it raises, the exception's type is logged.
+        When the process ends, what is left is taken within ten seconds.
 
         Args:
             record: The record.

@@ -6,7 +6,6 @@ import math
 import weakref
 from collections.abc import Awaitable, Callable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import TaskGroup
@@ -15,17 +14,16 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from resay._internal.event_loops import EnteredInBackground, run_sync
 from resay._internal.notify import VerdictRelay
 from resay.engine.actions import Answer
-from resay.errors import ConfigurationError, StreamUnfinishedError
-
-if TYPE_CHECKING:
-    pass
 from resay.engine.answer_chunk import AnswerChunk
+from resay.errors import ConfigurationError, StreamUnfinishedError
 
 Work = Callable[[MemoryObjectSendStream[AnswerChunk]], Awaitable[Answer]]
 
 
 class AnswerStream:
     """A guarded answer in parts. Leaving the `async with` early cancels everything.
+
+    A stream that is left early has no verdict, so that no sink and no `on_verdict` hears of it.
 
     Args:
         work: Streams the answer into a channel and returns it when all of it is sent and checked.

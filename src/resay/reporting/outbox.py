@@ -9,7 +9,7 @@ import weakref
 from concurrent.futures import Future
 from typing import Any
 
-from resay._internal.event_loops import in_background, on_exit
+from resay._internal.event_loops import before_exit, in_background, on_exit
 from resay.core.verdict_record import Sink, VerdictRecord
 
 _log = logging.getLogger(__name__)
@@ -36,6 +36,7 @@ class Outbox:
         # Threads may add and discard at the same time; each is atomic.
         self._pending: set[Future[None]] = set()
         self._lost = 0
+        self._finished = True
         _living.add(self)
 
     def __repr__(self) -> str:
@@ -60,6 +61,7 @@ class Outbox:
         except RuntimeError:
             self._lose("the process was ending")
             return
+        self._finished = False
         self._pending.add(delivery)
         delivery.add_done_callback(self._pending.discard)
 
@@ -84,13 +86,18 @@ class Outbox:
             _log.warning("the sink %s hangs: %d verdicts are not taken yet", kind, len(late))
 
     async def finish(self) -> None:
-        """Like `aflush`, on the background event loop, when the process ends."""
-        await self._wait()
-        flush: Any = getattr(self.sink, "aflush", None)
-        if flush is None:
+        """Like `aflush`, on the background event loop, when the process ends.
+
+        It is called twice, and returns at once if there was no record since, or the sink hangs.
+        """
+        if self._finished:
             return
+        self._finished = True
+        flush: Any = getattr(self.sink, "aflush", None)
         try:
-            await flush()
+            await self._wait()
+            if flush is not None:
+                await flush()
         except asyncio.CancelledError:
             raise
         except BaseException as error:
@@ -131,7 +138,10 @@ def _renew_all() -> None:
         outbox.renew()
 
 
-# Before the exit callbacks of sinks, which close what they write to.
+# A sink may use threads for what is left.
+before_exit(_finish_all)
+# For what other threads reported since, before the exit callbacks of sinks, which close what they
+# write to.
 on_exit(_finish_all)
 # Windows has no forks.
 if hasattr(os, "register_at_fork"):
