@@ -16,7 +16,7 @@ define install
 	@$(1)/bin/$(PIP) $(PINS) uv && $(1)/bin/uv pip install --quiet --no-deps --link-mode copy --python $(1)/bin/python --requirement $(2) $(EDITABLE) || \
 		$(1)/bin/$(PIP) --no-deps --requirement $(2) $(EDITABLE)
 endef
-SOURCES := src integrations server lab tests examples
+SOURCES := src integrations server lab tests examples hatch_build.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-kernel test-benches test-extras test-matrix test-frameworks test-ecosystem test-mutants test-proxy docs pictures dist sbom licences lint format bench bench-research bench-attacks bench-handbook bench-performance bench-peers compare-performance lock clean
@@ -168,7 +168,7 @@ $(FRAMEWORKS)/node/.installed: tests/frameworks/package.json
 $(FRAMEWORKS)/%/.installed: tests/frameworks/%.txt $(PROJECTS)
 	@$(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check \
-		--editable server --editable '.[openai]' --requirement $<
+		--editable '.[openai]' --editable server --requirement $<
 	@touch $@
 
 test-frameworks: $(VENV)/.dev $(patsubst %,$(FRAMEWORKS)/%/.installed,$(FRAMEWORK_NAMES) node)

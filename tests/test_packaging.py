@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import venv
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 from packaging.metadata import RawMetadata, parse_email
@@ -149,3 +151,23 @@ def _locked(environment: str) -> dict[str, set[str]]:
             (pin,) = requirement.specifier
             versions.setdefault(requirement.name, set()).add(pin.version)
     return versions
+
+
+def test_the_long_description_has_no_link_that_only_the_repository_has(wheel: Path) -> None:
+    description = metadata_of(wheel)["description"]
+    assert "## A first verdict" in description
+    assert "How it works explains" in description
+    assert not re.findall(r"\]\((?!https?:)[^)]*\)", description)
+
+
+def test_links_of_the_long_description_lead_to_the_repository() -> None:
+    long_description = run_path(str(ROOT / "hatch_build.py"))["long_description"]
+    linked = (
+        "![A picture](docs/a.svg)\n\n[Page](docs/a.md#b), [site](https://a.example), [top](#top)."
+    )
+    assert long_description(linked, "https://example.org/resay/") == (
+        "![A picture](https://example.org/resay/raw/HEAD/docs/a.svg)\n\n"
+        "[Page](https://example.org/resay/blob/HEAD/docs/a.md#b), [site](https://a.example),"
+        " [top](#top)."
+    )
+    assert long_description(linked, None) == "Page, [site](https://a.example), [top](#top)."
