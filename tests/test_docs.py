@@ -27,6 +27,7 @@ from support.cli import resay_here
 from support.docs import ROOT, answered_by, create_files, modules, remove_output, snippets
 from support.otel import forget_providers
 from website.links import problems
+from website.overview import PICTURE, drawing
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
@@ -158,6 +159,30 @@ def test_commands_in_the_pages_run(command: str) -> None:
         Path(output).write_text(done.stdout)
 
 
+def test_the_first_steps_run_as_they_are_written(tmp_path: Path) -> None:
+    shell = shutil.which("bash")
+    page = (ROOT / "docs" / "first-steps.md").read_text()
+    blocks_of_page = re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    commands = [
+        line.removeprefix("$ ")
+        for block in blocks_of_page
+        for line in block.splitlines()
+        if not line.startswith("$ pip ")
+    ]
+    assert len(commands) >= 7
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command in commands:
+        done = subprocess.run(
+            [shell or "sh", "-c", command],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == (1 if "resay check" in command else 0), done.stderr
+    assert "It has 31 lamps." in (tmp_path / "verdict.html").read_text()
+
+
 @pytest.mark.usefixtures("openai_at_home")
 @pytest.mark.filterwarnings("default::DeprecationWarning")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -204,6 +229,15 @@ def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
         assert linked.exists(), target
         if anchor:
             assert anchor in anchors_of(linked), f"{target}#{anchor}"
+
+
+def test_the_picture_of_how_it_works_is_what_its_module_draws() -> None:
+    """`PYTHONPATH=tests python -m website.overview` draws it."""
+    assert PICTURE.read_text(encoding="utf-8") == drawing()
+
+
+def test_the_readme_stays_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 1500
 
 
 def test_links_of_the_site_that_lead_nowhere_are_found(tmp_path: Path) -> None:

@@ -77,11 +77,12 @@ def _blocks_of(page: Path) -> list[tuple[str, Snippet]]:
 
 
 def answered_by(provider: SimulatedProvider) -> Mapping[str, str]:
-    """Return environment variables that redirect OpenAI and Anthropic to a simulated provider."""
+    """Return environment variables that redirect all calls of the pages to a simulated provider."""
     return {
         "OPENAI_API_KEY": "simulated",
         "OPENAI_BASE_URL": provider.base_url,
         "OPENAI_API_BASE": provider.base_url,  # LlamaIndex knows only this one
+        "LLM_URL": provider.base_url,
         "ANTHROPIC_API_KEY": "simulated",
         "ANTHROPIC_BASE_URL": provider.root_url,
     }

@@ -1,0 +1,83 @@
+"""The web applications of docs/cookbook.md, each with its framework: `make test-frameworks`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from simulation import SimulatedProvider
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PAGE = (ROOT / "docs" / "cookbook.md").read_text()
+INSTALLED = os.environ.get("RESAY_TEST_FRAMEWORKS")
+QUESTION = "Tell me about the Sydney Harbour Bridge."
+# Each uses the application as its framework's own tests would, and prints what a user sees.
+USERS = {
+    "fastapi": f"""
+from fastapi.testclient import TestClient
+from app import app
+print(TestClient(app).post("/ask", json={{"text": {QUESTION!r}}}).raise_for_status().text)
+""",
+    "streamlit": f"""
+import json
+from streamlit.testing.v1 import AppTest
+app = AppTest.from_file("app.py", default_timeout=60).run()
+app.chat_input[0].set_value({QUESTION!r}).run()
+assert not app.exception, app.exception
+doubtful = [warning.value.removeprefix("Not confirmed: ") for warning in app.warning]
+decision, _, _ = app.caption[0].value.partition(":")
+text = app.chat_message[1].markdown[0].value
+print(json.dumps({{"text": text, "decision": decision, "doubtful": doubtful}}))
+""",
+}
+
+
+def program_of(framework: str) -> str:
+    (program,) = re.findall(
+        rf"^## {framework}$.*?^```py\n(.*?)^```",
+        PAGE,
+        re.MULTILINE | re.DOTALL | re.IGNORECASE,
+    )
+    return program
+
+
+@pytest.mark.parametrize("framework", USERS)
+def test_a_program_is_short_and_has_its_versions(framework: str) -> None:
+    assert (HERE / f"{framework}.txt").exists()
+    assert 10 <= len(program_of(framework).splitlines()) <= 30
+
+
+@pytest.mark.skipif(INSTALLED is None, reason="`make test-frameworks` installs the frameworks")
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("framework", USERS)
+def test_an_application_shows_what_is_in_doubt(
+    framework: str, simulated: SimulatedProvider, tmp_path: Path
+) -> None:
+    (tmp_path / "app.py").write_text(program_of(framework))
+    python = Path(INSTALLED or "").resolve() / framework / "bin" / "python"
+    done = subprocess.run(
+        [python, "-c", USERS[framework]],
+        env={
+            **os.environ,
+            "OPENAI_API_KEY": "simulated",
+            "OPENAI_BASE_URL": simulated.base_url,
+            "PYTHONPATH": str(tmp_path),
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=150,
+    )
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout.splitlines()[-1])
+    assert "Sydney Harbour Bridge" in shown["text"]
+    assert shown["decision"] == "flagged"
+    assert shown["doubtful"]
+    assert all(sentence in shown["text"] for sentence in shown["doubtful"])
