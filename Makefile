@@ -25,29 +25,18 @@ help:
 	@echo "make demo                 catch a hallucinated sentence, with a simulated provider (light install)"
 	@echo "make test                 run the test suite"
 	@echo "make test-kernel          run the guard's own tests, without any extra (three minutes)"
-	@echo "make test-benches         test the benchmarks, and what needs their data (RESAY_DATA=DIR)"
-	@echo "make test-extras          test each extra, and the pages that install it, in a clean environment"
-	@echo "make test-matrix          test the adapters with the oldest and the newest frameworks"
-	@echo "make test-frameworks      run the programs of docs/frameworks.md, typescript.md and spark.md (needs npm; Spark needs Java)"
-	@echo "make test-ecosystem       run observers and evaluation tools, each in its environment (needs npm)"
-	@echo "make test-proxy           test the guardrail in LiteLLM's own proxy (large install)"
-	@echo "make test-mutants         count the small faults in the core that its tests detect"
-	@echo "make docs                 build the documentation in build/site, run its notebooks, and check its links"
-	@echo "make pictures             make the pictures of the documentation (needs Chromium)"
-	@echo "make dist                 build the wheels and sdists of the three distributions twice, and compare them"
-	@echo "make sbom                 list what the wheel installs, as CycloneDX"
-	@echo "make licences             check that each file has a licence (REUSE)"
 	@echo "make lint                 run ruff and the strict type checker"
 	@echo "make format               format the code"
-	@echo "make lock                 write requirements/*.txt (UPGRADE=--upgrade: with the newest versions)"
+	@echo "make docs                 build the documentation in build/site, run its notebooks, and check its links"
+	@echo "make dist                 build the wheels and sdists of the three distributions twice, and compare them"
 	@echo "make bench                run the published benchmarks (needs data: RESAY_DATA=DIR)"
-	@echo "make bench-research       measure what the defaults rest on (needs data: RESAY_DATA=DIR)"
-	@echo "make bench-attacks        measure how texts that address the judge change verdicts"
-	@echo "make bench-handbook       measure the repair of flawed answers from a handbook"
-	@echo "make bench-performance    measure speed, growth, and robustness under faults"
-	@echo "make bench-peers          compare Resay with other libraries (large installs)"
 	@echo "make compare-performance  compare performance ratios with the stored ones"
+	@echo "make lock                 write requirements/*.txt (UPGRADE=--upgrade: with the newest versions)"
 	@echo "make clean                delete all environments and build outputs"
+	@echo
+	@echo "Special test runs (see CONTRIBUTING.md): make test-benches, test-extras, test-matrix, test-frameworks,"
+	@echo "test-ecosystem, test-proxy, test-mutants. Measurements: make bench-research, bench-attacks, bench-handbook,"
+	@echo "bench-performance, bench-peers. For releases: make pictures, sbom, licences."
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -199,23 +188,17 @@ dist: $(VENV)/.dev
 	@cd $(AGAIN)/dist && sha256sum --check ../../SHA256SUMS
 	@cat build/SHA256SUMS
 
-# What `pip install` of the wheel installs, as CycloneDX.
+# What installing the wheels installs, as CycloneDX.
 SBOM := .venv-sbom
 sbom: dist
-	@rm -rf $(SBOM)
-	@$(PYTHON) -m venv $(SBOM)/tool
-	@$(SBOM)/tool/bin/python -m pip install --quiet --disable-pip-version-check 'cyclonedx-bom>=7.2,<8'
-	@$(PYTHON) -m venv --without-pip $(SBOM)/resay
-	@$(SBOM)/tool/bin/python -m pip --python $(SBOM)/resay install --quiet --disable-pip-version-check dist/*.whl
-	$(SBOM)/tool/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
-		--validate --output-file build/resay.cdx.json $(SBOM)/resay/bin/python
+	@$(BIN)/uv venv --quiet --clear $(SBOM)
+	@$(BIN)/uv pip install --quiet --python $(SBOM)/bin/python dist/*.whl
+	$(BIN)/uv tool run --quiet --from 'cyclonedx-bom>=7.2,<8' cyclonedx-py environment --pyproject pyproject.toml \
+		--mc-type library --output-reproducible --validate --output-file build/resay.cdx.json $(SBOM)/bin/python
 
 # Each file has a licence and a copyright notice, by REUSE.toml.
-LICENCES := .venv-licences
-licences:
-	@$(PYTHON) -m venv $(LICENCES)
-	@$(LICENCES)/bin/python -m pip install --quiet --disable-pip-version-check 'reuse>=6,<7'
-	$(LICENCES)/bin/reuse lint
+licences: $(VENV)/.dev
+	$(BIN)/uv tool run --quiet --from 'reuse>=6,<7' reuse lint
 
 # Needs Chromium.
 pictures: $(VENV)/.dev
@@ -316,4 +299,4 @@ compare-performance: $(VENV)/.benches
 	$(PERFORMANCE) ratios --data "$(RESAY_DATA)"
 
 clean:
-	rm -rf $(VENV) $(KERNEL) $(CLEAN) $(DOCS) $(SBOM) $(LICENCES) $(MATRIX) $(FRAMEWORKS) $(ECOSYSTEM) $(PROXY) $(PEERS) build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(KERNEL) $(CLEAN) $(DOCS) $(SBOM) $(MATRIX) $(FRAMEWORKS) $(ECOSYSTEM) $(PROXY) $(PEERS) build dist .pytest_cache .ruff_cache .hypothesis

@@ -17,7 +17,8 @@ files = ["--response", "answer.txt", "--samples", "a.txt", "b.txt", "c.txt", "--
 done = subprocess.run([sys.executable, "-I", "-m", "resay", "check", *files], check=False)
 assert done.returncode in (0, 1), done.returncode
 
-Guard({**NGRAM, "cache": {"store": "sqlite", "path": "kept.db"}})
+cached = Guard({**NGRAM, "cache": {"store": "sqlite", "path": "kept.db"}})
+assert cached.check("It has 31 lamps.", samples=SAMPLES).score is not None
 
 MISSING = {
     "litellm": lambda: Guard(model="openai/m").ask("When did it open?"),
