@@ -20,11 +20,11 @@ import pytest
 from resay_server.gateway import Gateway, GatewayConfig, serving
 from resay_server.gateway.openapi.document import document
 from simulation import SimulatedProvider
+from support.typescript import PACKAGE, run
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGES = [(ROOT / "docs" / name).read_text() for name in ("frameworks.md", "typescript.md")]
-HELPER = ROOT / "examples" / "typescript"
 POLICY = "chain: [{method: ngram}]\nsampling: {max: 2}\ncache: {store: none}\n"
 GATEWAY = "http://127.0.0.1:8100"
 INSTALLED = os.environ.get("RESAY_TEST_FRAMEWORKS")
@@ -66,7 +66,7 @@ def test_every_program_has_its_versions() -> None:
 
 
 def test_the_types_in_typescript_are_those_of_the_api() -> None:
-    text = (HELPER / "verdict.ts").read_text()
+    text = (PACKAGE / "src" / "verdict.ts").read_text()
     schemas = document()["components"]["schemas"]
     interfaces = dict(
         re.findall(r"^export interface (\w+) \{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL)
@@ -82,27 +82,21 @@ def test_the_types_in_typescript_are_those_of_the_api() -> None:
 
 
 @pytest.fixture(scope="session")
-def compiled() -> Iterator[Mapping[str, Path]]:
-    """Check the programs in TypeScript as strictly as can be, with the helper, and compile them."""
-    home = Path(INSTALLED or "").resolve() / "node"
-    folder = Path(tempfile.mkdtemp(dir=home))
-    shutil.copy(HELPER / "verdict.ts", folder)
+def compiled(node: Path, installed_package: Path) -> Iterator[Mapping[str, Path]]:
+    """Check the programs in TypeScript as strictly as can be, and compile them."""
+    assert (installed_package / "dist" / "verdict.d.ts").exists()
+    folder = Path(tempfile.mkdtemp(dir=node))
+    # `npm pkg set type=module`, as the page says.
+    (folder / "package.json").write_text('{"type": "module"}')
     written = {}
     for number, program in enumerate(one for one in PROGRAMS if one.language == "ts"):
         (folder / f"program{number}.ts").write_text(program.code)
         written[program.code] = folder / "dist" / f"program{number}.js"
-    settings = json.loads((HELPER / "tsconfig.json").read_text())
-    settings["compilerOptions"] |= {"declaration": False, "types": ["node"]}
-    settings["files"] = sorted(path.name for path in folder.glob("*.ts"))
+    settings = json.loads((PACKAGE / "tsconfig.json").read_text())
+    settings["compilerOptions"] |= {"declaration": False, "rootDir": ".", "types": ["node"]}
+    settings["include"] = ["*.ts"]
     (folder / "tsconfig.json").write_text(json.dumps(settings))
-    done = subprocess.run(
-        [home / "node_modules" / ".bin" / "tsc", "--project", folder],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=150,
-    )
-    assert done.returncode == 0, done.stdout
+    run(node / "node_modules" / ".bin" / "tsc", folder=folder)
     yield written
     shutil.rmtree(folder)
 

@@ -1,11 +1,11 @@
 /**
  * Reads the verdict that a Resay gateway adds to answers: from responses, events of streams, headers, and the objects
- * that the AI SDK and LangChain make of them. It depends on nothing; copy this file, or install the folder.
+ * that the AI SDK and LangChain make of them. It depends on nothing.
  */
 
 export type Decision = "consistent" | "flagged" | "inconclusive" | "skipped";
 export type Action = "allow" | "annotate" | "block" | "regenerate";
-/** Nobody says what is unsupported; somebody denies what is contradicted. */
+/** No sample or reference states what is unsupported; at least one denies what is contradicted. */
 export type Band = "supported" | "doubtful" | "unsupported" | "contradicted";
 
 /** What a sample, a reference, or an answer to a question about a flagged claim says in its place. */
@@ -23,7 +23,7 @@ export interface SentenceVerdict {
   text: string;
   start: number;
   end: number;
-  /** From 0 to 1, surely hallucinated; null when no method had anything to say. */
+  /** From 0, supported, to 1; not a probability. Null if no method scored it. */
   score: number | null;
   flagged: boolean;
   by: string | null;
@@ -62,7 +62,7 @@ export interface Part {
   score: number | null;
 }
 
-/** A stretch of the answer that was not scored. */
+/** A part of the answer that was not scored. */
 export interface Unscored {
   text: string;
   start: number;
@@ -107,52 +107,56 @@ export interface Summary {
 }
 
 /** Where clients keep the body of an answer, or an event of a stream. */
-const PLACES: readonly (readonly string[])[] = [
+const PATHS: readonly (readonly string[])[] = [
   [],
   ["response"], // the last event of OpenAI's Responses API
   ["response", "body"], // a result of the AI SDK
   ["rawValue"], // a raw chunk of the AI SDK
   ["rawValue", "response"],
   ["additional_kwargs", "__raw_response"], // a message of LangChain
+  ["providerMetadata", "resay"], // a result or a part of a stream of the AI SDK, with the middleware
 ];
 
-function at(value: unknown, path: readonly string[]): unknown {
-  let found = value;
+function at(source: unknown, path: readonly string[]): unknown {
+  let value = source;
   for (const key of path) {
-    if (typeof found !== "object" || found === null) return undefined;
-    found = (found as Record<string, unknown>)[key];
+    if (typeof value !== "object" || value === null) return undefined;
+    value = (value as Record<string, unknown>)[key];
   }
-  return found;
+  return value;
 }
 
 /** Return the verdict in a response, an event of a stream, or an object that a client made of them, if it has one. */
 export function verdictOf(source: unknown): Verdict | undefined {
-  for (const place of PLACES) {
-    const found = at(source, [...place, "hallucination"]);
-    if (typeof found === "object" && found !== null && "decision" in found) return found as Verdict;
+  for (const path of PATHS) {
+    const verdict = at(source, [...path, "hallucination"]);
+    if (typeof verdict === "object" && verdict !== null && "decision" in verdict) return verdict as Verdict;
   }
   return undefined;
 }
 
 /** Return the summary in the headers of a response, if the gateway sent one. */
 export function summaryOf(headers: Headers | Readonly<Record<string, string>>): Summary | undefined {
-  const given = headers instanceof Headers ? headers : new Headers(headers);
-  const action = given.get("x-resay-action");
+  const values = headers instanceof Headers ? headers : new Headers(headers);
+  const action = values.get("x-resay-action");
   if (action === null) return undefined;
-  const score = given.get("x-resay-score");
+  const score = values.get("x-resay-score");
   return {
-    decision: (given.get("x-resay-decision") ?? undefined) as Decision | undefined,
+    decision: (values.get("x-resay-decision") ?? undefined) as Decision | undefined,
     action: action as Action | "unguarded",
     score: score === null ? undefined : Number(score),
-    requestId: given.get("x-resay-request-id") ?? undefined,
+    requestId: values.get("x-resay-request-id") ?? undefined,
   };
 }
 
 /** Pass a stream on, and report its verdict, which is in the event that ends the answer. */
 export async function* withVerdict<T>(stream: AsyncIterable<T>, report: (verdict: Verdict) => void): AsyncGenerator<T> {
+  let reported: Verdict | undefined;
   for await (const event of stream) {
     const verdict = verdictOf(event);
-    if (verdict) report(verdict);
+    // The AI SDK may show one verdict in two events.
+    if (verdict && verdict !== reported) report(verdict);
+    reported = verdict ?? reported;
     yield event;
   }
 }
@@ -160,4 +164,25 @@ export async function* withVerdict<T>(stream: AsyncIterable<T>, report: (verdict
 /** Return a part of an answer. Offsets count code points, and JavaScript's strings do not. */
 export function textAt(answer: string, start: number, end: number): string {
   return [...answer].slice(start, end).join("");
+}
+
+/** A piece of an answer; `sentence` is missing for what is between sentences. */
+export interface Segment {
+  text: string;
+  sentence?: SentenceVerdict;
+}
+
+/** Return an answer in pieces, each with the verdict on its sentence, for example to colour it. */
+export function segmentsOf(answer: string, verdict: Verdict): Segment[] {
+  const points = [...answer];
+  const segments: Segment[] = [];
+  let position = 0;
+  for (const sentence of verdict.sentences) {
+    if (sentence.start < position || sentence.end > points.length) continue; // not of this text
+    if (sentence.start > position) segments.push({ text: points.slice(position, sentence.start).join("") });
+    segments.push({ text: points.slice(sentence.start, sentence.end).join(""), sentence });
+    position = sentence.end;
+  }
+  if (position < points.length) segments.push({ text: points.slice(position).join("") });
+  return segments;
 }
