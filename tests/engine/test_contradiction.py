@@ -308,6 +308,14 @@ def test_the_first_of_equally_near_ones_is_quoted_whatever_the_hash_seed() -> No
             "Ada Moor",
             "Hans Lindner",
         ),
+        # The name that both have is not compared.
+        (
+            "The bridge in Garmo is by Ada Moor.",
+            "The bridge in Garmo is by Hans Lindner.",
+            "name",
+            "Ada Moor",
+            "Hans Lindner",
+        ),
         ("The bridge has lamps.", "The bridge does not have lamps.", "negation", None, "not"),
         ("The bridge is never red.", "The bridge is red.", "negation", "never", None),
         ("The bridge is red.", "The bridge is blue.", "other", None, None),

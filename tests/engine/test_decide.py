@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from resay import Contradiction, Guard, Passage, Policy, ProviderError, Request, SentenceVerdict
-from resay.core.scores import Scores
+from resay.core.passage import Sentence
+from resay.core.scores import Scores, UnsupportedSpan
 from resay.core.verdict import Verdict
 from resay.engine.chain import Chain
 from resay.engine.decide import unscored_in
@@ -33,7 +34,7 @@ SAMPLES = ["It has seven lamps.", "It has eight lamps.", "It has nine lamps."]
 
 
 class Told:
-    """Says of sentences and passage what its settings say."""
+    """Scores sentences and passage as its settings say."""
 
     class Config(ScorerConfig):
         method: Literal["told"] = "told"
@@ -45,7 +46,11 @@ class Told:
         error: str | None = None
         whole: bool = False
         otherwise: dict[str, str] = Field(default={})
+        # The words of a sentence, and those of the contradiction that differ.
+        differing: dict[str, tuple[str, str]] = Field(default={})
         denied: tuple[str, ...] | None = None
+        unsupported: dict[str, str] = Field(default={})
+        corrects: bool = False
 
     name = "told"
 
@@ -55,14 +60,17 @@ class Told:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.needs: frozenset[Need] = frozenset({"samples"} if config.columns else ())
+        if config.corrects:
+            self.needs = frozenset({"scores"})
         self.traits = ScorerTraits(by_sentence=not config.whole, stops=bool(config.columns))
 
     async def prepare(self) -> None:
         Told.prepared += 1
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        Told.stopping = evidence.stopping
         told, texts = self.config, [sentence.text for sentence in passage.sentences]
+        if told.columns:
+            Told.stopping = evidence.stopping
         return Scores(
             sentences=tuple(told.says.get(text) for text in texts) if told.says else (),
             passage=told.passage,
@@ -74,13 +82,33 @@ class Told:
             lost=tuple(i for i, text in enumerate(texts) if text in told.lost),
             error=told.error,
             denied=() if told.denied is None else tuple(text in told.denied for text in texts),
+            spans=tuple(self._spans(sentence) for sentence in passage.sentences),
         )
+
+    def _spans(self, sentence: Sentence) -> tuple[UnsupportedSpan, ...]:
+        words = self.config.unsupported.get(sentence.text)
+        if words is None:
+            return ()
+        start = sentence.start + sentence.text.index(words)
+        return (UnsupportedSpan(start, start + len(words), 0.9),)
 
     async def contradiction(
         self, sentence: str, evidence: Evidence, scores: Any
     ) -> Contradiction | None:
-        found = self.config.otherwise.get(sentence)
-        return found and Contradiction("reference", 7, found)
+        text = self.config.otherwise.get(sentence)
+        if not text:
+            return None
+        if sentence not in self.config.differing:
+            return Contradiction("reference", 7, text)
+        words, other = self.config.differing[sentence]
+        start, other_start = sentence.index(words), text.index(other)
+        return Contradiction(
+            source="reference",
+            index=7,
+            text=text,
+            claim_span=(start, start + len(words)),
+            evidence_span=(other_start, other_start + len(other)),
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -357,6 +385,33 @@ async def test_a_method_may_know_better_what_contradicts_a_flagged_sentence() ->
     assert six.contradicted_by.text in SAMPLES
 
 
+async def test_words_without_support_are_contradicted_where_their_claim_is_denied() -> None:
+    unsupported = {A: "lamp.", B: "lamps."}
+    verdict = await decided(step(0.9, 0.9, unsupported=unsupported, denied=(A,)))
+    words = [verdict.claims[i].parts[0] for i in range(2)]
+    assert [(part.start, part.end - part.start) for part in words] == [(11, 5), (len(A) + 12, 6)]
+    assert [part.band for part in words] == ["contradicted", "unsupported"]
+
+
+@pytest.mark.parametrize(
+    ("words", "band"), [("in ", "unsupported"), ("in 19", "contradicted"), (".", "unsupported")]
+)
+async def test_a_part_is_contradicted_by_words_that_differ_in_it(words: str, band: str) -> None:
+    claim, other = "It opened in 1923.", "It opened in 1932."
+    told = {
+        "method": "told",
+        "says": {claim: 0.9},
+        "otherwise": {claim: other},
+        "differing": {claim: ("1923", "1932")},
+        "unsupported": {claim: words},
+    }
+    verdict = await decided(told, sentences=(claim,))
+    assert verdict.claims[0].parts[0].band == band
+    said = verdict.claims[0].contradicted_by
+    assert said is not None
+    assert (said.kind, said.claim_span, said.evidence_span) == ("date", (13, 17), (13, 17))
+
+
 async def test_contradictions_that_take_time_are_looked_for_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -387,6 +442,21 @@ async def test_corrections_of_a_passage_are_predicted_once_per_sentence() -> Non
     assert outcome is not None
     # First what is compared, then what was settled before it.
     assert outcome([0.5]) == pytest.approx([0.55, 0.1])
+
+
+async def test_a_correction_that_cannot_be_predicted_needs_all_samples() -> None:
+    compared = step(0.0, 0.5, columns={B: (0.5, 0.5, 0.5)})
+    await decided(compared, {"method": "leaning"}, step(0.5, 0.5, corrects=True))
+    assert Told.stopping is None
+    await decided(compared, {"method": "leaning"})
+    assert Told.stopping is not None
+
+
+async def test_without_samples_no_second_model_is_asked() -> None:
+    chain = chain_of(step(0.1, 0.1), NGRAM, second_opinion="other/wise").without_samples
+    assert chain is not None
+    verdict = await chain.run(Passage.from_sentences((A, B)), Evidence(Samples()), math.inf)
+    assert [record.method for record in verdict.steps] == ["told"]
 
 
 async def test_the_last_of_the_steps_that_run_together_settles() -> None:
@@ -590,6 +660,11 @@ async def test_a_second_model_is_quoted_only_with_its_own_words() -> None:
     said = verdict.sentences[0].contradicted_by
     assert said is not None
     assert (said.text, said.speaker) == (SAMPLES[0], "sample 1")
+    # The samples of the first model do not speak for the second.
+    guard = Guard({"chain": [NGRAM], "second_opinion": "other/wise"}, provider=Second("1: wrong"))
+    verdict = await guard.acheck(B, question="?", samples=[B, B, B, SAMPLES[0]])
+    assert verdict.sentences[0].flagged
+    assert verdict.sentences[0].contradicted_by is None
 
 
 MOOR, OPENED = "Ada Moor built the Garmo bridge.", "The Garmo bridge opened in 1932."

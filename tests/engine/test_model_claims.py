@@ -90,6 +90,11 @@ async def test_prompts_fence_the_claiming_sentences_only() -> None:
     assert f"user: Tell me about it.\n</conversation-{code[1]}>" in prompt
     assert "2. It was painted, in secret, by Ada Moor." in prompt
     assert "hope" not in prompt
+    sentences = (
+        "1. The bridge, opened in 1932, is grey.\n2. It was painted, in secret, by Ada Moor."
+    )
+    # A judge's answer may have 256 tokens around what is asked for.
+    assert splitter.asked[0].params == {"max_tokens": 256 + 1024 + 4 * len(sentences)}
 
 
 async def test_of_a_long_conversation_it_reads_the_beginning_and_the_end() -> None:
@@ -98,7 +103,7 @@ async def test_of_a_long_conversation_it_reads_the_beginning_and_the_end() -> No
         r"<conversation-\w+>\nuser: (x+)\n\[…\] (y+)\?\n</conversation", splitter.asked[0].question
     )
     assert said is not None
-    assert len(said[1]) + len(said[2]) < 4_000
+    assert len(f"user: {said[1]}{said[2]}?") == 4_000
 
 
 async def test_references_are_reason_enough_to_ask_it() -> None:
@@ -163,6 +168,11 @@ async def test_a_sentence_it_does_not_cover_keeps_its_units(
         c for c in units.claims if not c.sentence
     ]
     assert (PAINTED["claim"] in texts(verdict)) is (PAINTED in found)
+
+
+async def test_claims_without_words_are_left_out() -> None:
+    verdict, _ = await checked([GREY, {**OPENED, "quote": " "}, {**OPENED, "claim": ""}, PAINTED])
+    assert texts(verdict)[:2] == [GREY["claim"], PAINTED["claim"]]
 
 
 async def test_half_of_a_sentence_is_enough_if_no_number_is_left_out() -> None:

@@ -35,12 +35,7 @@ _SWAPPED: Mapping[type[ast.AST], tuple[type[ast.AST], ...]] = {
 _CALLS = {"any": "all", "all": "any", "min": "max", "max": "min"}
 _NOT_RUN = ("annotation", "returns", "decorator_list", "bases")
 # They estimate only how much work there is: whether it is worth a thread, or a pause for others.
-_WORK_ESTIMATES = frozenset(
-    (
-        *("chars", "_AVERAGING", "_BATCH_SIZE", "_COMPARING", "_DECISION_COST"),
-        *("_FLAG_COST", "_JOIN_COST", "_SEARCH_COST"),
-    )
-)
+_WORK_ESTIMATES = ("chars", "_AVERAGING", "_BATCH_SIZE", "_COMPARING")
 _NO_CODE = (ast.Import, ast.ImportFrom, ast.JoinedStr, ast.Global, ast.Nonlocal)
 
 
@@ -202,10 +197,14 @@ def _is_no_behaviour(node: ast.AST) -> bool:
         # Where `zip(strict=True)` would raise, something else is wrong already.
         return node.arg in ("strict", "chars")
     if isinstance(node, ast.If):
-        return ast.unparse(node.test).endswith(("TYPE_CHECKING", "% _AT_ONCE == 0"))
+        return ast.unparse(node.test).endswith(("TYPE_CHECKING", "% _BATCH_SIZE == 0"))
+    if isinstance(node, ast.FunctionDef):
+        return node.name.endswith("_cost")
     if isinstance(node, (ast.Assign, ast.AugAssign)):
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-        return isinstance(target, ast.Name) and target.id in _WORK_ESTIMATES
+        return isinstance(target, ast.Name) and (
+            target.id in _WORK_ESTIMATES or target.id.endswith("_COST")
+        )
     return isinstance(node, ast.Call) and ast.unparse(node.func) in ("cast", "TypeVar")
 
 

@@ -49,6 +49,7 @@ class FixedColumns(SampleScorer):
             selected(column.raw),
             column.passage,
             tuple(column.silent[i] for i in indexes) if column.silent else (),
+            tuple(column.denied[i] for i in indexes) if column.denied else (),
         )
 
 
@@ -110,6 +111,34 @@ async def test_of_documents_the_one_that_supports_best_counts() -> None:
     assert scores.reasons == ("supported by 1 of 2 texts compared",) * 2
     scorer = FixedDocumentColumns(Column((None, 0.2), silent=(False, True)), Column((0.4, 0.8)))
     assert (await scored(scorer)).sentences == (0.4, 0.8)
+
+
+async def test_one_sample_that_says_something_else_is_enough_to_deny() -> None:
+    scorer = FixedColumns(
+        Column((1.0, 1.0), denied=(False, False)),
+        Column((1.0, 1.0), denied=(True, False)),
+        Column((1.0, 1.0)),
+    )
+    assert (await scored(scorer)).denied == (True, False)
+
+
+async def test_a_sentence_that_a_further_sample_denies_is_denied() -> None:
+    """Further samples are compared with the open sentence alone."""
+    entries = [(0.0, 1.0), (0.0, 0.0), (0.0, 1.0), (0.0, 0.0), (0.0, 1.0)]
+    scorer = FixedColumns(
+        *(Column(row, denied=(False, i == 4 and row[1] > 0)) for i, row in enumerate(entries))
+    )
+    scores = await scored(scorer, rule())
+    assert ("Two.",) in scorer.compared
+    assert scores.denied == (False, True)
+
+
+async def test_an_entry_over_one_half_is_no_support() -> None:
+    scores = await scored(FixedDocumentColumns(Column((0.6, 0.5)), Column((0.2, 0.2))))
+    assert scores.reasons == (
+        "supported by 1 of 2 texts compared",
+        "supported by 2 of 2 texts compared",
+    )
 
 
 def rule(least: int = 3, of: int = 5) -> Stopping:
