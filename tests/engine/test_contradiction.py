@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from resay import Contradiction, Guard, Passage, Policy, SentenceVerdict, Verdict
 from resay.core.claim_verdict import Part
+from resay.core.claims import Claim
 from resay.core.decision import Band
 from resay.engine.contradictions import (
     AnalysisCache,
@@ -20,6 +21,7 @@ from resay.engine.contradictions import (
     contradiction_of,
     kind_of_words,
     stretches_in_doubt,
+    with_difference,
 )
 from resay.engine.decide import Decider
 from resay.engine.state import RunState
@@ -270,6 +272,15 @@ texts = [f"The bridge opened in 1932. It has {n} lamps." for n in (11, 22, 33)]
 samples = [Sample(i, text) for i, text in enumerate(texts)]
 print(ContradictionIndex(samples).search("It has 31 lamps."))
 """
+
+
+def test_the_paths_of_fields_are_not_compared() -> None:
+    line = 'lamps[9]: "5 red"'
+    claim = Claim(text=line, start=3, end=3 + len(line), unit="row", sentence=0)
+    other = Contradiction("sample", 0, 'lamps[8]: "7 red"')
+    whole = [(0, len(line))]
+    found = with_difference(other, claim, whole, AnalysisCache(), of_fields=True)
+    assert (found.kind, found.claim_span, found.evidence_span) == ("number", (14, 15), (11, 12))
 
 
 def test_the_first_of_equally_near_ones_is_quoted_whatever_the_hash_seed() -> None:

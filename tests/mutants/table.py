@@ -337,6 +337,12 @@ EQUIVALENT: Mapping[str, str] = {
     "f'{after:.2f}'  ->  after is None or f'{before:.2f}' == f'{after:.2f}'": (
         "What has no score has no corrected one."
     ),
+    "resay.scorers.leaning:_reason: before is None or after is None or f'{before:.2f}' == "
+    "f'{after:.2f}'  ->  before is None or f'{before:.2f}' == f'{after:.2f}'": (
+        "What has a score has a corrected one."
+    ),
+    "resay.scorers.structured:Comparable.complete: any((item.was_cut for item in answers.items))  "
+    "->  all((item.was_cut for item in answers.items))": _TURNS,
     "resay.scorers.common.semantic_measures:entropy: shares.get(meaning, 0.0) + weight  ->  "
     "shares.get(meaning, 0.0) - weight": "Shares of a negative total are the same.",
     "resay.scorers.common.eigen:_ZERO: 1e-12  ->  1.5e-12": "As good a tolerance.",

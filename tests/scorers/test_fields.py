@@ -242,11 +242,28 @@ async def test_values_that_mean_the_same_agree(value: Any, other: Any) -> None:
         ("https://example.org/a", "https://example.org/b"),
         ("5 mg", "5 g"),
         ("Room 5", "5"),
+        # No links, whose closing slashes mean nothing.
+        ("stone/steel/", "stone/steel"),
     ],
 )
 async def test_values_that_mean_something_else_do_not(value: Any, other: Any) -> None:
     scores = await compared({"value": value}, {"value": other})
     assert scores.sentences == (1.0,)
+
+
+@pytest.mark.parametrize(("length", "score"), [(400, 0.0), (401, 1.0)])
+async def test_long_texts_are_compared_by_their_words_alone(length: int, score: float) -> None:
+    link = "https://example.org/".ljust(length - 1, "a") + "/"
+    assert (await compared({"at": link}, {"at": link[:-1]})).sentences == (score,)
+
+
+@pytest.mark.parametrize(("position", "score"), [(255, 0.0), (256, 1.0)])
+async def test_the_first_256_texts_of_a_list_are_read_as_measures(
+    position: int, score: float
+) -> None:
+    texts = [f"Room {n}" for n in range(300)]
+    texts[position] = "5,000 m"
+    assert (await compared({"at": ["5 km"]}, {"at": texts})).sentences == (score,)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,14 @@ from resay.core.check_context import CheckContext
 from resay.core.logprobs import TokenLogprob
 from resay.core.request import Request
 from resay.providers.base import Completion, Completions, ToolCall
-from resay.scorers.structured import Comparable, fields_in, object_in, passage_of, rendered
+from resay.scorers.structured import (
+    Comparable,
+    comparable_text,
+    fields_in,
+    object_in,
+    passage_of,
+    rendered,
+)
 from simulation import SimulatedProvider
 
 pytestmark = pytest.mark.anyio
@@ -147,6 +154,16 @@ def test_deeply_nested_text_is_no_object() -> None:
     deep, too_deep = ("[" * depth + "]" * depth for depth in (100, 101))
     assert object_in(Completion(deep), CheckContext()) == json.loads(deep)
     assert object_in(Completion(too_deep), CheckContext()) is None
+    context = CheckContext(object_tools=frozenset({"reply"}))
+    for arguments, value in ((deep, json.loads(deep)), (too_deep, None)):
+        completion = Completion("", calls=(ToolCall("reply", arguments),))
+        assert object_in(completion, context) == value
+
+
+def test_only_a_sample_that_was_cut_off_loses_its_last_sentence() -> None:
+    text = "It is in Sydney. It was designed by John Brad"
+    assert comparable_text(Completion(text, "stop"), CheckContext()) == text
+    assert comparable_text(Completion(text, "length"), CheckContext()).strip() == "It is in Sydney."
 
 
 class Recorded:

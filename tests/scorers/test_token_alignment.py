@@ -142,6 +142,24 @@ def test_ambiguous_replacement_characters_do_not_align() -> None:
     assert align(shown("X�", " bridge."), Passage.of("é bridge.")) is None
 
 
+def test_one_replacement_character_in_a_token_of_two_sentences_is_found() -> None:
+    assert owners(shown("Caf", "\ufffd. ", "No."), "Café. No.") == (0, 0, 1)
+    assert owners(shown("Caf", "\ufffd. N", "o."), "Café. No.") == (0, 0, 1)
+
+
+def test_tokens_of_indented_code_belong_to_no_sentence() -> None:
+    text = "It is.\n\n    code here\n\nIt was."
+    tokens = tokens_of("It is.", "\n\n    ", "code", " here", "\n\n", "It was.")
+    assert owners(tokens, text) == (0, None, None, None, None, 1)
+    # More of it is code than of either sentence.
+    assert owners(tokens_of("It is", ".\n\n    co", "de here\n\nI", "t was."), text) == (
+        0,
+        None,
+        None,
+        1,
+    )
+
+
 def test_a_token_belongs_to_the_sentence_it_has_most_bytes_in() -> None:
     text = "It opened. No."
     assert owners(tokens_of("It opened", ". No."), text) == (0, 1)

@@ -378,10 +378,11 @@ def _measure_in(text: str) -> Quantity | None:
     """Return the measure, amount or date that a text is; bare numbers may be versions or ids."""
     stripped = text.strip()
     measures = quantities(stripped)
-    if len(measures) != 1 or (measures[0].start, measures[0].end) != (0, len(stripped)):
+    if len(measures) != 1:
         return None
     (measure,) = measures
-    return measure if measure.unit or measure.kind == "date" else None
+    is_all = measure.start == 0 and measure.end == len(stripped)
+    return measure if is_all and (measure.unit or measure.kind == "date") else None
 
 
 def _link_in(text: str) -> str | None:

@@ -108,8 +108,7 @@ def passage_of(value: Any, *, beside: str = "") -> Passage:
         value: The object.
         beside: What the answer claims beside the object, which is not scored.
     """
-    text = rendered(value)
-    return Passage.of_lines(text, beside=beside) if text else Passage.of("")
+    return Passage.of_lines(rendered(value), beside=beside)
 
 
 def fields_in(text: str) -> dict[str, Any]:
