@@ -199,7 +199,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.core.claim_verdict": ("core/test_verdict.py",),
     "resay.core.contradiction": ("core/test_verdict.py",),
     "resay.core.former_keys": ("core/test_verdict.py",),
-    "resay.core.highlighting": ("core/test_verdict.py",),
+    "resay.core.display.highlighting": ("core/test_verdict.py",),
     "resay.core.regeneration": ("core/test_verdict.py",),
     "resay.core.scores": ("core/test_verdict.py",),
     "resay.core.sentence_verdict": ("core/test_verdict.py",),

@@ -6,7 +6,7 @@ templates of a package, which can build on those of the reports.
 
 from __future__ import annotations
 
-from resay.core.highlighting import pieces
+from resay.core.display.highlighting import pieces
 from resay.reporting.render.html import (
     Reported,
     environment,

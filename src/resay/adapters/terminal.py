@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from resay.core.display.texts import clean
 from resay.reporting.render.terminal import print_verdict
-from resay.reporting.render.texts import clean
 
 __all__ = ["clean", "print_verdict"]

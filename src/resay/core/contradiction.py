@@ -37,6 +37,9 @@ class Contradiction:
     evidence_span: tuple[int, int] | None = None
     model: str | None = None
 
+    def __str__(self) -> str:
+        return self.text
+
     @property
     def speaker(self) -> str:
         """The source of the statement: `sample 2`, `reference 1`, or a model's name."""

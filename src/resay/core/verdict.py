@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from resay.core.claim_verdict import ClaimVerdict
 from resay.core.decision import Decision
+from resay.core.display.frame import frame_of
+from resay.core.display.html import html, sentences_html
+from resay.core.display.markdown import markdown
+from resay.core.display.outline import plain_text
+from resay.core.display.spans import Label, spans_of
 from resay.core.former_keys import with_current_keys
-from resay.core.notebook import notebook_html
 from resay.core.references import Reference
 from resay.core.regeneration import Regeneration
 from resay.core.sentence_verdict import SentenceVerdict
@@ -27,7 +31,20 @@ if TYPE_CHECKING:
 Via = Literal["litellm", "native", "batch"]
 
 
-@dataclass(frozen=True, slots=True)
+class Sentences(tuple[SentenceVerdict, ...]):
+    """Sentences, which notebooks show as a list with the evidence."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def to_html(self) -> str:
+        """Return the sentences as an HTML list, each with what speaks against it."""
+        return sentences_html(self)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Verdict:
     """The result of a check.
 
@@ -130,9 +147,9 @@ class Verdict:
         return by_sentence
 
     @property
-    def flagged_sentences(self) -> tuple[SentenceVerdict, ...]:
+    def flagged_sentences(self) -> Sentences:
         """The sentences whose own score is above the threshold."""
-        return tuple(sentence for sentence in self.sentences if sentence.flagged)
+        return Sentences(sentence for sentence in self.sentences if sentence.flagged)
 
     def to_dict(self, *, content: bool = True) -> dict[str, Any]:
         """Return the verdict as JSON-ready values.
@@ -173,11 +190,69 @@ class Verdict:
             raise ConfigurationError("not a verdict: must be a JSON object")
         return cls.from_dict(cast("dict[str, Any]", data))
 
+    def __repr__(self) -> str:
+        score = "" if self.score is None else f" {self.score:.2f}"
+        flagged = ""
+        if self.sentences:
+            unit = "field" if self.structured else "sentence"
+            # As the reason counts: without headings and the like.
+            scored = sum(sentence.score is not None for sentence in self.sentences)
+            count = scored or len(self.sentences)
+            plural = "" if count == 1 else "s"
+            flagged = f": {len(self.flagged_sentences)} of {count} {unit}{plural}"
+        return f"<Verdict {self.decision}{score}{flagged}>"
+
+    def __str__(self) -> str:
+        """Return what the command line shows of the verdict."""
+        return plain_text(self)
+
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show."""
-        return notebook_html(
-            self.decision, self.score, self.reason, self.sentences, self.claims_by_sentence
-        )
+        return self.to_html()
+
+    def to_html(self, response: str | None = None) -> str:
+        """Return the verdict as an HTML fragment: the text in colours, with the evidence beside it.
+
+        It needs no style sheet and runs no script; all text is escaped. `resay report` and
+        `resay check --html` write whole pages.
+
+        Args:
+            response: The checked text. Without it, only its sentences are shown.
+        """
+        return html(self, response)
+
+    def to_markdown(self, response: str | None = None) -> str:
+        """Return the verdict as Markdown, with what is flagged in a table.
+
+        Args:
+            response: The checked text. Without it, only its sentences are shown.
+        """
+        return markdown(self, response)
+
+    def spans(self, response: str | None = None) -> list[tuple[str, Label | None]]:
+        """Return the text in pieces, each with what was decided about it.
+
+        This is the value of Gradio's `HighlightedText`.
+
+        Args:
+            response: The checked text. Without it, only its sentences are returned.
+
+        Returns:
+            Texts, and for each a band, `not checked`, or None if there is nothing to decide.
+        """
+        return [(span.text, span.label) for span in spans_of(self, response)]
+
+    def to_frame(self) -> Any:
+        """Return the sentences as a pandas data frame, one row each.
+
+        Returns:
+            Its columns are `sentence`, `start`, `end`, `score`, `band`, `flagged`, `by`, `reason`,
+            `contradicted_by` and `speaker`.
+
+        Raises:
+            ConfigurationError: pandas is not installed.
+        """
+        return frame_of(self.sentences)
 
     def moved(self, by: int) -> Verdict:
         """Return the verdict on the same answer at another place of a text.

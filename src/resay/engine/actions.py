@@ -7,6 +7,8 @@ from typing import Any
 
 from resay.core.blocked import HallucinationBlocked
 from resay.core.decision import Action
+from resay.core.display.html import html
+from resay.core.display.spans import Label
 from resay.core.marks import Mark, with_marks
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
@@ -16,7 +18,7 @@ from resay.policy import Block, Policy, Regenerate
 from resay.providers.base import Completion
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Answer:
     """The guard's answer, returned in place of the plain response.
 
@@ -44,8 +46,31 @@ class Answer:
     completion: Completion | None = field(default=None, repr=False)
     marks: tuple[Mark, ...] = field(default=(), repr=False, kw_only=True)
 
+    def __repr__(self) -> str:
+        return f"<Answer {self.action}: {self.verdict!r}>"
+
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        """Return the HTML that notebooks show."""
+        return self.to_html()
+
+    def to_html(self) -> str:
+        """Return the answer as an HTML fragment: see `Verdict.to_html`."""
+        if self.blocked:
+            return html(self.verdict, message=self.text)
+        return self.verdict.to_html(self.response)
+
+    def to_markdown(self) -> str:
+        """Return the answer as Markdown: see `Verdict.to_markdown`."""
+        if self.blocked:
+            return f"{self.text}\n\n{self.verdict.without_content().to_markdown()}"
+        return self.verdict.to_markdown(self.response)
+
+    def spans(self) -> list[tuple[str, Label | None]]:
+        """Return the text in pieces, each with what was decided about it: see `Verdict.spans`."""
+        return [(self.text, None)] if self.blocked else self.verdict.spans(self.response)
 
     @property
     def blocked(self) -> bool:

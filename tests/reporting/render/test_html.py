@@ -25,9 +25,9 @@ from resay import (
 )
 from resay.adapters.pages import Reported, environment, page, stylesheet, verdict_section
 from resay.core.claim_verdict import Part
+from resay.core.display.texts import words
 from resay.core.regeneration import Attempt, Edit, Regeneration
 from resay.errors import ConfigurationError
-from resay.reporting.render.html.values import words
 from support.claims import claim_verdict
 from support.html import Element, parsed
 

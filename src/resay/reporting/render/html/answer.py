@@ -2,39 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from resay.core.claim_verdict import ClaimVerdict
-from resay.core.highlighting import pieces
+from resay.core.display.highlighting import pieces
+from resay.core.display.texts import doubts
 from resay.core.sentence_verdict import SentenceVerdict
-from resay.core.unscored import Unscored
 from resay.core.verdict import Verdict
 from resay.reporting.render.html.values import score_text
-from resay.reporting.render.texts import doubts
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerPiece:
-    """A piece of an answer: a sentence, an unscored span, or the text between them.
-
-    Attributes:
-        text: The text.
-        sentence: The sentence, if it is one.
-        number: The number of the sentence, from 1.
-        title: The kind of an unscored span.
-    """
-
-    text: str
-    sentence: SentenceVerdict | None = None
-    number: int = 0
-    title: str = ""
-
-    @property
-    def has_words(self) -> bool:
-        """Whether it is more than white space and punctuation."""
-        return re.search(r"\w{2}", self.text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,44 +30,6 @@ class FlaggedClaim:
 def has_text(verdict: Verdict) -> bool:
     """Return whether the text of the answer was stored."""
     return any(part.text for part in (*verdict.sentences, *verdict.unscored))
-
-
-def answer_pieces(verdict: Verdict, text: str | None) -> Iterator[AnswerPiece]:
-    """Yield the pieces of an answer.
-
-    Args:
-        verdict: The verdict, with its text stored.
-        text: The text of the answer. If the sentences do not match it at their offsets, they and
-            the unscored spans are shown without the text between them.
-    """
-    if text is not None and not _matches_text(verdict, text):
-        text = None
-    position = 0
-    numbers = {sentence.start: i for i, sentence in enumerate(verdict.sentences, 1)}
-    parts = (*verdict.sentences, *verdict.unscored_blocks)
-    for part in sorted(parts, key=lambda part: part.start):
-        if text is not None:
-            yield AnswerPiece(text[position : part.start])
-        elif position:
-            # The text between is unknown; a longer gap may be a paragraph break or list marker.
-            apart = part.start - position > 1 or verdict.structured
-            yield AnswerPiece("\n" if apart else " ")
-        if isinstance(part, Unscored):
-            yield AnswerPiece(part.text, title=part.called)
-        else:
-            yield AnswerPiece(part.text, sentence=part, number=numbers[part.start])
-        position = part.end
-    if text is not None:
-        yield AnswerPiece(text[position:])
-
-
-def _matches_text(verdict: Verdict, text: str) -> bool:
-    position = 0
-    for sentence in verdict.sentences:
-        if sentence.start < position or text[sentence.start : sentence.end] != sentence.text:
-            return False
-        position = sentence.end
-    return True
 
 
 def sentence_pieces(verdict: Verdict, number: int) -> list[tuple[str, bool]]:

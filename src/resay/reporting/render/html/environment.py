@@ -20,8 +20,9 @@ from jinja2 import (
 from markupsafe import Markup
 
 from resay._internal._version import __version__
+from resay.core.display.spans import spans_of
+from resay.core.display.texts import cost, printable
 from resay.reporting.render.html.answer import (
-    answer_pieces,
     flagged_claims,
     has_text,
     methods,
@@ -31,11 +32,9 @@ from resay.reporting.render.html.answer import (
 from resay.reporting.render.html.values import (
     is_web_address,
     level,
-    printable,
     score_text,
     seconds,
 )
-from resay.reporting.render.texts import cost
 
 
 @cache
@@ -79,7 +78,6 @@ def environment(
         undefined=StrictUndefined,
     )
     made.filters |= {
-        "answer_pieces": answer_pieces,
         "cost": cost,
         "flagged_claims": flagged_claims,
         "level": level,
@@ -87,6 +85,7 @@ def environment(
         "score_text": score_text,
         "seconds": seconds,
         "sentence_pieces": sentence_pieces,
+        "spans_of": spans_of,
         "summary": summary,
         **(filters or {}),
     }

@@ -44,7 +44,9 @@ class Reported:
         inner = data.get("verdict")
         is_answer = isinstance(inner, Mapping)
         verdict = cast("Mapping[str, Any]", inner) if is_answer else data
-        id_, text, action = data.get("id"), data.get("text"), data.get("action")
+        id_, action = data.get("id"), data.get("action")
+        # The verdict is about the text without marks.
+        text = data.get("response", data.get("text"))
         return cls(
             Verdict.from_dict(verdict),
             id=str(id_) if isinstance(id_, (str, int)) else None,

@@ -4,33 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
-
-from resay.reporting.render.texts import CONTROL, clean
 
 _LEVELS = 5
-_NEWLINE = re.compile(r"\r\n?")
-# JSON can hold lone surrogates, which cannot be encoded as UTF-8.
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
-# Characters that `words` would change: a fast path for the many texts without any.
-_UNPRINTABLE = re.compile(rf"[\r\ud800-\udfff]|{CONTROL.pattern}")
 # Every browser treats URLs that begin like this as web addresses.
 _WEB = re.compile(r"https?://[^\s\x00-\x20\x7f]+", re.IGNORECASE)
-
-
-def words(text: str) -> str:
-    """Replace control characters, direction overrides and lone surrogates in a text."""
-    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", clean(_NEWLINE.sub("\n", text)))
-
-
-def printable(value: Any) -> Any:
-    """Return what a template shows of a value: nothing of None, markup unchanged."""
-    if value is None:
-        return ""
-    if hasattr(value, "__html__"):
-        return value
-    text = str(value)
-    return words(text) if _UNPRINTABLE.search(text) else text
 
 
 def is_web_address(url: object) -> bool:

@@ -1,9 +1,10 @@
-"""Format text and costs for terminals and pages."""
+"""Text and costs for terminals and pages."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from resay.core.claim_verdict import ClaimVerdict
 from resay.core.sentence_verdict import SentenceVerdict
@@ -14,9 +15,31 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 """Characters that control a terminal or the direction of text instead of being shown."""
 
 
+_NEWLINE = re.compile(r"\r\n?")
+# JSON can hold lone surrogates, which cannot be encoded as UTF-8.
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+# Characters that `words` would change: a fast path for the many texts without any.
+_UNPRINTABLE = re.compile(rf"[\r\ud800-\udfff]|{CONTROL.pattern}")
+
+
 def clean(text: str) -> str:
     """Replace the control characters in a text."""
     return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def words(text: str) -> str:
+    """Replace control characters, direction overrides and lone surrogates in a text."""
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", clean(_NEWLINE.sub("\n", text)))
+
+
+def printable(value: Any) -> Any:
+    """Return what a template shows of a value: nothing of None, markup unchanged."""
+    if value is None:
+        return ""
+    if hasattr(value, "__html__"):
+        return value
+    text = str(value)
+    return words(text) if _UNPRINTABLE.search(text) else text
 
 
 def doubts(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict]) -> list[str]:

@@ -1,0 +1,1 @@
+"""Verdicts as people read them: as text, HTML, Markdown, a table, and spans."""
