@@ -161,7 +161,6 @@ async def test_redirects_are_the_clients_to_follow(gateways: Gateways) -> None:
         ("/", 404),
         ("/v2/models", 404),
         ("/v1", 404),
-        ("http://127.0.0.1:9/v1/models", 404),
         ("/v1/../admin", 400),
         ("/v1/%2e%2e/admin", 400),
         ("/v1/files/..%2f..%2fadmin", 400),
@@ -181,6 +180,18 @@ def test_no_path_leads_out_of_the_upstreams_base(
         )
         assert received(connection).startswith(f"HTTP/1.1 {status} ".encode())
     assert all(request.path.startswith("/v1/") for request in simulated.requests)
+
+
+def test_a_target_that_names_a_host_is_read_without_it(
+    gateways: Gateways, simulated: SimulatedProvider
+) -> None:
+    served = gateways.start()
+    with served.connected() as connection:
+        target = b"http://127.0.0.1:9/v1/models"
+        connection.sendall(b"GET %s HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n" % target)
+        # httptools drops the host (RFC 9112, section 3.2.2), with h11 such a path is unknown.
+        assert received(connection).startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 404 "))
+    assert all(request.path == "/v1/models" for request in simulated.requests)
 
 
 @pytest.mark.anyio

@@ -8,7 +8,7 @@ import logging
 import re
 import time
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
@@ -144,7 +144,7 @@ class RequestHandler:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         call = read_call(scope)
-        outgoing = Outgoing(send, call, self._config.limits.write_s)
+        outgoing = Outgoing(send, call)
         incoming = self._incoming(call, receive)
         work = self._answer(call, incoming, outgoing)
         await run_until_disconnect(incoming, work, lambda: outgoing.complete)
@@ -185,8 +185,7 @@ class RequestHandler:
 
     async def _refuse(self, error: RefusedError, outgoing: Outgoing) -> None:
         if outgoing.status is None:
-            with suppress(ClientDisconnectedError):
-                await outgoing.refuse(error)
+            await outgoing.refuse(error)
 
     async def _route(self, call: Call, incoming: Incoming, outgoing: Outgoing) -> None:
         self._check_headers(call)
@@ -246,10 +245,11 @@ class RequestHandler:
             OverloadError: There is no capacity for it.
         """
         self._admission.check()
-        async with AsyncExitStack() as stack:
-            # Long bodies use memory, so limit them to the number of guarding slots.
-            if not await incoming.read_start():
-                await stack.enter_async_context(self._long_bodies.slot())
+        if await incoming.read_start():
+            yield await incoming.read_all()
+            return
+        # Long bodies use memory, so limit them to the number of guarding slots.
+        async with self._long_bodies.slot():
             yield await incoming.read_all()
 
     def _check_headers(self, call: Call) -> None:
@@ -261,7 +261,11 @@ class RequestHandler:
         # An upstream that supports TRACE echoes the request, including its key.
         if call.method not in _METHODS:
             raise RefusedError(405, "bad_method", f"the method {call.method[:16]!r} is not known")
-        if {b"content-length", b"transfer-encoding"} <= {name for name, _ in call.headers}:
+        names = [name for name, _ in call.headers]
+        if names.count(b"host") != 1:
+            # Servers choose differently (RFC 9112, section 3.2).
+            raise RefusedError(400, "bad_host", "the request must have exactly one host")
+        if b"content-length" in names and b"transfer-encoding" in names:
             # The next server could see it end elsewhere (RFC 9112, section 6.1).
             message = "the request states the length of its body in two ways"
             raise RefusedError(400, "bad_length", message, headers={"connection": "close"})

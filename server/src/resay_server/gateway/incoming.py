@@ -169,13 +169,22 @@ async def run_until_disconnect(
         work: The work to do.
         is_answered: Whether the client has its complete answer; then the work is not cancelled.
     """
-    task, disconnected = asyncio.ensure_future(work), asyncio.ensure_future(incoming.disconnected())
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - a server's
+    is_abandoned = False
+
+    def abandon(disconnected: asyncio.Future[None]) -> None:
+        nonlocal is_abandoned
+        if not disconnected.cancelled() and not is_answered():
+            is_abandoned = True
+            task.cancel()
+
+    disconnected = asyncio.ensure_future(incoming.disconnected())
+    disconnected.add_done_callback(abandon)
     try:
-        await asyncio.wait({task, disconnected}, return_when=asyncio.FIRST_COMPLETED)
+        await work
+    except asyncio.CancelledError:
+        if not is_abandoned:
+            raise
     finally:
         disconnected.cancel()
-        if not is_answered():
-            task.cancel()
-        await asyncio.wait({task, disconnected})
-    if not task.cancelled():
-        task.result()

@@ -8,12 +8,9 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-import anyio
-
 from resay.adapters.apis import Api, Event, encoded, number
 from resay_server.gateway.calls import Call, Headers
 from resay_server.gateway.errors import RefusedError, error_body, error_event
-from resay_server.gateway.incoming import ClientDisconnectedError
 
 if TYPE_CHECKING:
     from starlette.types import Send
@@ -30,7 +27,6 @@ class Outgoing:
     Args:
         send: The ASGI channel.
         call: The request.
-        timeout_s: How long the client may pause reading.
 
     Attributes:
         status: The status sent; None before.
@@ -39,10 +35,9 @@ class Outgoing:
         reported: Whether observers were notified.
     """
 
-    def __init__(self, send: Send, call: Call, timeout_s: float) -> None:
+    def __init__(self, send: Send, call: Call) -> None:
         self._send = send
         self._call = call
-        self._timeout_s = timeout_s
         self._last_s = 0.0
         self._writing = asyncio.Lock()
         self.status: int | None = None
@@ -59,19 +54,12 @@ class Outgoing:
         )
 
     async def write(self, data: bytes, *, last: bool = False) -> None:
-        """Send a piece of the body.
-
-        Raises:
-            ClientDisconnectedError: The client stopped reading.
-        """
+        """Send a piece of the body."""
         async with self._writing:
             await self._write(data, last=last)
 
     async def _write(self, data: bytes, *, last: bool) -> None:
-        with anyio.move_on_after(self._timeout_s) as scope:
-            await self._send({"type": "http.response.body", "body": data, "more_body": not last})
-        if scope.cancelled_caught:
-            raise ClientDisconnectedError
+        await self._send({"type": "http.response.body", "body": data, "more_body": not last})
         self._last_s = time.monotonic()
         self.complete = last
 
@@ -145,7 +133,7 @@ class Outgoing:
             yield
         finally:
             heartbeats.cancel()
-            with suppress(asyncio.CancelledError, ClientDisconnectedError):
+            with suppress(asyncio.CancelledError):
                 await heartbeats
 
     async def _send_heartbeats(self, headers: Headers, every_s: float) -> None:

@@ -46,7 +46,7 @@ class Reporter:
         await self._quotas.record_usage(observation)
         for observer in self._observers:
             notify(observer, observation)
-        record = observation.record
+        record = None if self._sink is None else observation.record
         if self._sink is None or record is None:
             return
         try:

@@ -11,22 +11,29 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from functools import partial
+from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from types import FrameType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import anyio
 import uvicorn
-from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from starlette.types import Message, Receive, Scope, Send
 
 from resay.errors import ConfigurationError
 from resay_server.gateway.admission import is_loopback
 from resay_server.gateway.app import Gateway
 from resay_server.gateway.config import GatewayConfig, GatewayLimits
+
+if TYPE_CHECKING:
+    from uvicorn.protocols.http.h11_impl import H11Protocol as HTTPProtocol
+else:
+    # Over httptools, or over h11 where that is not installed.
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol as HTTPProtocol
 
 _logger = logging.getLogger("resay.gateway")
 
@@ -182,12 +189,15 @@ class _BufferedTransport:
             self._transport.write(b"".join(written))
 
 
-class _Protocol(H11Protocol):
+class _Protocol(HTTPProtocol):
     # uvicorn's access log contains the query, where some clients put their key.
     access_log: Any = property(lambda _: False, lambda _, __: None)
-    # Time limits for receiving a request's headers, and for a client that does not read.
+    # Limits on a request's headers, and on what is between the pieces of a body.
     header_s: ClassVar[float]
+    header_bytes: ClassVar[int]
+    # How long a client may read nothing.
     write_s: ClassVar[float]
+    _unparsed = 0
     _header_timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
     _unsent = 0
@@ -200,7 +210,15 @@ class _Protocol(H11Protocol):
         self._start_header_timer()
 
     def data_received(self, data: bytes) -> None:
+        before = self._progress
         super().data_received(data)
+        self._unparsed = self._unparsed + len(data) if self._progress == before else 0
+        # httptools has no limit on headers, nor on what follows the last chunk of a body.
+        if self._unparsed > self.header_bytes and not self.transport.is_closing():
+            if self._is_idle or not self.cycle.response_started:
+                self.send_400_response("The request's headers are too long.")
+            else:
+                self.transport.close()
         if not self._is_idle:
             self._cancel_header_timer()
         elif self._header_timer is None:
@@ -229,6 +247,12 @@ class _Protocol(H11Protocol):
         """Whether no request is being answered."""
         cycle: Any = self.cycle
         return cycle is None or cycle.response_complete
+
+    @property
+    def _progress(self) -> object:
+        """What changes whenever a request's headers are complete, or more of its body is read."""
+        cycle: Any = self.cycle
+        return cycle and (cycle, len(cycle.body), cycle.more_body)
 
     def _start_header_timer(self) -> None:
         # uvicorn has no timeout for a request's headers.
@@ -333,7 +357,7 @@ def serve(
     """
     server = _server(gateway, limits, on_start)
     try:
-        asyncio.run(_serve(gateway, server, listening, until, freezes=True))
+        _run_loop(partial(_serve, gateway, server, listening, until, freezes=True))
     finally:
         gc.unfreeze()
 
@@ -370,11 +394,16 @@ def _run(
     gateway: Gateway, server: GatewayServer, listening: socket.socket, started: Future[None]
 ) -> None:
     try:
-        asyncio.run(_serve(gateway, server, listening))
+        _run_loop(partial(_serve, gateway, server, listening))
     except BaseException as error:
         if started.done():
             raise
         started.set_exception(error)
+
+
+def _run_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    # There is no uvloop for Windows.
+    anyio.run(main, backend_options={"use_uvloop": find_spec("uvloop") is not None})
 
 
 async def _serve(
@@ -425,16 +454,24 @@ def _server(
     app = gateway.app()
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        if gateway.draining and scope["type"] == "http":
-            # As if the client asked for it: uvicorn then announces it, so that a proxy does not
-            # reuse a connection that is about to be closed.
-            scope["headers"] = [*scope["headers"], (b"connection", b"close")]
-        await app(scope, receive, send)
+        async def send_last(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                # A proxy must not reuse a connection that is about to be closed.
+                message["headers"] = [*message["headers"], (b"connection", b"close")]
+            await send(message)
 
-    times = {"header_s": limits.header_s, "write_s": limits.write_s}
+        closes = gateway.draining and scope["type"] == "http"
+        await app(scope, receive, send_last if closes else send)
+
+    max_head = limits.header_bytes + limits.header_bytes // 2
+    protocol_limits = {
+        "header_s": limits.header_s,
+        "header_bytes": max_head,
+        "write_s": limits.write_s,
+    }
     config = uvicorn.Config(
         serve,
-        http=type("Protocol", (_Protocol,), times),
+        http=type("Protocol", (_Protocol,), protocol_limits),
         ws="none",
         interface="asgi3",
         lifespan="on",
@@ -444,7 +481,7 @@ def _server(
         date_header=False,  # the upstream's is passed on
         backlog=_BACKLOG,
         limit_concurrency=limits.connections,
-        h11_max_incomplete_event_size=limits.header_bytes + limits.header_bytes // 2,
+        h11_max_incomplete_event_size=max_head,
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=int(limits.drain_s) or 1,
     )

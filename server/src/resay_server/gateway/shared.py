@@ -199,8 +199,11 @@ class Quotas:
         Raises:
             RefusedError: A quota is used up, or too many tenants have used theirs.
         """
+        accounts = self._of(client, tenant)
+        if not accounts:
+            yield
+            return
         async with AsyncExitStack() as stack:
-            accounts = self._of(client, tenant)
             for account in accounts:
                 await account.enter()
                 stack.push_async_callback(account.limits.leave)

@@ -240,7 +240,6 @@ def test_a_target_counts_as_headers_do(served: Served, upstream: Upstream, targe
     [
         b"GET /v1/models\r\n\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        b"GET  /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"G\x00T /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"GET /v1/\xff HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 40 + b"\r\n\r\n",
