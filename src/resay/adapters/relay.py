@@ -680,7 +680,7 @@ class Relay:
                     passed: list[Event] = []
                     arrived += group
                     for event in group:
-                        reports += (chunk.usage for _, chunk in self.api.chunks(event))
+                        reports.append(self.api.event_usage(event))
                         parts = self.api.split(event)
                         if not parts and is_unread(self.api, event):
                             # It may belong to any answer.

@@ -15,13 +15,13 @@ class UncheckedStream:
         self._api = api
         self._outcome = unchecked_outcome(reason, detail)
         self._indices: set[int] = set()
-        self._reports: list[Usage] = []
+        self._reports: list[Usage | None] = []
         self._last_events: list[Event] = []
 
     def of(self, event: Event) -> list[Event]:
         """Return the events to send for an event."""
         self._indices.update(index for index, _ in self._api.split(event))
-        self._reports += [chunk.usage for _, chunk in self._api.chunks(event) if chunk.usage]
+        self._reports.append(self._api.event_usage(event))
         if self._last_events or self._api.ends(event):
             self._last_events.append(event)
             return []

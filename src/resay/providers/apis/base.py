@@ -165,6 +165,10 @@ class Api(Protocol):
         """
         ...
 
+    def event_usage(self, event: Event) -> Usage | None:
+        """Return the tokens and cost that an event of a stream reports; None if it reports none."""
+        ...
+
     def ends(self, event: Event) -> bool:
         """Return whether an event ends an answer, and so has to wait for the verdict."""
         ...

@@ -205,7 +205,7 @@ class ChoicesApi(ABC):
 
     def chunks(self, event: Event) -> tuple[tuple[int, Chunk], ...]:
         """Return what an event adds to the answers, each by its index."""
-        usage, choices = _usage(event.body), _choices(event.body)
+        usage, choices = self.event_usage(event), _choices(event.body)
         chunks = [(count(c.get("index")), self._chunk(c, event)) for c in choices]
         raw_choices = event.body.get("choices")
         is_unread = (
@@ -223,6 +223,10 @@ class ChoicesApi(ABC):
             )
             chunks.append((0, common))
         return tuple(chunks)
+
+    def event_usage(self, event: Event) -> Usage | None:
+        """Return the tokens that an event reports."""
+        return _usage(event.body)
 
     def ends(self, event: Event) -> bool:
         """Return whether an event ends an answer."""

@@ -129,12 +129,22 @@ class MessagesStream(OneAnswerApi):
         return Chunk(
             text=_text_in(event),
             finish_reason=text(reason) or None,
-            usage=_usage_in(event),
+            usage=self.event_usage(event),
             raw=event,
             calls=_calls_in(event),
             unread=_unread_in(event),
             elsewhere=_elsewhere_in(event),
         )
+
+    def event_usage(self, event: Event) -> Usage | None:
+        """Return a message's usage so far; its start and its end report it in part or in full."""
+        if _kind(event) == "message_start":
+            usage = mapping(mapping(event.body.get("message")).get("usage"))
+        elif event.body.get("usage"):
+            usage = mapping(event.body.get("usage"))
+        else:
+            return None
+        return Usage(1, prompt_tokens(usage), count(usage.get("output_tokens")), None)
 
     def opening_frame(self, event: Event) -> Event | None:
         """Return the event if it opens a stream, with no words of the answer."""
@@ -265,17 +275,6 @@ def _calls_in(event: Event) -> tuple[ToolCall, ...]:
     if kind == _DELTA and delta.get("type") == "input_json_delta":
         return (ToolCall("", text(delta.get("partial_json")), index),)
     return ()
-
-
-def _usage_in(event: Event) -> Usage | None:
-    """Return a message's usage so far, which its start and its end report in part or in full."""
-    if _kind(event) == "message_start":
-        usage = mapping(mapping(event.body.get("message")).get("usage"))
-    elif event.body.get("usage"):
-        usage = mapping(event.body.get("usage"))
-    else:
-        return None
-    return Usage(1, prompt_tokens(usage), count(usage.get("output_tokens")), None)
 
 
 def _starts_text(event: Event) -> bool:

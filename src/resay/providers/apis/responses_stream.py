@@ -9,6 +9,7 @@ from typing import Any
 from resay.core.logprobs import read_logprobs
 from resay.core.marks import Mark, with_marks
 from resay.core.reasoning import notice_after
+from resay.core.usage import Usage
 from resay.providers.apis.base import OneAnswerApi, Outcome
 from resay.providers.apis.events import Event
 from resay.providers.apis.responses_output import (
@@ -123,14 +124,14 @@ class ResponsesStream(OneAnswerApi):
                 logprobs=_logprobs_in(event),
                 raw=event,
                 calls=_calls_in(event),
-                usage=usage_in(response),
+                usage=self.event_usage(event),
                 unread=_unread_in(event),
                 repeats=_repeats_in(event),
                 elsewhere=_elsewhere_in(event),
             )
         return Chunk(
             finish_reason=stopped_by(response) or text(body.get("type")),
-            usage=usage_in(response),
+            usage=self.event_usage(event),
             raw=event,
             unread=unread_in_response(response),
             repeats=(_kind(event), answer_text(response)),
@@ -138,6 +139,10 @@ class ResponsesStream(OneAnswerApi):
             found=retrieved_by_provider(response),
             citations=attached_citations(response),
         )
+
+    def event_usage(self, event: Event) -> Usage | None:
+        """Return the tokens that the response in an event reports."""
+        return usage_in(mapping(event.body.get("response")))
 
     def opening_frame(self, event: Event) -> Event | None:
         """Return the event if it opens a stream, with no words of the answer."""
