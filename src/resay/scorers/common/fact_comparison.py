@@ -150,8 +150,13 @@ class FactComparison:
         self._with_answers = with_answers
         self._opposition = Opposition(self.statement, index, with_answers=with_answers)
 
-    def facts(self) -> list[Fact]:
-        """Return the facts that the sentence states, with the support of each text."""
+    def facts(self, *, with_contradiction: bool = True) -> list[Fact]:
+        """Return the facts that the sentence states, with the support of each text.
+
+        Args:
+            with_contradiction: Whether to look for texts that say the opposite of the sentence as a
+                whole, which takes most of the time.
+        """
         statement = self.statement
         facts = [self._quantity_fact(quantity) for quantity in statement.quantities]
         facts += [self._code_fact(code) for code in statement.codes]
@@ -162,8 +167,12 @@ class FactComparison:
         facts += [self._letter_fact(letter) for letter in sorted(statement.letters)]
         facts += self._quotation_facts()
         stance = self._opposition.stance_fact()
-        contradiction = self._opposition.contradiction_fact()
-        facts += [fact for fact in (stance, contradiction) if fact is not None]
+        if stance is not None:
+            facts.append(stance)
+        if with_contradiction or not facts:
+            contradiction = self._opposition.contradiction_fact()
+            if contradiction is not None:
+                facts.append(contradiction)
         if not facts:
             facts = self._repeated_facts()
         if stance is None and self._with_answers:

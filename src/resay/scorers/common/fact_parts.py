@@ -70,7 +70,7 @@ def fact_parts(
     statement = comparison.statement
     supported: list[Fact] = []
     unsupported: list[Fact] = []
-    for fact in comparison.facts():
+    for fact in comparison.facts(with_contradiction=False):
         if fact.text in (statement.written, statement.text.strip()):
             continue
         if pool(fact.support) >= ELSEWHERE:
