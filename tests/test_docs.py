@@ -216,7 +216,7 @@ def anchors_of(page: Path) -> set[str]:
 # The site has these pages, made by tests/website/pages.py from the code.
 GENERATED = {
     f"docs/reference/{name}.md"
-    for name in ("policy", "gateway", "cli", "verdict", "api", "adapters")
+    for name in ("policy", "methods", "gateway", "cli", "verdict", "api", "adapters")
 }
 
 

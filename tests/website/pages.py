@@ -1,12 +1,13 @@
 """Writes the pages of the site: those of docs/, and those whose content is elsewhere.
 
 The keys of policies and of gateway files and the fields of verdicts come from their JSON Schemas,
-the command line from typer, the Python API from the docstrings, the results in the notebooks from
-running them, and the first page from the README.
+the command line from typer, the methods and the Python API from the docstrings, the results in the
+notebooks from running them, and the first page from the README.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import posixpath
 import re
@@ -28,6 +29,7 @@ from nbformat import read as read_notebook
 
 from resay.cli.app import COMMANDS, imported
 from resay.policy import policy_schema
+from resay.scorers.step import registry
 from resay_server.gateway import GatewayConfig
 from resay_server.gateway.openapi.document import document
 from website.links import problems
@@ -87,6 +89,7 @@ def write_pages(folder: Path, nav: Sequence[Any]) -> None:
     pages = {name: _with_links_led(name, text) for name, text in pages.items()}
     pages |= {
         "reference/policy.md": policy_page(policy_schema()),
+        "reference/methods.md": methods_page(registry()),
         "reference/verdict.md": verdict_page(document()["components"]["schemas"]),
         "reference/gateway.md": gateway_page(GatewayConfig.model_json_schema()),
         "reference/cli.md": cli_page(),
@@ -322,6 +325,44 @@ def _slug(name: str) -> str:
 
 def _inline(text: str) -> str:
     return " ".join(text.split()).replace("${", "$\\{").replace("<", "&lt;")
+
+
+# The methods --------------------------------------------------------------------------------------
+
+
+def methods_page(scorers: Mapping[str, type[Any]]) -> str:
+    """Return what the module of each method says: its paper, its equations and its cost.
+
+    Args:
+        scorers: The scorer classes by method name.
+    """
+    lines = [
+        "# Methods and their papers",
+        "",
+        "What each method computes, with the sections and equations of its paper:"
+        " [Methods](../methods.md) says which to choose.",
+        "",
+    ]
+    for name, scorer in scorers.items():
+        title, _, text = inspect.cleandoc(sys.modules[scorer.__module__].__doc__ or "").partition(
+            "\n"
+        )
+        settings = f"[Settings](policy.md#{_slug(f'chain: {name}')})"
+        lines += [f"## {title.rstrip('.')}", "", settings, "", _escaped(text.strip()), ""]
+    return "\n".join(lines)
+
+
+def _escaped(text: str) -> str:
+    """Return a docstring as Markdown that shows its prose as it is; formulas are indented."""
+    lines = []
+    for line in text.splitlines():
+        if line.startswith("    "):
+            lines.append(line)
+            continue
+        parts = re.split(r"(`[^`]*`)", line)
+        parts[::2] = [re.sub(r"([<*_|])", r"\\\1", prose) for prose in parts[::2]]
+        lines.append("".join(parts))
+    return "\n".join(lines)
 
 
 # The command line ---------------------------------------------------------------------------------
