@@ -13,7 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import AnswerChunk, AnswerStream, Guard, HallucinationBlocked, ProviderError, Request
+from resay import (
+    AnswerChunk,
+    AnswerStream,
+    Guard,
+    HallucinationBlocked,
+    ProviderError,
+    Request,
+    Sources,
+)
+from resay.adapters import GuardRuntime
+from resay.core.check_context import CheckContext
 from resay.policy import StreamMode
 from resay.providers import Chunk, Completion, Completions
 
@@ -93,6 +103,20 @@ async def test_parts_without_text_are_handed_over_where_they_are_wanted(
         parts.send_nowait(AnswerChunk("a"))
 
     assert [part.text for part in await read(AnswerStream(work, **wanted))] == texts
+
+
+@pytest.mark.parametrize(
+    ("action", "texts"),
+    [("annotate", ["", FIRST, SECOND, "", THIRD]), ("block", [FIRST, SECOND, THIRD])],
+)
+async def test_chunks_without_text_come_at_once_unless_text_may_be_withheld(
+    action: str, texts: list[str]
+) -> None:
+    provider = Writer("", FIRST, SECOND, "", THIRD)
+    guard = Guard({**POLICY, "action": {"do": action}}, provider=provider)
+    context, sources = CheckContext(Request.of("When?")), Sources.all(provider)
+    stream = GuardRuntime(guard).astream_with(context, sources, every_chunk=True)
+    assert sorted(part.text for part in await read(stream)) == sorted(texts)
 
 
 async def test_withheld_sentences_are_blocked_if_the_verdict_is_inconclusive() -> None:

@@ -27,7 +27,8 @@ _PROMPT = (
 # Paths under `tests`, the fastest first: a fault detected early costs least.
 TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.engine.actions": ("engine/test_actions.py",),
-    "resay.engine.marks": ("engine/test_actions.py",),
+    "resay.engine.marks": ("engine/test_marks.py", "engine/test_actions.py"),
+    "resay.engine.caveats": ("engine/test_marks.py", "engine/test_actions.py"),
     "resay.engine.state": (
         "engine/test_decide.py",
         "engine/test_chain.py",
@@ -108,7 +109,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.engine.regeneration.replacements": _FROM_SAMPLES,
     "resay.core.logprobs": ("core/test_logprobs.py",),
     "resay.scorers.base": ("scorers/test_base.py",),
-    "resay.scorers.bertscore": ("scorers/test_known_models.py",),
+    "resay.scorers.bertscore": ("scorers/test_bertscore.py", "scorers/test_known_models.py"),
     "resay.scorers.combination": ("scorers/test_combination.py", "scorers/test_ensemble.py"),
     "resay.scorers.common.comparing": ("scorers/test_comparing.py",),
     "resay.scorers.cross_model": ("scorers/test_cross_model.py",),
@@ -193,13 +194,14 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.grounding.claim_classifier": ("scorers/test_grounding.py",),
     "resay.scorers.grounding.formats": ("scorers/test_grounding.py",),
     "resay.scorers.grounding.scorer": ("scorers/test_grounding.py",),
-    "resay.scorers.similarity": ("scorers/test_known_models.py",),
+    "resay.scorers.similarity": ("scorers/test_similarity.py", "scorers/test_known_models.py"),
     "resay.scorers.snowballing": ("scorers/test_snowballing.py",),
     "resay.scorers.stopping": ("scorers/test_stopping.py",),
     "resay.core.claim_verdict": ("core/test_verdict.py",),
     "resay.core.contradiction": ("core/test_verdict.py",),
     "resay.core.former_keys": ("core/test_verdict.py",),
     "resay.core.display.highlighting": ("core/test_verdict.py",),
+    "resay.core.marks": ("adapters/test_marks.py", "engine/test_marks.py"),
     "resay.core.regeneration": ("core/test_verdict.py",),
     "resay.core.scores": ("core/test_verdict.py",),
     "resay.core.sentence_verdict": ("core/test_verdict.py",),
@@ -244,7 +246,11 @@ HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
             "any((sentence.flagged for sentence in part.sentences))",
             "part.sentences[0].flagged",
         ),
-        ("StreamGate._release", "any((undecided for _, undecided in views))", "bool(views[0][1])"),
+        (
+            "StreamGate._release",
+            "any((view.in_doubt for view in views))",
+            "bool(views[0].in_doubt)",
+        ),
     ),
     "resay.scorers.base": (
         ("Settle.settles", "score < self.below", "score <= self.below"),
@@ -314,7 +320,7 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.contradictions:ContradictionIndex.search: -1  ->  1": (
         "It is read only where something near was found."
     ),
-    "resay.engine.decide:Decider.flags_names: self._reasons.compares and "
+    "resay.engine.decide:Decider.decides_names: self._reasons.compares and "
     "self._reasons.samples_problem(evidence)  ->  self._reasons.samples_problem(evidence)": (
         "A stream has no samples where nothing compares."
     ),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from resay.scorers.base import ScorerConfig, Settle
+from resay.scorers.base import ScorerConfig, ScorerTraits, Settle
 
 units = st.floats(0, 1)
 edges = st.none() | units
@@ -34,6 +34,16 @@ def test_the_edges_of_a_band_are_scores(edge: float) -> None:
     assert Settle(below=0.0, above=1.0).thresholds == (0.0, 1.0)
     with pytest.raises(ValidationError):
         Settle(above=edge)
+
+
+def test_a_scorer_without_traits_needs_the_whole_passage_and_promises_nothing() -> None:
+    traits = ScorerTraits()
+    assert traits.source is None
+    assert not traits.by_sentence
+    assert not traits.by_text
+    assert not traits.stops
+    assert not traits.adapts
+    assert not traits.contradicts_at_once
 
 
 def test_settings_are_frozen() -> None:

@@ -302,8 +302,9 @@ async def test_a_chain_of_verification_asks_without_the_answer_in_sight() -> Non
     assert not any(WRONG in prompt or "1845" in prompt for prompt in questions)
     assert last.startswith(CORRECTION)
     assert "   asked: In which year was the Old Mill built?\n   answered: 1801 (x3)\n" in last
-    unknown = await repaired(Model(answer=lambda prompt: "I don't know."), "verify")
-    assert unknown.text == f"{RIGHT} {WHEEL}"
+    model = Model(answer=lambda prompt: "I don't know.")
+    assert (await repaired(model, "verify")).text == f"{RIGHT} {WHEEL}"
+    assert "   answered: I don't know (x3)\n" in model.prompts[-1]
     # Without an answer nothing is written.
     model = Model(quiz="1: none")
     unasked = await repaired(model, "verify", action={"attempts": 1})

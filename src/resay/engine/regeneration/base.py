@@ -20,9 +20,7 @@ class Regenerator(Protocol):
         """
         ...
 
-    async def run(
-        self, text: str, verdict: Verdict, check: Check, *, shown: int = 0
-    ) -> Regenerated:
+    async def run(self, text: str, verdict: Verdict, check: Check, *, shown: int) -> Regenerated:
         """Repair an answer.
 
         Failures never lose the answer: the best one so far is returned.

@@ -78,9 +78,7 @@ class DocumentRegenerator:
         await self._retriever.prepare()
         await self._rechecker.prepare()
 
-    async def run(
-        self, text: str, verdict: Verdict, check: Check, *, shown: int = 0
-    ) -> Regenerated:
+    async def run(self, text: str, verdict: Verdict, check: Check, *, shown: int) -> Regenerated:
         """Repair an answer.
 
         Failures never lose the answer: the best one so far is returned.

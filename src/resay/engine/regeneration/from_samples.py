@@ -86,9 +86,7 @@ class SampleRegenerator:
     async def prepare(self) -> None:
         """Do nothing: everything needed is loaded by the chain."""
 
-    async def run(
-        self, text: str, verdict: Verdict, check: Check, *, shown: int = 0
-    ) -> Regenerated:
+    async def run(self, text: str, verdict: Verdict, check: Check, *, shown: int) -> Regenerated:
         """Repair an answer.
 
         Failures never lose the answer: the best one so far is returned.
