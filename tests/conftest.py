@@ -19,6 +19,7 @@ from tenacity import wait_random_exponential
 from resay._internal.event_loops import run_sync
 from resay.adapters.upstream import litellm_provider
 from resay.providers.caching import close_caches
+from resay.providers.litellm_problems import _installed_names
 from resay.providers.prices import _litellm_rates
 from simulation import SimulatedProvider
 from support.alone import missing_packages
@@ -193,7 +194,11 @@ def simulated() -> Iterator[SimulatedProvider]:
 @pytest.fixture
 def no_litellm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Make litellm appear not to be installed."""
-    forget: list[Callable[[], None]] = [litellm_provider.cache_clear, _litellm_rates.cache_clear]
+    forget: list[Callable[[], None]] = [
+        litellm_provider.cache_clear,
+        _litellm_rates.cache_clear,
+        _installed_names.cache_clear,
+    ]
     monkeypatch.setitem(sys.modules, "litellm", None)
     for clear in forget:
         clear()

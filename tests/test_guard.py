@@ -167,7 +167,7 @@ async def test_a_tool_call_is_let_through_and_nothing_is_paid_for(
     assert (answer.text, answer.action, simulated.calls) == ("", "allow", 1)
     assert (answer.verdict.skipped, answer.verdict.reason) == (True, "the answer calls tools")
     raw: Any = answer.completion and answer.completion.raw
-    assert raw.choices[0].message.tool_calls[0].function.name == "look_up"
+    assert raw["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "look_up"
 
 
 async def test_check_with_samples_calls_nobody() -> None:

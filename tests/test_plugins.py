@@ -13,7 +13,7 @@ import pytest
 
 import resay.plugins
 from resay import ConfigurationError, Guard, Policy, PolicyError
-from resay.providers.installed import default_provider
+from resay.providers.default import DefaultProvider
 from resay.providers.litellm_names import LITELLM_NAMES
 from resay.testing import ScriptedProvider
 from support.alone import needs
@@ -310,7 +310,7 @@ def test_nobody_takes_a_name_of_litellms(tmp_path: Path, caplog: pytest.LogCaptu
     points = {"resay.providers": "openai = acme_ai:Acme\nacme = acme_ai:Acme"}
     with installed(tmp_path, PROVIDER, points, name="acme_ai"):
         sources = [
-            type(default_provider(model).provider_of(model)).__name__  # type: ignore[attr-defined]
+            type(DefaultProvider().provider_of(resay.Request((), model))).__name__
             for model in ("openai/gpt-4.1-mini", "acme/large")
         ]
         assert sources == ["LiteLLMProvider", "Acme"]

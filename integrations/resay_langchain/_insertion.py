@@ -33,7 +33,7 @@ from pydantic import model_validator
 from resay import Guard, HallucinationBlocked, Request, Sources
 from resay.adapters import CheckContext, GuardRuntime, Regenerate
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
-from resay.adapters.upstream import litellm_provider
+from resay.adapters.upstream import default_provider
 from resay.adapters.verdicts import verdict_data
 from resay.errors import ConfigurationError
 from resay_langchain._inside import (
@@ -142,7 +142,7 @@ class Rerun(Wrapper):
             policy.sampling,
             style,
             partial(runs.config, JUDGE),
-            Traced(litellm_provider(), runs.manager, JUDGE),
+            Traced(default_provider(), runs.manager, JUDGE),
         )
         return Sources(main, samples, judge)
 

@@ -28,7 +28,7 @@ from resay.adapters.litellm_models import litellm_request
 from resay.adapters.models import model_name, tool_name
 from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import CallStyle
-from resay.adapters.upstream import UnmappedError, litellm_provider
+from resay.adapters.upstream import UnmappedError, default_provider, litellm_provider
 from resay.adapters.verdicts import VERDICT_KEY, answer_data, verdict_data
 from resay.errors import ConfigurationError
 from resay.plugins import Provider
@@ -223,7 +223,7 @@ class ChatModelRequest:
 
     @property
     def _judge(self) -> Provider:
-        named_judges = Traced(litellm_provider(), self.runs.manager, JUDGE)
+        named_judges = Traced(default_provider(), self.runs.manager, JUDGE)
         if self._mapped is not None:
             return named_judges
         sampling = self.guard.policy.sampling

@@ -115,9 +115,17 @@ def write_text(path: Path, text: str) -> None:
         raise ConfigurationError(f"cannot write {str(path)!r}: {error.strerror}") from error
 
 
-def print_json(document: Mapping[str, Any]) -> None:
-    """Print one JSON document on stdout."""
-    typer.echo(json.dumps(document, indent=2))
+def print_json(document: Mapping[str, Any], *, compact: bool = False) -> None:
+    """Print one JSON document on stdout.
+
+    Args:
+        document: The document.
+        compact: Whether to print it on one line, for programs.
+    """
+    if compact:
+        typer.echo(json.dumps(document, separators=(",", ":")))
+    else:
+        typer.echo(json.dumps(document, indent=2))
 
 
 def run_reporting_errors(command: Callable[[], object]) -> int:

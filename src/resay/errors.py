@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-SEE_CAUSE = "see the error's __cause__"
+SEE_CAUSE = "see the error's `cause`"
 """The remedy in messages of errors that another one caused whose own message may hold anything."""
 
 
@@ -131,6 +131,14 @@ class ProviderError(ResayError):
         self.retry_after_s = retry_after_s
         self.retryable = retryable
         self.unusable = unusable
+
+    @property
+    def cause(self) -> BaseException | None:
+        """The error of the provider's client behind this one; None if there is none.
+
+        It is not shown in tracebacks, because it may repeat a prompt, a response or a key.
+        """
+        return self.__cause__ or self.__context__
 
 
 class ProviderRefusedError(ProviderError):

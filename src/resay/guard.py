@@ -34,6 +34,7 @@ from resay.errors import ConfigurationError
 from resay.guard_core import GuardCore, GuardSettings, outboxes_for, texts_of
 from resay.policy import Policy, StreamMode
 from resay.providers.base import Provider
+from resay.providers.base_urls import problem_with_url
 from resay.retrieval import as_retriever
 
 P = ParamSpec("P")
@@ -76,12 +77,13 @@ class Guard:
             the file that the environment variable `RESAY_POLICY` names, or the default policy, in
             which the model itself judges its answer sentence by sentence against 5 samples.
         model: The default model, such as `openai/gpt-4.1-mini`; calls may name another.
-        api_base: The address of the model's API, such as `http://127.0.0.1:8000/v1`; None for the
-            provider's own.
+        api_base: The address of a server with OpenAI's API, such as `http://127.0.0.1:8000/v1`;
+            None for the provider's own, called through litellm.
         api_key: The key for it; None for the provider's environment variable. Not shown in `repr`.
         params: Further parameters of the provider for each request, such as `{"temperature": 0.2}`;
             those of a call override them.
-        provider: The provider of answers; litellm by default. Not allowed with `calls.via: batch`.
+        provider: The provider of answers; by default the server at `api_base`, or litellm. Not
+            allowed with `calls.via: batch`.
         retriever: The document source for a policy that regenerates: a `Retriever` or anything else
             that `resay.retrieval.as_retriever` accepts. Overrides the policy's retriever.
         sinks: What else takes the record of each call, besides the journal and the observers that
@@ -537,6 +539,9 @@ def _with_connection(
     """Return parameters with the address and the key of the model's API, if they are given."""
     # Without them, litellm would ask OpenAI itself, with the key of the environment.
     connection = {"api_base": _text("api_base", api_base), "api_key": _text("api_key", api_key)}
+    problem = None if api_base is None else problem_with_url(api_base)
+    if problem is not None:
+        raise ConfigurationError(f"`api_base` {problem}")
     return {**params, **{name: value for name, value in connection.items() if value is not None}}
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, cast, get_args
 
 from resay.core.check_context import CheckContext
+from resay.core.request import Request
 from resay.core.request_references import references_in
 from resay.core.verdict import OnVerdict, Verdict
 from resay.core.verdict_record import Sink
@@ -23,7 +24,7 @@ from resay.policy import Policy, Regenerate, StreamMode, marks_problem
 from resay.providers.base import Provider, prepare
 from resay.providers.batching import BatchCallsConfig, BatchProvider, open_batches
 from resay.providers.caching import open_cache
-from resay.providers.litellm import LiteLLMProvider
+from resay.providers.default import DefaultProvider
 from resay.providers.sources import Sources
 from resay.reporting.outbox import Outbox
 from resay.reporting.reporter import Reporter
@@ -39,7 +40,7 @@ class GuardSettings:
         policy_name: The policy's name in records.
         model: The model to ask unless a call names another.
         params: The provider's parameters unless a call has others. They may contain a key.
-        provider: The provider of answers; None for litellm.
+        provider: The provider of answers; None for the default one.
         retriever: The document source of a policy that regenerates; None for the policy's own.
         outboxes: The outboxes of the guard's own sinks.
         listeners: The application's functions that are called with each verdict.
@@ -111,13 +112,15 @@ class GuardCore:
         self.runner = RequestRunner(policy, self.chain, cache, settings.retriever)
         self._batching = _batch_provider(policy, settings.provider)
         live_provider = None if self._batching is not None else settings.provider
-        self.requirements = Requirements(self.chain, live_provider, self._batching)
+        self.requirements = Requirements(
+            self.chain, live_provider, self._batching, policy.named_requests
+        )
         self.reporter = Reporter(
             settings.policy_name, settings.listeners, (*outboxes_of(policy), *settings.outboxes)
         )
 
     async def prepare(self) -> None:
-        """Load the policy's models, and litellm if models are called through it.
+        """Load the policy's models, and what the provider of the guard's model needs.
 
         Raises:
             ConfigurationError: A model cannot be loaded as configured.
@@ -130,8 +133,9 @@ class GuardCore:
         provider = self.settings.provider
         if provider is not None:
             await prepare(provider)
-        elif self.settings.model is not None or self.runner.names_models:
-            await LiteLLMProvider().prepare()
+        else:
+            request = Request((), model=self.settings.model, params=self.settings.params)
+            await DefaultProvider((request, *self.policy.named_requests)).prepare()
 
     def with_skip_reason(self, context: CheckContext) -> CheckContext:
         """Return a context that says whether the policy checks the answer, whatever it is.

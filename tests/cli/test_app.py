@@ -446,8 +446,12 @@ def test_check_says_why_no_model_can_be_asked(files: Path, monkeypatch: pytest.M
     words = ("check", "-r", "response.txt", "--question", QUESTION, "--model", "openai/vary")
     done = resay_here(*words, "--json", cwd=files)
     assert done.returncode == 3
-    assert "; 'openai/vary' needs an API key; set its" in json.loads(done.stdout)["reason"]
+    assert (
+        "; 'openai/vary' needs an API key; set OPENAI_API_KEY" in json.loads(done.stdout)["reason"]
+    )
     # The samples are there, and the judge cannot be asked.
     done = resay_here(*words, "--samples", "a.txt", "b.txt", "c.txt", "--json", cwd=files)
     assert done.returncode == 3
-    assert "; 'openai/vary' needs an API key; set its" in json.loads(done.stdout)["reason"]
+    assert (
+        "; 'openai/vary' needs an API key; set OPENAI_API_KEY" in json.loads(done.stdout)["reason"]
+    )

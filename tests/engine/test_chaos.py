@@ -11,16 +11,21 @@ import pytest
 
 from performance import chaos
 from performance.chaos_plan import POLICIES, WEATHERS, draw
+from resay.providers.litellm import LiteLLMProvider
+from resay.providers.openai_compatible import OpenAICompatibleProvider
 
 REQUESTS, SEED = 40, 391
 
 
 @pytest.mark.anyio
 @pytest.mark.timeout(180)
+@pytest.mark.parametrize("provider", [LiteLLMProvider, OpenAICompatibleProvider])
 # litellm makes a coroutine in a thread; a caller who is cancelled meanwhile never awaits it.
 @pytest.mark.filterwarnings("ignore:coroutine 'OpenAIChatCompletion:RuntimeWarning")
-async def test_every_request_ends_in_time_and_leaves_nothing_behind(litellm: Any) -> None:
-    report = await chaos.run(REQUESTS, concurrency=50, seed=SEED)
+async def test_every_request_ends_in_time_and_leaves_nothing_behind(
+    litellm: Any, provider: type[Any]
+) -> None:
+    report = await chaos.run(REQUESTS, concurrency=50, seed=SEED, provider=provider())
     assert not report.problems, "\n".join(report.problems)
     assert sum(report.outcomes.values()) == REQUESTS
     # Which trouble a request meets first depends on the machine's load; what is planned is below.

@@ -38,8 +38,10 @@ from resay.core.usage import Usage
 from resay.engine.actions import Answer
 from resay.errors import ResayError
 from resay.guard import Guard
+from resay.providers.base import Provider
 from resay.providers.limits import process_limiter
 from resay.providers.litellm import LiteLLMProvider
+from resay.providers.openai_compatible import OpenAICompatibleProvider
 from simulation import SimulatedProvider
 
 __all__ = ["GRACE_S", "Chaos", "Ended", "Report", "mismatches", "run"]
@@ -116,6 +118,7 @@ async def run(
     concurrency: int = 50,
     seed: int = 0,
     done: Callable[[], object] = lambda: None,
+    provider: Provider | None = None,
 ) -> Report:
     """Send requests, in two equal rounds to see what grows, and look at what came of them.
 
@@ -124,6 +127,7 @@ async def run(
         concurrency: How many at the same time.
         seed: Decides faults, policies and what callers do.
         done: Called after each request.
+        provider: The provider of answers; None for litellm.
 
     Returns:
         What was found.
@@ -131,21 +135,26 @@ async def run(
     with SimulatedProvider(
         seed=seed, world=chaos_plan.WORLD, latency_s=0.05, jitter_s=0.1, first_token_s=0.02
     ) as server:
-        await _warm_up(server)
-        chaos = Chaos(server, done)
+        provider = provider or LiteLLMProvider()
+        await _warm_up(server, provider)
+        chaos = Chaos(server, done, provider)
         try:
             report = await chaos.run(requests, concurrency, seed)
         finally:
-            # Imported by the provider before, which keeps it quiet.
-            litellm: Any = import_module("litellm")
-            await litellm.close_litellm_async_clients()
+            if isinstance(provider, OpenAICompatibleProvider):
+                await provider.aclose()
+            else:
+                # Imported by the provider before, which keeps it quiet.
+                litellm: Any = import_module("litellm")
+                await litellm.close_litellm_async_clients()
         left = await _connections_left(server)
     return replace(report, problems=(*report.problems, *left))
 
 
-async def _warm_up(server: SimulatedProvider) -> None:
+async def _warm_up(server: SimulatedProvider, provider: Provider) -> None:
     """Have everything loaded at first use that is; it takes seconds, in which the loop stands."""
-    guard = Guard({"chain": [{"method": "ngram"}], "cache": {"store": "none"}}, model=_MODEL)
+    policy = {"chain": [{"method": "ngram"}], "cache": {"store": "none"}}
+    guard = Guard(policy, model=_MODEL, provider=provider)
     params: dict[str, Any] = dict(server.params)
     await guard.aask("Are you there?", params=params)
     async with guard.astream("And now?", params=params) as stream:
@@ -160,12 +169,15 @@ class Chaos:
     Args:
         server: Who answers.
         done: Called after each request.
+        provider: The provider of answers.
     """
 
-    def __init__(self, server: SimulatedProvider, done: Callable[[], object]) -> None:
+    def __init__(
+        self, server: SimulatedProvider, done: Callable[[], object], provider: Provider
+    ) -> None:
         self._server = server
         self._done = done
-        self.tracked = Tracked(LiteLLMProvider())
+        self.tracked = Tracked(provider)
         self.lateness = Lateness()
         self.ended: list[Ended] = []
         self._guards = [

@@ -115,3 +115,16 @@ def test_equal_policies_hash_alike_and_survive_copying():
         assert twin == policy
         assert hash(twin) == hash(policy)
     assert policy != Policy.default()
+
+
+def test_single_values_are_short_for_sections():
+    short = Policy.parse(
+        "chain: [{method: facts, settle: 0.2}, prompt]\nthreshold: 0.4\naction: block"
+    )
+    written = Policy.parse(
+        "chain: [{method: facts, settle: {below: 0.2}}, {method: prompt}]\n"
+        "threshold: {passage: 0.4, sentence: 0.4}\naction: {do: block}"
+    )
+    assert short == written
+    assert short.model_dump() == written.model_dump()
+    assert Policy.of({"chain": ["facts"]}) == Policy.of({"chain": [{"method": "facts"}]})

@@ -23,7 +23,7 @@ METHODS = ", ".join(repr(name) for name in registry())
         ("version: 1", "1: chain: required, but missing"),
         ("chain: []", "1: chain: must not be empty"),
         ("chain: {method: ngram}", "1: chain: must be a list, not a mapping"),
-        ("chain:\n  - ngram", "2: chain[0]: must be a mapping, not 'ngram'"),
+        ("chain:\n  - 5", "2: chain[0]: must be a mapping, not 5"),
         (
             "chain:\n  - method: ngrm",
             "2: chain[0].method: unknown method 'ngrm'; did you mean 'ngram'?",
@@ -130,7 +130,21 @@ METHODS = ", ".join(repr(name) for name in registry())
             with_chain("action: {do: annotate, exit: raise}"),
             "2: action.exit: unknown key 'exit'; there are 'do', 'marks'",
         ),
-        (with_chain("action: block"), "2: action: must be a mapping, not 'block'"),
+        (with_chain("action: blok"), "2: action: unknown action 'blok'; did you mean 'block'?"),
+        ("chain: [factz]", "1: chain[0]: unknown method 'factz'; did you mean 'facts'?"),
+        (with_chain("threshold: 1.4"), "2: threshold: must be at most 1, not 1.4"),
+        (
+            with_chain("model: openai/gpt-4.1-mini"),
+            "2: model: unknown key 'model'; it is no part of a policy: pass it to `Guard`, or as an"
+            " option of the command",
+        ),
+        *(
+            (
+                with_chain(f"{key}: x"),
+                f"2: {key}: unknown key '{key}'; write `action: {{do: block, message: …}}`",
+            )
+            for key in ("on_flag", "message")
+        ),
         (with_chain("version: 2"), "2: version: must be 1, not 2"),
         (with_chain("version: true"), "2: version: must be 1, not true"),
         (

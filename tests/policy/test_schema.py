@@ -40,14 +40,22 @@ def test_the_schema_is_valid():
 
 def test_every_key_in_the_schema_is_described():
     schema = policy_schema()
-    actions = schema["properties"]["action"]["oneOf"]
-    models = [schema, *schema["$defs"].values(), *steps(schema), *actions]
+    _names, *actions = schema["properties"]["action"]["oneOf"]
+    branches = [resolved(action, schema) for action in actions]
+    models = [schema, *schema["$defs"].values(), *steps(schema), *branches]
     for model in models:
-        for name, part in model["properties"].items():
+        for name, part in model.get("properties", {}).items():
             assert "description" in {**resolved(part, schema), **part}, name
 
 
+def test_the_schema_stays_small_enough_for_an_editor():
+    assert len(json.dumps(policy_schema(), separators=(",", ":"))) < 100_000
+
+
 GOOD = [
+    {"chain": ["facts"]},
+    {"chain": ["facts", {"method": "prompt"}], "threshold": 0.4, "action": "block"},
+    {"chain": [{"method": "facts", "settle": 0.2}, "prompt"], "action": "regenerate"},
     yaml.safe_load(FULL.replace("${N:-6}", "6")),
     {"chain": [{"method": "ngram"}]},
     {"chain": [{"method": "ngram", "settle": None}], "sampling": {"temperature": None}},
@@ -65,6 +73,13 @@ BAD = [
     {"chain": [{}]},
     {"chain": [{"n": 1}]},
     {"chain": [{"method": "x"}]},
+    {"chain": ["x"]},
+    {"chain": [5]},
+    {"chain": ["facts"], "threshold": 1.4},
+    {"chain": ["facts"], "threshold": "0.4"},
+    {"chain": ["facts"], "threshold": True},
+    {"chain": ["facts"], "action": "blok"},
+    {"chain": [{"method": "facts", "settle": "0.2"}]},
     {"chain": [{"method": "ngram", "judge": "x"}]},
     {"chain": [{"method": "ngram", "n": "3"}]},
     {"chain": [{"method": "ngram", "n": True}]},

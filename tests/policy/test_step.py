@@ -10,7 +10,7 @@ import pytest
 from resay.policy import Policy, policy_schema
 from resay.scorers import registry
 from support.installed import installed
-from support.policies import problems_of_text, steps
+from support.policies import problems_of_text, resolved, steps
 
 METHODS = ", ".join(repr(name) for name in registry())
 
@@ -53,7 +53,8 @@ def test_a_scorer_of_another_package_can_be_a_step():
     assert step.model_dump()["weights"] == (1.0, 0.5)
     assert Policy.of(policy.model_dump(mode="json")) == policy
     assert isinstance(hash(policy), int)
-    *methods, imported = [b["properties"]["method"] for b in steps(policy_schema())]
+    schema = policy_schema()
+    *methods, imported = [resolved(b["properties"]["method"], schema) for b in steps(schema)]
     methods = [method["const"] for method in methods]
     assert methods == [*registry()]
     assert re.search(imported["pattern"], "acme_scorer:Acme")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
 import re
 import subprocess
 import sys
@@ -22,6 +23,7 @@ import pytest
 from resay import Guard, MissingDependencyError, ProviderError, ProviderRefusedError, Request
 from resay.adapters import GuardRuntime
 from resay.providers import FanOut, LiteLLMProvider, Retrying, ScriptedProvider
+from resay.providers.litellm_problems import is_litellm_provider, problem_before_import
 from simulation import (
     EmptyAnswer,
     IgnoreN,
@@ -148,8 +150,104 @@ async def test_what_cannot_be_reached_is_named(model: str, base: str, why: str) 
 
 async def test_a_missing_key_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(ProviderRefusedError, match="needs an API key"):
+    with pytest.raises(ProviderRefusedError, match="needs an API key; set OPENAI_API_KEY or pass"):
         await LiteLLMProvider().complete(Request.of("Who?", model="openai/gpt-4.1-mini"))
+
+
+_REFUSALS = """
+import sys
+from resay import Guard, ProviderRefusedError
+for model in sys.argv[1:]:
+    try:
+        Guard(model=model).ask("Who?")
+    except ProviderRefusedError as error:
+        print(error, "|", error.__cause__, error.__suppress_context__ or error.__context__)
+    try:
+        with Guard(model=model) as guard, guard.stream("Who?") as stream:
+            list(stream)
+    except ProviderRefusedError as error:
+        pass
+print("litellm" in sys.modules)
+"""
+
+
+def test_what_litellm_would_refuse_is_refused_before_its_import() -> None:
+    run = subprocess.run(
+        [
+            *(sys.executable, "-W", "error", "-c", _REFUSALS),
+            *("openai/gpt-4.1-mini", "gpt-4.1-mini", "anthropic/claude-sonnet-5"),
+            *("opnai/gpt-4.1-mini", "antropic/claude-sonnet-5", "Ollama/x", "gpt-9-super"),
+        ],
+        env={"PATH": os.environ["PATH"], "OPENAI_API_KEY": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.stderr == ""
+    assert run.stdout.splitlines() == [
+        "'openai/gpt-4.1-mini' needs an API key; set OPENAI_API_KEY or pass `api_key` | None None",
+        "'gpt-4.1-mini' needs an API key; set OPENAI_API_KEY or pass `api_key` | None None",
+        "'anthropic/claude-sonnet-5' needs an API key; set ANTHROPIC_API_KEY or pass `api_key`"
+        " | None None",
+        *(
+            f"the model {wrong!r} cannot be called because {wrong.partition('/')[0]!r} is not a"
+            f" provider that litellm knows; did you mean {right!r}? | None None"
+            for wrong, right in (
+                ("opnai/gpt-4.1-mini", "openai/gpt-4.1-mini"),
+                ("antropic/claude-sonnet-5", "anthropic/claude-sonnet-5"),
+                ("Ollama/x", "ollama/x"),
+            )
+        ),
+        "the model 'gpt-9-super' cannot be called because it names no provider; write"
+        " 'openai/gpt-9-super' for OpenAI, pass `api_base` for a server with OpenAI's API, or write"
+        " the prefix of another provider | None None",
+        "False",
+    ]
+
+
+def test_a_wrong_address_in_the_environment_is_named_before_the_import(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "litellm", raising=False)
+    monkeypatch.setenv("OPENAI_BASE_URL", "127.0.0.1:9")
+    with pytest.raises(ProviderRefusedError) as caught:
+        Guard(model="openai/gpt-4.1-mini").ask("Who?")
+    assert str(caught.value) == (
+        "OPENAI_BASE_URL '127.0.0.1:9' is not a URL; did you mean 'http://127.0.0.1:9/v1'?"
+    )
+
+
+def test_the_providers_of_the_installed_litellm_are_known() -> None:
+    litellm: Any = pytest.importorskip("litellm")
+    missed = [name for name in litellm.provider_list if not is_litellm_provider(str(name.value))]
+    assert missed == []
+
+
+@pytest.mark.parametrize("name", ["ollama", "bedrock", "zai", "vertex_ai", "lemonade", "helicone"])
+def test_a_provider_without_a_key_is_left_to_litellm(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "litellm", raising=False)
+    assert problem_before_import(Request.of("Who?", model=f"{name}/some-model")) is None
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("LITELLM_MODE", "DEV"),
+        ("LITELLM_LOCAL_MODEL_COST_MAP", "False"),
+        ("USE_LITELLM_PROXY", "True"),
+    ],
+)
+def test_what_litellm_may_read_elsewhere_is_left_to_it(
+    variable: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "litellm", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    request = Request.of("Who?", model="openai/gpt-4.1-mini")
+    assert problem_before_import(request) is not None
+    monkeypatch.setenv(variable, value)
+    assert problem_before_import(request) is None
 
 
 @pytest.mark.parametrize(
@@ -298,6 +396,7 @@ class _Waiting(MetaPathFinder, Loader):
 @pytest.fixture
 def waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Waiting]:
     finder = _Waiting()
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     monkeypatch.delitem(sys.modules, "litellm", raising=False)
     monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
     yield finder
@@ -371,7 +470,12 @@ assert "FROM_DOTENV" not in os.environ
 def test_the_first_request_imports_litellm_quietly(tmp_path: Any) -> None:
     (tmp_path / ".env").write_text("FROM_DOTENV=1\n")
     done = subprocess.run(
-        [sys.executable, "-c", _QUIET], capture_output=True, text=True, cwd=tmp_path, timeout=60
+        [sys.executable, "-c", _QUIET],
+        env={**os.environ, "OPENAI_API_KEY": "sk-test"},
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=60,
     )
     assert (done.stdout, done.stderr) == ("True True\n", "")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from resay._internal.entry_points import _points, installed_names, load_installed
 from resay._internal.importing import import_named
-from resay.providers.installed import _installed, _names
+from resay.providers.default import _installed, _names
 from resay.scorers import registry
 from resay.scorers.step import _installed as _installed_scorers
 

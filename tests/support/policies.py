@@ -46,7 +46,9 @@ def steps(schema):
     """Return the schemas of all methods."""
     auto, listed = schema["properties"]["chain"]["anyOf"]
     assert auto == {"const": "auto"}
-    return [resolved(branch, schema) for branch in listed["items"]["oneOf"]]
+    step = resolved(resolved(listed, schema)["items"], schema)
+    _names, *methods = step["oneOf"]
+    return [resolved(branch, schema) for branch in methods]
 
 
 def resolved(part, schema):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, NoReturn, TypeVar, cast
+from typing import Final, Literal, NoReturn, TypeVar, cast
 
 from pydantic import (
     BaseModel,
@@ -45,6 +45,38 @@ class Strict(BaseModel):
     )
 
 
+class Shorthand:
+    """Accepts a single value as shorthand for a mapping that has it; use in `Annotated`.
+
+    Args:
+        keys: The keys that the value stands for.
+        kind: The JSON type of the value.
+    """
+
+    def __init__(self, *keys: str, kind: Literal["string", "number"] = "string") -> None:
+        self._keys = keys
+        self._kind = kind
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self._expand, handler(source))
+
+    def _expand(self, value: object) -> object:
+        types = (str,) if self._kind == "string" else (int, float)
+        if isinstance(value, types) and not isinstance(value, bool):
+            return dict.fromkeys(self._keys, value)
+        return value
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        short: JsonSchemaValue = {"type": self._kind}
+        if self._kind == "number":
+            short |= {"minimum": 0, "maximum": 1}
+        return {"anyOf": [short, handler(schema)]}
+
+
 T = TypeVar("T")
 
 
@@ -74,6 +106,7 @@ class LazyMapping(Mapping[str, T]):
 
 UNKNOWN_TAG: Final = "unknown_tag"
 MISSING_TAG: Final = "missing_tag"
+_IMPORT_PATH: Final = r"^[\w-]+(\.[\w-]+)*:\w+(\.\w+)*$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +167,19 @@ class OneOf:
     ) -> JsonSchemaValue:
         branches = [self._branch(n, m, handler) for n, m in self._models().items()]
         if self._short is not None:
-            branches.insert(0, {"type": "string"})
+            branches.insert(0, self._short_branch())
         if self._imported is not None:
             branches.append(handler(self._imported.base.__pydantic_core_schema__))
         return {"oneOf": branches}
+
+    def _short_branch(self) -> JsonSchemaValue:
+        name = "name"
+        if self._short is None or self._short(name) != {self._key: name}:
+            return {"type": "string"}
+        names: JsonSchemaValue = {"enum": list(self._models())}
+        if self._imported is None:
+            return names
+        return {"anyOf": [names, {"type": "string", "pattern": _IMPORT_PATH}]}
 
     def _branch(
         self, name: str, model: type[BaseModel], handler: GetJsonSchemaHandler

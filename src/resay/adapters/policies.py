@@ -14,6 +14,7 @@ from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy, Regenerate, Sampling
 from resay.providers.batching import BatchCallsConfig
+from resay.providers.default import DefaultProvider
 from resay.retrieval import Retriever, as_retriever
 
 PolicyLike = Guard | Policy | str | PathLike[str] | Mapping[str, Any] | None
@@ -110,12 +111,16 @@ def check_client_policy(guard: Guard, client: str, *, gives_references: bool = F
             {"references": f"{remedy} `Guard.check` with `references`"}
         )
     check_via(sampling, f"{client} draws its samples itself")
-    for setting, model in guard.policy.named_models:
+    settings = {model: setting for setting, model in guard.policy.named_models}
+    for request in guard.policy.named_requests:
+        if not DefaultProvider().needs_litellm(request):
+            continue
+        setting = settings.get(request.model or "", "a judge")
         require_optional(
             "litellm",
             package="litellm",
             extra="litellm",
-            purpose=f"the model {model!r} that the policy names ({setting})",
+            purpose=f"the model {request.model!r} that the policy names ({setting})",
         )
 
 

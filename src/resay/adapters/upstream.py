@@ -38,9 +38,11 @@ from resay.providers.base import (
     supported_params,
     with_counted_tokens,
 )
+from resay.providers.default import DefaultProvider
 from resay.providers.limits import Budget
 from resay.providers.litellm import LiteLLMProvider
-from resay.providers.unreachable import UNUSABLE_STATUSES, unreachable_by
+from resay.providers.statuses import UNUSABLE_STATUSES
+from resay.providers.unreachable import unreachable_by
 from resay.scorers.structured import object_in
 
 OPENAI_PARAMS = frozenset(
@@ -82,8 +84,14 @@ class UnmappedError(ResayError):
 
 @cache
 def litellm_provider() -> LiteLLMProvider:
-    """Return the provider that all adapters share."""
+    """Return the provider through which all adapters draw samples by `sampling.via: litellm`."""
     return LiteLLMProvider()
+
+
+@cache
+def default_provider() -> DefaultProvider:
+    """Return the provider of the models that policies name, which all adapters share."""
+    return DefaultProvider()
 
 
 Send = Callable[[Body], Awaitable[Body]]
@@ -101,8 +109,7 @@ class Upstream:
         ask: Sends a request, once.
         source: Distinguishes its answers from those of clients with another endpoint or account;
             None if unknown, so that none of them is reused for another request.
-        named_provider: Returns the provider of the models that a policy names. It is called only
-            for those: without them, litellm is not needed.
+        named_provider: Returns the provider of the models that a policy names.
         via: How samples are drawn, for verdicts; None if that depends on the policy.
         takes_n: Whether one request may ask for several answers, for clients whose API alone does
             not determine that.
@@ -114,7 +121,7 @@ class Upstream:
 
     ask: Send
     source: str | None = None
-    named_provider: Callable[[], Provider] = litellm_provider
+    named_provider: Callable[[], Provider] = default_provider
     via: Via | None = None
     takes_n: Callable[[], Awaitable[bool]] | None = None
     cost_usd: Callable[[Body], float | None] | None = None
@@ -174,7 +181,7 @@ class OwnJudge(OneAnswer):
 
     own: Callable[[Request], Awaitable[Completions]] | None
     cache_source: str | None = None
-    named: Provider = field(default_factory=litellm_provider)
+    named: Provider = field(default_factory=default_provider)
     takes_openai_params: bool = False
 
     async def prepare(self) -> None:

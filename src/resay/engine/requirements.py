@@ -16,7 +16,8 @@ from resay.providers.base import Provider
 from resay.providers.batching import (
     BatchProvider,
 )
-from resay.providers.installed import default_provider
+from resay.providers.default import DefaultProvider
+from resay.providers.openai_compatible import is_compatible
 from resay.providers.sources import Sources
 
 Input = Literal["question", "references", "samples", "logprobs", "model"]
@@ -35,13 +36,19 @@ class Requirements:
 
     Args:
         chain: The chain.
-        provider: The provider for all models; None for litellm.
+        provider: The provider for all models; None for the default one.
         batching: The provider that calls models through Batch APIs; None for live calls.
+        named_requests: Requests without messages to the models that the policy names.
     """
 
     def __init__(
-        self, chain: Chain, provider: Provider | None, batching: BatchProvider | None = None
+        self,
+        chain: Chain,
+        provider: Provider | None,
+        batching: BatchProvider | None = None,
+        named_requests: Sequence[Request] = (),
     ) -> None:
+        self._named_requests = named_requests
         self._chain = chain
         self._provider = provider
         self._batching = batching
@@ -51,7 +58,11 @@ class Requirements:
 
         Args:
             request: The request.
-            asks: Whether the main call is made too.
+            asks: Whether the main call is made too. It is refused here, before anything is loaded,
+                if its model cannot be called for sure.
+
+        Raises:
+            ProviderError: The model cannot be called: its key is missing, for example.
         """
         if self._provider is not None:
             return Sources.all(self._provider)
@@ -60,7 +71,17 @@ class Requirements:
             self._refuse_without_model(asks=asks)
         if self._batching is not None:
             return Sources.all(self._batching, via="batch")
-        return Sources.all(default_provider(model), via="litellm")
+        requests = (request, *self._named_requests)
+        provider = DefaultProvider(requests)
+        for named in requests:
+            if named.model is not None:
+                # Refuses a provider that is not installed.
+                provider.provider_of(named)
+        problem = provider.problem(request) if asks else None
+        if problem is not None:
+            raise problem
+        is_direct = model is not None and is_compatible(request)
+        return Sources.all(provider, via="native" if is_direct else "litellm")
 
     def _refuse_without_model(self, *, asks: bool) -> None:
         if asks:

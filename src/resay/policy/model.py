@@ -12,17 +12,15 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     BaseModel,
     Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
     ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, PydanticKnownError, core_schema
+from pydantic_core import PydanticKnownError
 
-from resay._internal.strict import OneOf, Strict
+from resay._internal.strict import OneOf, Shorthand, Strict
+from resay.core.request import Request
 from resay.core.segmentation.splitters import Splitter
 from resay.errors import PolicyError
 from resay.policy.actions import Annotate, Block, MarkStyle, Regenerate
@@ -35,7 +33,7 @@ from resay.policy.observers import ObserverConfig
 from resay.policy.problems import problems_of
 from resay.policy.references import ReferencesConfig
 from resay.policy.sampling import Sampling
-from resay.policy.schema import with_variables
+from resay.policy.schema import with_definitions, with_variables
 from resay.policy.step import Step
 from resay.policy.structured import Structured
 from resay.policy.threshold import Threshold
@@ -54,26 +52,6 @@ POLICY_VARIABLE = "RESAY_POLICY"
 """The environment variable that names the policy file in place of the default policy."""
 
 
-class _Shorthand:
-    """Accepts a string as shorthand for a mapping with one key; use in `Annotated`."""
-
-    def __init__(self, key: str) -> None:
-        self._key = key
-
-    def __get_pydantic_core_schema__(
-        self, source: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(self._expand, handler(source))
-
-    def _expand(self, value: object) -> object:
-        return {self._key: value} if isinstance(value, str) else value
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        return {"anyOf": [{"type": "string"}, handler(schema)]}
-
-
 def _actions() -> Mapping[str, type[BaseModel]]:
     return {"annotate": Annotate, "block": Block, "regenerate": Regenerate}
 
@@ -89,25 +67,31 @@ class Policy(Strict):
     chain: tuple[Step, ...] = Field(
         min_length=1,
         strict=False,
-        description="The methods, in the order in which they run; auto = the best known chain"
-        " that fits `budget`, with its number of samples.",
+        description="The methods, in the order in which they run; a name is short for the method of"
+        " that name, auto = the best known chain that fits `budget`, with its number of samples.",
         json_schema_extra=allow_auto,
     )
     budget: ChainBudget | None = Field(
         default=None,
         description="The budget for `chain: auto`; null = the defaults.",
     )
-    second_opinion: Annotated[SecondOpinion | None, _Shorthand("model")] = Field(
+    second_opinion: Annotated[SecondOpinion | None, Shorthand("model")] = Field(
         default=None,
         description="Another model to ask for a second opinion after the chain has run; a string is"
         " short for the model of that name, null = none.",
     )
-    threshold: Threshold = Field(
+    threshold: Annotated[Threshold, Shorthand("passage", "sentence", kind="number")] = Field(
         default=Threshold(),
-        description="The scores above which the response or a sentence is flagged.",
+        description="The scores above which the response or a sentence is flagged; a number is"
+        " short for both.",
     )
-    action: Annotated[Annotate | Block | Regenerate, OneOf("action", "do", _actions)] = Field(
-        default=Annotate(), description="What to do with a flagged response."
+    action: Annotated[
+        Annotate | Block | Regenerate,
+        OneOf("action", "do", _actions, short=lambda name: {"do": name}),
+    ] = Field(
+        default=Annotate(),
+        description="What to do with a flagged response; a name is short for the action of that"
+        " name.",
     )
     references: ReferencesConfig = Field(
         default=ReferencesConfig(),
@@ -286,6 +270,24 @@ class Policy(Strict):
         settings += [(f"the judge of method {s.method_name!r}", s.named_judge) for s in steps]
         return tuple((setting, model) for setting, model in settings if model is not None)
 
+    @property
+    def named_requests(self) -> tuple[Request, ...]:
+        """Requests without messages to the models of `named_models`, with their parameters."""
+        requests: list[Request] = []
+        if self.sampling.model is not None:
+            requests.append(Request((), self.sampling.model, self.sampling.params))
+        if self.second_opinion is not None:
+            second = self.second_opinion
+            requests.append(Request((), second.model, second.params))
+        steps = self.chain
+        if isinstance(self.action, Regenerate):
+            steps += self.action.recheck or ()
+            if self.action.writer is not None:
+                requests.append(Request((), self.action.writer))
+        for step in steps:
+            requests += step.judge_requests
+        return tuple(requests)
+
     @classmethod
     def configured(cls) -> Policy:
         """Return the policy that the environment variable `RESAY_POLICY` names, or the default.
@@ -417,5 +419,5 @@ def policy_schema() -> dict[str, Any]:
         A schema of draft 2020-12. It covers every installed method, and accepts `${NAME}` in place
         of any value that is not text.
     """
-    schema = with_variables(Policy.model_json_schema())
+    schema = with_definitions(with_variables(Policy.model_json_schema()))
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

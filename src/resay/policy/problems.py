@@ -47,6 +47,19 @@ _SIZES: Mapping[str, str] = {
     "string_too_short": "must have at least {min_length} characters",
     "string_too_long": "must have at most {max_length} characters",
 }
+_ACTION = "write `action: {do: block, message: …}`"
+# Keys that people write at the top of a policy, and what to write instead.
+_ELSEWHERE: Mapping[object, str] = {
+    **dict.fromkeys(
+        ("model", "api_base", "api_key", "params"),
+        "it is no part of a policy: pass it to `Guard`, or as an option of the command",
+    ),
+    **dict.fromkeys(("block", "do", "exit", "message", "on_flag", "on_flagged"), _ACTION),
+    **dict.fromkeys(("method", "methods", "scorer", "scorers", "steps"), "write `chain: [facts]`"),
+    "samples": "write `sampling: {max: 5}`",
+    "settle": "write it in a step of the `chain`: {method: facts, settle: 0.2}",
+    "retriever": "write `action: {do: regenerate, retriever: …}`",
+}
 _MISSING = frozenset({"missing", MISSING_TAG})
 _CHOICES = frozenset({"literal_error", "enum"})
 _QUOTED = re.compile(r"'([^']*)'")
@@ -154,6 +167,8 @@ def _message(details: ErrorDetails, path: Path, document: Document, model: type[
         return f"{problem}; {_nearest(document.value_at(path), context['known'])}"
     if kind == "extra_forbidden":
         problem = f"unknown key {truncated(path[-1])}"
+        if len(path) == 1 and path[0] in _ELSEWHERE:
+            return f"{problem}; {_ELSEWHERE[path[0]]}"
         keys = _keys_at(path[:-1], document, model)
         return f"{problem}; {_nearest(path[-1], keys)}" if keys else problem
     if kind in _SIZES:

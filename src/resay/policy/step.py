@@ -16,5 +16,8 @@ def _configs() -> Mapping[str, type[BaseModel]]:
     return LazyMapping(scorers, lambda name: scorers[name].Config)
 
 
-Step = Annotated[ScorerConfig, OneOf("method", "method", _configs, imported=IMPORTED)]
+Step = Annotated[
+    ScorerConfig,
+    OneOf("method", "method", _configs, short=lambda name: {"method": name}, imported=IMPORTED),
+]
 """A method with its settings."""

@@ -15,6 +15,7 @@ from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.references import Reference
 from resay.core.request import Request
 from resay.core.usage import Usage, last_reported
+from resay.errors import ProviderRefusedError
 
 __all__ = [
     "Chunk",
@@ -30,6 +31,7 @@ __all__ = [
     "ToolCall",
     "TopLogprob",
     "begin_stream",
+    "model_of",
     "open_stream",
     "prepare",
     "supported_params",
@@ -326,6 +328,19 @@ def with_counted_tokens(answers: Sequence[Completion], usage: Usage) -> Usage:
         return usage
     estimated = max(words, size // _BYTES_PER_TOKEN)
     return replace(usage, completion_tokens=estimated, cost_usd=None)
+
+
+def model_of(request: Request) -> str:
+    """Return the model that a request names.
+
+    Raises:
+        ProviderRefusedError: It names none.
+    """
+    if not request.model:
+        raise ProviderRefusedError(
+            "no model was named; pass `model`, such as 'openai/gpt-4.1-mini'"
+        )
+    return request.model
 
 
 class Provider(Protocol):

@@ -246,7 +246,7 @@ async def draw(
         except Exception as error:
             on_failure(error)
 
-    arrived, is_refused = 0, False
+    arrived, is_short = 0, False
     if 1 < count < _refused_count(provider, request) and await provider.takes_n(request):
         arrived, failures = await _request_together(send, count)
         lasting = [error for error in failures if not refuses_n(error)]
@@ -254,18 +254,19 @@ async def draw(
             on_failure(error)
         if lasting:
             return sum(usages, Usage())
-        is_refused = not arrived
+        is_short = arrived < count
+    answered_together = len(usages)
     async with anyio.create_task_group() as tasks:
         for index in range(arrived, count):
             tasks.start_soon(request_one, index)
     # If single requests fail as well, it was not about their number.
-    if is_refused and usages:
+    if is_short and len(usages) > answered_together:
         _remember_refusal(provider, request, count)
     return sum(usages, Usage())
 
 
-# The smallest number of answers at once that an endpoint has refused; the latest is last. A wrong
-# entry only costs a provider that would take `n` some requests.
+# The smallest number of answers at once that an endpoint has refused or did not give; the latest is
+# last. A wrong entry only costs a provider that would take `n` some requests.
 _refused_counts: OrderedDict[Hashable, int] = OrderedDict()
 _MAX_ENDPOINTS = 1024
 # The providers that are endpoints themselves. An id is not reused while its provider is in here.

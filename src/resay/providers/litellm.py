@@ -12,13 +12,17 @@ from resay._internal.nesting import marked
 from resay.core.logprobs import read_logprobs
 from resay.core.request import Request
 from resay.core.usage import Usage
-from resay.errors import (
-    MissingDependencyError,
-    ProviderError,
-    ProviderRefusedError,
+from resay.errors import MissingDependencyError, ProviderError, ProviderRefusedError
+from resay.providers.base import (
+    Chunk,
+    Completion,
+    Completions,
+    ToolCall,
+    model_of,
+    with_counted_tokens,
 )
-from resay.providers.base import Chunk, Completion, Completions, ToolCall, with_counted_tokens
 from resay.providers.litellm_client import PER_CALL, clients, load_litellm, translate, usage_of
+from resay.providers.litellm_problems import problem_before_import
 
 
 class LiteLLMProvider:
@@ -41,7 +45,7 @@ class LiteLLMProvider:
 
     def __init__(self, *, timeout_s: float = 600.0) -> None:
         if find_spec("litellm") is None:
-            raise MissingDependencyError("litellm", "litellm", "calling a model")
+            raise MissingDependencyError("litellm", "litellm", "calling a model without `api_base`")
         self._timeout_s = timeout_s
 
     async def prepare(self) -> None:
@@ -50,6 +54,8 @@ class LiteLLMProvider:
 
     async def takes_n(self, request: Request) -> bool:
         """Return whether litellm forwards `n` to the request's model."""
+        if problem_before_import(request) is not None:
+            return False
         litellm = await load_litellm()
         try:
             supported = litellm.get_supported_openai_params(
@@ -63,6 +69,8 @@ class LiteLLMProvider:
 
     async def supported_params(self, request: Request) -> frozenset[str]:
         """Return which optional parameters litellm forwards to the request's model."""
+        if problem_before_import(request) is not None:
+            return frozenset()
         litellm = await load_litellm()
         provider = request.params.get("custom_llm_provider")
         try:
@@ -98,7 +106,7 @@ class LiteLLMProvider:
             ProviderTimeoutError: No answer arrived in time.
             ProviderError: Anything else that went wrong.
         """
-        model = _model_of(request)
+        model = _checked_model(request)
         kwargs = self._kwargs(request)
         if n > 1:
             kwargs["n"] = n
@@ -123,7 +131,7 @@ class LiteLLMProvider:
             ProviderTimeoutError: On entering or between chunks: nothing arrived in time.
             ProviderError: Anything else that went wrong.
         """
-        model = _model_of(request)
+        model = _checked_model(request)
         pieces, requests = await self._open(request, model)
         try:
             async with aclosing(_counted(_chunks(pieces, model), requests)) as chunks:
@@ -158,12 +166,13 @@ class LiteLLMProvider:
         return kwargs
 
 
-def _model_of(request: Request) -> str:
-    if not request.model:
-        raise ProviderRefusedError(
-            "no model was named; pass `model`, such as 'openai/gpt-4.1-mini'"
-        )
-    return request.model
+def _checked_model(request: Request) -> str:
+    """Return a request's model; refuse what litellm would refuse, before its import."""
+    model = model_of(request)
+    problem = problem_before_import(request)
+    if problem is not None:
+        raise problem
+    return model
 
 
 async def _send(model: str, kwargs: Mapping[str, Any]) -> Any:
@@ -175,7 +184,7 @@ async def _send(model: str, kwargs: Mapping[str, Any]) -> Any:
             return await litellm.acompletion(model=model, **kwargs)
     # litellm maps errors to some twenty types of its own, and lets others through.
     except Exception as error:
-        raise translate(error, model) from error
+        raise translate(error, model) from None
 
 
 async def _counted(chunks: AsyncGenerator[Chunk], requests: int) -> AsyncGenerator[Chunk]:
@@ -199,7 +208,7 @@ async def _chunks(pieces: Any, model: str) -> AsyncGenerator[Chunk]:
             has_answer = has_answer or bool(chunk.text or chunk.calls)
             yield chunk
     except Exception as error:
-        raise translate(error, model) from error
+        raise translate(error, model) from None
     if not has_answer and pieces.received_finish_reason is None:
         raise ProviderError(f"{model!r} streamed no answer", retryable=True)
 

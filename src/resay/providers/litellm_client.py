@@ -25,7 +25,9 @@ from resay.errors import (
     ProviderRefusedError,
     ProviderTimeoutError,
 )
-from resay.providers.unreachable import UNUSABLE_STATUSES, unreachable_by
+from resay.providers.litellm_problems import needs_key, no_provider_message, provider_named
+from resay.providers.statuses import STATUS_HINTS, UNUSABLE_STATUSES, is_final
+from resay.providers.unreachable import unreachable_by
 
 # `Retrying` does the retries, and a cached answer is no sample. All settings are per call, because
 # litellm's module globals belong to the application.
@@ -35,13 +37,6 @@ PER_CALL: Mapping[str, Any] = {
     "caching": False,
     "cache": {"no-cache": True, "no-store": True},
     "stream": False,
-}
-_HINTS = {
-    400: "check the model's name and parameters",
-    401: "check the API key",
-    403: "check what the API key may do",
-    404: "check the model's name and `api_base`",
-    429: "the provider limits the rate; lower `limits.concurrency` or raise `limits.retries`",
 }
 _NO_KEY = re.compile(r"Missing credentials|api_key client option|(?i:missing .{0,40}api key)")
 
@@ -131,17 +126,13 @@ def translate(error: Exception, model: str, hint: str = SEE_CAUSE) -> ProviderEr
     error = getattr(error, "original_exception", None) or error
     name = type(error).__name__
     status = getattr(error, "status_code", None)
-    # The provider's message may repeat the prompt or the key; it stays in `__cause__`.
+    # The provider's message may repeat the prompt or the key; it stays in `cause`.
     if name == "Timeout" or isinstance(error, TimeoutError) or has_timed_out:
         return ProviderTimeoutError(f"{model!r} did not answer in time ({name})", status=status)
     if _NO_KEY.search(str(error)):
-        return ProviderRefusedError(
-            f"{model!r} needs an API key; set its environment variable or pass `api_key`",
-            status=401,
-            unusable=True,
-        )
+        return needs_key(model, provider_named(model))
     if "LLM Provider NOT provided" in str(error):
-        return ProviderRefusedError(_no_provider_message(model), status=status, unusable=True)
+        return ProviderRefusedError(no_provider_message(model), status=status, unusable=True)
     unreachable = unreachable_by(error)
     if unreachable is not None:
         return ProviderError(
@@ -149,23 +140,12 @@ def translate(error: Exception, model: str, hint: str = SEE_CAUSE) -> ProviderEr
             retryable=True,
             unusable=True,
         )
-    hint = _HINTS.get(status or 0, hint)
+    hint = STATUS_HINTS.get(status or 0, hint)
     message = f"{model!r} failed with {name} (HTTP {status}); {hint}"
-    if status is not None and 400 <= status < 500 and status not in (408, 409, 429):
+    if status is not None and is_final(status):
         return ProviderRefusedError(message, status=status, unusable=status in UNUSABLE_STATUSES)
     after = retry_after_s(getattr(error, "litellm_response_headers", None))
     return ProviderError(message, status=status, retry_after_s=after, retryable=status is not None)
-
-
-def _no_provider_message(model: str) -> str:
-    provider, slash, _ = model.partition("/")
-    reason = (
-        f"{provider!r} is not a provider that litellm knows" if slash else "it names no provider"
-    )
-    return (
-        f"the model {model!r} cannot be called because {reason}; write 'openai/{model}' for OpenAI"
-        f" and servers with its API, 'ollama/{model}' for Ollama, or the prefix of another provider"
-    )
 
 
 def _has_timed_out(error: Exception) -> bool:

@@ -230,7 +230,8 @@ def _is_too_long(error: Exception) -> bool:
 
 
 def _text_of(error: Exception) -> str:
-    return f"{error} {error.__cause__ or ''}".casefold()
+    cause = error.cause if isinstance(error, ProviderError) else error.__cause__
+    return f"{error} {cause or ''}".casefold()
 
 
 def _is_cut_off(answer: Completion) -> bool:

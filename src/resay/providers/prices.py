@@ -159,7 +159,7 @@ def _litellm_rates() -> Mapping[str, tuple[_Rate, ...]]:
     """
     all_rates: dict[str, tuple[_Rate, ...]] = {}
     prefixed: dict[str, tuple[_Rate, ...]] = {}
-    for name, entry in _litellm_entries().items():
+    for name, entry in litellm_entries().items():
         rates = _rates(entry)
         if rates:
             all_rates[name] = rates
@@ -167,7 +167,8 @@ def _litellm_rates() -> Mapping[str, tuple[_Rate, ...]]:
     return {**prefixed, **all_rates}
 
 
-def _litellm_entries() -> Mapping[str, object]:
+def litellm_entries() -> Mapping[str, object]:
+    """Return litellm's list of models, by their names; it is read without importing litellm."""
     try:
         spec = find_spec("litellm")
     # A stand-in module registered as litellm.

@@ -36,8 +36,6 @@ def unreachable_by(error: BaseException) -> str | None:
     return f"{address} cannot be connected to"
 
 
-UNUSABLE_STATUSES = frozenset({401, 403, 404})
-"""The HTTP statuses for a bad key, one that may not do this, and a model that does not exist."""
 _PORTS: Mapping[str, int] = {"http": 80, "https": 443}
 _BROKEN = (errno.ECONNRESET, errno.EPIPE)
 # Errors of aiohttp, httpx and Python itself.

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, Protocol, runtime_checkabl
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from resay._internal.strict import Shorthand
 from resay.core.contradiction import EvidenceKind
 from resay.core.passage import Passage
+from resay.core.request import Request
 from resay.core.scores import Scores
 from resay.scorers.evidence import Evidence
 from resay.scorers.gate import When
@@ -16,7 +18,8 @@ from resay.scorers.gate import When
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from resay.core.contradiction import Contradiction
+    from resay._internal.strict import Shorthand
+from resay.core.contradiction import Contradiction
 
 Need = Literal[
     "samples", "judge", "references", "logprobs", "sample_logprobs", "question", "scores"
@@ -66,10 +69,10 @@ class ScorerConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    settle: Settle | None = Field(
+    settle: Annotated[Settle | None, Shorthand("below", kind="number")] = Field(
         default=None,
         description="The scores that this step settles; sentences with other scores go on to the"
-        " next step.",
+        " next step. A number is short for `below`.",
     )
 
     when: When | None = Field(
@@ -89,7 +92,12 @@ class ScorerConfig(BaseModel):
     @property
     def named_judge(self) -> str | None:
         """The model that the step names as its judge, or None."""
-        return None
+        return next((request.model for request in self.judge_requests), None)
+
+    @property
+    def judge_requests(self) -> tuple[Request, ...]:
+        """Requests without messages to the models that the step names, with their parameters."""
+        return ()
 
 
 class SampleConfig(ScorerConfig):

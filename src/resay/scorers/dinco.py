@@ -39,6 +39,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from resay.core.passage import Passage
+from resay.core.request import Request
 from resay.core.scores import Scores, mean_score
 from resay.providers.base import Completion
 from resay.providers.prices import Metered
@@ -46,7 +47,7 @@ from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.entailing import Entailing, EntailingConfig
 from resay.scorers.common.judge_calls import ParsedAnswer, ask_each, ask_together, unscored_reason
 from resay.scorers.common.judge_confidence import By, ask_probability
-from resay.scorers.common.judge_config import judge_for
+from resay.scorers.common.judge_config import judge_for, judge_requests
 from resay.scorers.common.judge_words import TRUTH
 from resay.scorers.common.yes_no import strip_decoration
 from resay.scorers.entailments import Entailed, Entailment, Pair, pairs_among
@@ -190,9 +191,9 @@ class Dinco:
             return self.asked is None or super().asks_response_model
 
         @property
-        def named_judge(self) -> str | None:
-            """The model whose confidence is asked for, or the judge of entailment, if named."""
-            return self.asked or super().named_judge
+        def judge_requests(self) -> tuple[Request, ...]:
+            """Requests to the model whose confidence is asked for, and to the entailment judge."""
+            return (*judge_requests(self.asked), *super().judge_requests)
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()

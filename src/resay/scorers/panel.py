@@ -33,13 +33,14 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from resay.core.passage import Passage
+from resay.core.request import Request
 from resay.core.scores import Scores, mean_score
 from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerConfig, ScorerTraits
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.judge_calls import ParsedAnswer, ask, ask_each, unscored_reason
-from resay.scorers.common.judge_config import JudgeConfig, judge_for, judge_model
+from resay.scorers.common.judge_config import JudgeConfig, judge_for, judge_model, judge_requests
 from resay.scorers.common.judge_words import TRUTH
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge
@@ -161,9 +162,9 @@ class Panel:
             return any(judge_model(judge) is None for judge in self.judges)
 
         @property
-        def named_judge(self) -> str | None:
-            """The first judge's model."""
-            return next((model for model in map(judge_model, self.judges) if model), None)
+        def judge_requests(self) -> tuple[Request, ...]:
+            """Requests without messages to the judges that are named."""
+            return tuple(request for judge in self.judges for request in judge_requests(judge))
 
     def __init__(self, config: Config) -> None:
         self.config = config

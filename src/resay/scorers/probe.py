@@ -38,6 +38,7 @@ from pydantic import Field
 
 from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage
+from resay.core.request import Request
 from resay.core.scores import Scores, mean_score
 from resay.errors import BudgetExceededError
 from resay.providers.base import Completion
@@ -50,7 +51,7 @@ from resay.scorers.common.judge_calls import (
     ask_together,
     unscored_reason,
 )
-from resay.scorers.common.judge_config import judge_for
+from resay.scorers.common.judge_config import judge_for, judge_requests
 from resay.scorers.common.semantic_measures import Equivalence, entropy, meanings
 from resay.scorers.common.yes_no import strip_decoration
 from resay.scorers.entailments import Entailed, Pair, pairs_among
@@ -191,9 +192,9 @@ class Probe:
             return True
 
         @property
-        def named_judge(self) -> str | None:
-            """The model that writes the questions, or the judge of entailment, if named."""
-            return self.writer or super().named_judge
+        def judge_requests(self) -> tuple[Request, ...]:
+            """Requests to the model that writes the questions, and to the judge of entailment."""
+            return (*judge_requests(self.writer), *super().judge_requests)
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()

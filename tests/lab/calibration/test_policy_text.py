@@ -76,6 +76,8 @@ LAYOUTS = {
     "no threshold": "chain: [{method: ngram}]\n",
     "no line break at the end": "chain:\n  - method: ngram\n    # last words",
     "flow": "version: 1\nchain: [{method: ngram}]\nthreshold: {passage: 0.4, sentence: .5} # x\n",
+    "a number for both": "threshold: 0.4  # x\nchain: [ngram]\n",
+    "a quoted method": "chain:\n- 'ngram'\nthreshold: 4.0e-1\n",
     "one of two": "threshold: {sentence: 0.5}\nchain: [{method: ngram}]\n",
     "one of two in a block": "chain: [{method: ngram}]\nthreshold:\n  # which\n  passage: 0.4\n",
     "empty": "threshold: {}\nchain: [{method: ngram}]\n",

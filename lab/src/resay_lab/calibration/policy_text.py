@@ -186,6 +186,12 @@ class _Editor:
     def _inserted(self, path: Path, values: Mapping[str, float | None]) -> _Edit:
         """Return the edit that adds keys to a mapping, before its first."""
         node = self._node(path)
+        if isinstance(node, yaml.ScalarNode) and path == ("threshold",):
+            # A number is short for both thresholds.
+            scores = dict.fromkeys(("passage", "sentence"), node.value)
+            scores |= {key: _scalar(value) for key, value in values.items()}
+            text = ", ".join(f"{key}: {score}" for key, score in scores.items())
+            return _Edit(node.start_mark.index, node.end_mark.index, f"{{{text}}}")
         pairs = [f"{key}: {_scalar(value)}" for key, value in values.items()]
         if not isinstance(node, yaml.MappingNode):
             # `changed_text` parses the result and reports the failure.

@@ -13,7 +13,7 @@ from resay.adapters.apis import CHAT_COMPLETIONS, ApiRequest, Body
 from resay.adapters.limits import SharedState
 from resay.adapters.settings import message_of
 from resay.adapters.threads import cancel_once
-from resay.adapters.upstream import JudgeProvider, SampleProvider, Upstream, litellm_provider
+from resay.adapters.upstream import JudgeProvider, SampleProvider, Upstream, default_provider
 from resay.plugins import Provider
 from resay_server.gateway.config import GatewayConfig
 from resay_server.gateway.conversations import Conversations
@@ -157,7 +157,7 @@ def sources_of(
     upstream = Upstream(
         ask,
         f"{routing.source(call, context.client)} {payer}",
-        lambda: HarmlessParams(litellm_provider(), api_request.request, policy),
+        lambda: HarmlessParams(default_provider(), api_request.request, policy),
         takes_n=takes_n,
         cost_usd=routing.cost_usd,
     )

@@ -30,7 +30,7 @@ from resay.adapters.outcomes import outcome_of
 from resay.adapters.own_field import without_own_field
 from resay.adapters.relay import Events, Relay
 from resay.adapters.threads import cancel_once
-from resay.adapters.upstream import StreamedError, Upstream, is_about_parameters, litellm_provider
+from resay.adapters.upstream import StreamedError, Upstream, default_provider, is_about_parameters
 from resay.adapters.verdicts import VerdictDetail, verdict_cost, withheld_data
 from resay.errors import ConfigurationError, DeadlineExceededError, ProviderError, UncheckableError
 from resay.plugins import ApiName
@@ -223,7 +223,7 @@ class GuardedRequest:
         upstream = Upstream(
             self._ask,
             self.routing.source(context.call, context.client),
-            lambda: HarmlessParams(litellm_provider(), request, context.guard.policy),
+            lambda: HarmlessParams(default_provider(), request, context.guard.policy),
             takes_n=self._takes_n,
             cost_usd=self.routing.cost_usd,
         )

@@ -14,7 +14,8 @@ from resay.errors import SEE_CAUSE, ProviderError, ProviderRefusedError, Provide
 from resay.providers.apis.base import Api
 from resay.providers.apis.values import mapping, text
 from resay.providers.base import Completions
-from resay.providers.unreachable import UNUSABLE_STATUSES, unreachable_by
+from resay.providers.statuses import UNUSABLE_STATUSES
+from resay.providers.unreachable import unreachable_by
 
 MB = 1_000_000
 MAX_LISTED = 100

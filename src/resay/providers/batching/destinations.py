@@ -10,6 +10,7 @@ from typing import Any
 from resay.core.provider_params import CONNECTION_PARAMS
 from resay.core.request import Request
 from resay.errors import ProviderRefusedError
+from resay.providers.base import model_of
 from resay.providers.caching.keys import keys_of
 
 # Parameters that identify an endpoint. Keys and headers do not: equal requests stay equal.
@@ -64,19 +65,16 @@ class Destination:
         Raises:
             ProviderRefusedError: No Batch API is known for it.
         """
-        if not request.model:
-            raise ProviderRefusedError(
-                "no model was named; pass `model`, such as 'openai/gpt-4.1-mini'"
-            )
         connection = {k: v for k, v in request.params.items() if _is_connection(k)}
-        api, slash, model = request.model.partition("/")
+        named_model = model_of(request)
+        api, slash, model = named_model.partition("/")
         if connection.get("custom_llm_provider"):
             api, model = (
                 str(connection["custom_llm_provider"]),
-                request.model.removeprefix(f"{api}/"),
+                named_model.removeprefix(f"{api}/"),
             )
         elif not slash:
-            api, model = _guess_api(request.model), request.model
+            api, model = _guess_api(named_model), named_model
         if api not in ("openai", "anthropic", *_THROUGH_LITELLM):
             raise ProviderRefusedError(
                 f"no Batch API is known for the model {request.model!r}; name one of 'openai/…',"

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from resay._internal.strict import Imported, OneOf
 from resay.core.passage import Passage
+from resay.core.request import Request
 from resay.core.scores import Scores
 from resay.errors import ConfigurationError
 from resay.scorers.base import Need, ScorerConfig, ScorerTraits
@@ -75,10 +76,9 @@ class CompositeConfig(ScorerConfig, Generic[PartT]):
         return any(part.scorer.asks_response_model for part in self.parts)
 
     @property
-    def named_judge(self) -> str | None:
-        """The first model that a part names as its judge, or None."""
-        judges = (part.scorer.named_judge for part in self.parts)
-        return next((judge for judge in judges if judge), None)
+    def judge_requests(self) -> tuple[Request, ...]:
+        """Requests without messages to the models that the parts name."""
+        return tuple(request for part in self.parts for request in part.scorer.judge_requests)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,12 @@ import anyio
 from pydantic import Field
 
 from resay.core.quoting import quotable
+from resay.core.request import Request
 from resay.models import ModelField
 from resay.scorers.base import Need, ScorerConfig
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.judge_calls import ParsedAnswer, ask
-from resay.scorers.common.judge_config import JudgeConfig, judge_for, judge_model
+from resay.scorers.common.judge_config import JudgeConfig, judge_for, judge_model, judge_requests
 from resay.scorers.common.judge_words import VERDICTS, JudgeVerdict
 from resay.scorers.common.per_sample import ask_about
 from resay.scorers.entailments import NEUTRAL, Entailed, Entailment, Pair
@@ -77,13 +78,13 @@ class EntailingConfig(ScorerConfig):
     @property
     def asks_response_model(self) -> bool:
         """Whether the judge is the model that wrote the response."""
-        # Not by `named_judge`: a method that also asks another model names that one there.
+        # Not by `judge_requests`: a method that also asks another model names that one there.
         return self.by == "judge" and judge_model(self.judge) is None
 
     @property
-    def named_judge(self) -> str | None:
-        """The judge's model, or None for the model that wrote the response."""
-        return judge_model(self.judge) if self.by == "judge" else None
+    def judge_requests(self) -> tuple[Request, ...]:
+        """A request without messages to the judge; none for the model that wrote the response."""
+        return judge_requests(self.judge) if self.by == "judge" else ()
 
 
 class Entailing:

@@ -39,6 +39,15 @@ def judge_model(judge: str | JudgeConfig | None) -> str | None:
     return judge.model if isinstance(judge, JudgeConfig) else judge
 
 
+def judge_requests(judge: str | JudgeConfig | None) -> tuple[Request, ...]:
+    """Return a request without messages to a judge; none for the model that wrote the response."""
+    model = judge_model(judge)
+    if model is None:
+        return ()
+    params = judge.params if isinstance(judge, JudgeConfig) else {}
+    return (Request((), model, params),)
+
+
 class JudgedConfig(ScorerConfig):
     """Base class of the settings of methods that ask a judge."""
 
@@ -59,12 +68,12 @@ class JudgedConfig(ScorerConfig):
     @property
     def asks_response_model(self) -> bool:
         """Whether the step names no other judge."""
-        return self.named_judge is None
+        return judge_model(self.judge) is None
 
     @property
-    def named_judge(self) -> str | None:
-        """The judge's model, or None for the model that wrote the response."""
-        return judge_model(self.judge)
+    def judge_requests(self) -> tuple[Request, ...]:
+        """A request without messages to the judge; none for the model that wrote the response."""
+        return judge_requests(self.judge)
 
 
 def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:

@@ -58,8 +58,9 @@ class LiteLLM:
             ConfigurationError: It does not know the provider of one of them.
         """
         provider, takes_n = litellm_provider(), dict[str, bool]()
+        # Off the event loop, and without litellm's output.
+        await provider.prepare()
         for name, config in models.items():
-            # This loads litellm without its output, and off the event loop.
             takes_n[name] = await provider.takes_n(Request((), config.model, config.params))
         self._litellm = load_optional(
             "litellm", package="litellm", extra="litellm", purpose="the gateway's `models`"

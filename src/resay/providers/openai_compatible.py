@@ -1,0 +1,558 @@
+"""Answers by every server with OpenAI's chat completions: OpenAI, Ollama, vLLM, llama.cpp."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+import anyio.to_thread
+
+from resay._internal._version import __version__
+from resay._internal.event_loops import PerLoop
+from resay._internal.retries import retry_after_s
+from resay.core.request import Request
+from resay.core.usage import Usage
+from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
+from resay.providers.apis.chat_completions import CHAT_COMPLETIONS
+from resay.providers.apis.endings import StreamEnd, is_error, is_error_event
+from resay.providers.apis.events import Event, EventReader
+from resay.providers.apis.values import Body, json_bytes, mapping, mappings
+from resay.providers.base import (
+    Chunk,
+    Completions,
+    model_of,
+    with_counted_tokens,
+)
+from resay.providers.base_urls import (
+    base_url_in,
+    chat_url,
+    host_of,
+    problem_with_url,
+    shown,
+    with_version,
+)
+from resay.providers.litellm_problems import is_litellm_provider
+from resay.providers.statuses import STATUS_HINTS, UNUSABLE_STATUSES, is_final
+from resay.providers.unreachable import unreachable_by
+
+if TYPE_CHECKING:
+    import httpx
+
+# How litellm names servers with OpenAI's API, and the variables in which it looks for their keys.
+_PREFIXES: Mapping[str, str] = {
+    "custom_openai": "OPENAI_API_KEY",
+    "hosted_vllm": "HOSTED_VLLM_API_KEY",
+    "llamafile": "LLAMAFILE_API_KEY",
+    "lm_studio": "LM_STUDIO_API_KEY",
+    "openai": "OPENAI_API_KEY",
+}
+_OPENAI_HOST = "openai.com"
+_OPENAI_VARIABLE = "OPENAI_API_KEY"
+# Parameters for the connection, for litellm, or that are set here.
+_NOT_SENT = frozenset(
+    {
+        "additional_drop_params",
+        "allowed_openai_params",
+        "api_base",
+        "api_key",
+        "api_version",
+        "base_url",
+        "cache",
+        "caching",
+        "custom_llm_provider",
+        "drop_params",
+        "extra_body",
+        "extra_headers",
+        "headers",
+        "max_retries",
+        "messages",
+        "metadata",
+        "mock_response",
+        "model",
+        "n",
+        "num_retries",
+        "organization",
+        "request_timeout",
+        "stream",
+        "timeout",
+    }
+)
+_CONNECT_TIMEOUT_S = 10.0
+_SUPPORTED_PARAMS = frozenset({"temperature", "json_object", "json_schema"})
+_LOOPBACK = ("localhost", "127.", "::1")
+
+
+def is_compatible(request: Request) -> bool:
+    """Return whether a request names a server with OpenAI's API, rather than litellm's provider.
+
+    It does if it has an `api_base`, and its model's name does not begin with one of litellm's
+    providers that have an API of their own, such as `anthropic/` or `ollama/`.
+
+    Args:
+        request: The request.
+    """
+    if base_url_in(request.params) is None:
+        return False
+    provider = request.params.get("custom_llm_provider")
+    if provider is None:
+        provider, slash, _ = (request.model or "").partition("/")
+        if not slash:
+            return True
+    return provider in _PREFIXES or not is_litellm_provider(provider)
+
+
+class OpenAICompatibleProvider:
+    """Send requests to a server with OpenAI's API, whose address is the request's `api_base`.
+
+    The connections of an event loop are shared by all instances, and closed when that loop shuts
+    down. The model's name is sent as it is, without a leading `openai/`. Parameters are passed on
+    as they are, those that only litellm knows are left out, and those of `extra_body` are added.
+
+    Args:
+        timeout_s: Seconds without data before a request fails, unless it has its own `timeout`.
+    """
+
+    cache_source = "openai-compatible"
+    """The request alone determines where a request goes, so all instances are interchangeable."""
+    endpoint = "openai-compatible"
+    """The server is known from the request alone."""
+
+    def __init__(self, *, timeout_s: float = 600.0) -> None:
+        self._timeout_s = timeout_s
+
+    async def prepare(self) -> None:
+        """Load what connections need."""
+        await _clients.get_ready()
+
+    async def aclose(self) -> None:
+        """Close the running event loop's connections; the next request opens new ones."""
+        await _clients.aclose()
+
+    async def takes_n(self, request: Request) -> bool:
+        """Return True: who does not take `n` refuses it, or answers once, and is asked again."""
+        del request
+        return True
+
+    async def supported_params(self, request: Request) -> frozenset[str]:
+        """Return the optional parameters of the API; a server may refuse them all the same."""
+        del request
+        return _SUPPORTED_PARAMS
+
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        """Send one request.
+
+        Args:
+            request: The request; `model` and `api_base` are required.
+            n: Number of answers to ask for in this request.
+
+        Returns:
+            The answers received, possibly fewer than n.
+
+        Raises:
+            ProviderRefusedError: The request is wrong and would be refused again.
+            ProviderTimeoutError: No answer arrived in time.
+            ProviderError: Anything else that went wrong.
+        """
+        call = self._call(request)
+        body = {**call.body, "n": n} if n > 1 else call.body
+        client = await _clients.get_ready()
+        try:
+            response = await client.post(call.url, **call.options(body))
+            _raise_for_status(response)
+            answer = _parsed(response.content)
+        # httpx's errors, and httpcore's, which it does not translate all.
+        except Exception as error:
+            raise call.error(error) from None
+        return _read(answer, call)
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        """Send one request whose answer is streamed.
+
+        Of several choices only the first is used. A server that answers at once, without a stream,
+        gives one chunk.
+
+        Args:
+            request: The request; `model` and `api_base` are required.
+
+        Returns:
+            A context manager around the chunks. Leaving it early closes the connection.
+
+        Raises:
+            ProviderRefusedError: On entering: the request is wrong and would be refused again.
+            ProviderTimeoutError: On entering or between chunks: nothing arrived in time.
+            ProviderError: Anything else that went wrong.
+        """
+        call = self._call(request)
+        response, refused_calls = await _open(call)
+        try:
+            async with (
+                aclosing(_chunks(response, call)) as chunks,
+                aclosing(_counted(chunks, refused_calls)) as counted,
+            ):
+                yield counted
+        finally:
+            await response.aclose()
+
+    def _call(self, request: Request) -> _Call:
+        return _call_of(request, self._timeout_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A request as it is sent, and what messages about it name.
+
+    Attributes:
+        model: The model as the user named it.
+        sent_model: The model as the server knows it.
+        base_url: The address of the API.
+        headers: The HTTP headers. They may contain a key.
+        body: The body of a request for one answer that is not streamed.
+        timeout: The time-outs.
+        key_variable: The environment variable for the key; None if there is none.
+    """
+
+    model: str
+    sent_model: str
+    base_url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: Body = field(repr=False)
+    timeout: httpx.Timeout
+    key_variable: str | None
+
+    @property
+    def url(self) -> str:
+        """The address that the request is sent to."""
+        return chat_url(self.base_url)
+
+    @property
+    def has_key(self) -> bool:
+        """Whether it is sent with a key."""
+        return any(name.lower() in ("authorization", "api-key") for name in self.headers)
+
+    def options(self, body: Body) -> dict[str, Any]:
+        """Return httpx's options for sending a body."""
+        return {"content": json_bytes(body), "headers": self.headers, "timeout": self.timeout}
+
+    def error(self, error: Exception) -> ProviderError:
+        """Translate an error into one of ours, without the server's words."""
+        if isinstance(error, ProviderError):
+            return error
+        name = type(error).__name__
+        if isinstance(error, _StatusError):
+            return self._status_error(error)
+        if "Timeout" in name:
+            return ProviderTimeoutError(f"{self.model!r} did not answer in time ({name})")
+        unreachable = unreachable_by(error)
+        if unreachable is not None:
+            return ProviderError(
+                f"{self.model!r} cannot be reached: {unreachable}; start the server, or check"
+                " `api_base`",
+                # Nothing begins to listen on this machine within a moment.
+                retryable=not host_of(self.base_url).startswith(_LOOPBACK),
+                unusable=True,
+            )
+        return ProviderError(f"the connection to {shown(self.url)} broke ({name})", retryable=True)
+
+    def _status_error(self, error: _StatusError) -> ProviderError:
+        status = error.status
+        message = f"{self.model!r} failed at {shown(self.url)} (HTTP {status}); {self._hint(error)}"
+        if is_final(status):
+            return ProviderRefusedError(
+                message, status=status, unusable=status in UNUSABLE_STATUSES or status < 400
+            )
+        return ProviderError(
+            message, status=status, retry_after_s=error.retry_after_s, retryable=True
+        )
+
+    def _hint(self, error: _StatusError) -> str:
+        status = error.status
+        if status < 400:
+            return "the server redirects to another address; check `api_base`"
+        if status in (401, 403) and not self.has_key:
+            if self.key_variable is None:
+                return "it needs an API key; pass `api_key`"
+            return f"it needs an API key; set {self.key_variable} or pass `api_key`"
+        if status == 404:
+            return self._not_found_hint(error.text)
+        return STATUS_HINTS.get(status, "see the server's log")
+
+    def _not_found_hint(self, text: str) -> str:
+        """Return what to do about an address or a model that does not exist."""
+        if "model" in text.lower() and "invalid url" not in text.lower():
+            hint = f"the server has no model {self.sent_model!r}; check the model's name"
+            if self.sent_model != self.model:
+                hint += f", or write 'openai/{self.model}' if the server names it {self.model!r}"
+            return hint
+        base_url = shown(self.base_url).rstrip("/")
+        if with_version(base_url) != base_url:
+            return f"did you mean the `api_base` {with_version(base_url)!r}?"
+        return "nothing is at this address; check `api_base`"
+
+
+class _StatusError(Exception):
+    """A response whose status is not a success, with its text."""
+
+    def __init__(self, status: int, text: str, retry_after_s: float | None) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+        self.retry_after_s = retry_after_s
+
+
+def _raise_for_status(response: httpx.Response) -> None:
+    if not response.is_success:
+        after = retry_after_s(response.headers)
+        raise _StatusError(response.status_code, response.text, after)
+
+
+def _call_of(request: Request, timeout_s: float) -> _Call:
+    import httpx
+
+    model = model_of(request)
+    base_url = base_url_in(request.params)
+    if base_url is None:
+        raise ProviderRefusedError("no address was given; pass `api_base`", unusable=True)
+    problem = problem_with_url(base_url)
+    if problem is not None:
+        raise ProviderRefusedError(f"`api_base` {problem}", unusable=True)
+    prefix, slash, rest = model.partition("/")
+    has_prefix = bool(slash) and prefix in _PREFIXES
+    key_variable = _PREFIXES[prefix] if has_prefix else None
+    host = host_of(base_url)
+    if key_variable is None and (host == _OPENAI_HOST or host.endswith(f".{_OPENAI_HOST}")):
+        key_variable = _OPENAI_VARIABLE
+    seconds = _timeout_in(request.params, timeout_s)
+    sent_model = rest if has_prefix else model
+    call = _Call(
+        model=model,
+        sent_model=sent_model,
+        base_url=base_url,
+        headers=_headers(request.params, key_variable),
+        body=_body(request, sent_model),
+        timeout=httpx.Timeout(seconds, connect=min(_CONNECT_TIMEOUT_S, seconds)),
+        key_variable=key_variable,
+    )
+    if not call.has_key and host.endswith(_OPENAI_HOST):
+        raise ProviderRefusedError(
+            f"{model!r} needs an API key; set {key_variable} or pass `api_key`",
+            status=401,
+            unusable=True,
+        )
+    return call
+
+
+def _timeout_in(params: Mapping[str, Any], default_s: float) -> float:
+    value: object = params.get("timeout", params.get("request_timeout"))
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and 0 < value < math.inf else default_s
+
+
+def _headers(params: Mapping[str, Any], key_variable: str | None) -> dict[str, str]:
+    headers = {"content-type": "application/json", "user-agent": f"resay/{__version__}"}
+    key: object = params.get("api_key") or (key_variable and os.environ.get(key_variable))
+    if key:
+        headers["authorization"] = f"Bearer {key}"
+    if params.get("organization"):
+        headers["openai-organization"] = str(params["organization"])
+    for name in ("headers", "extra_headers"):
+        for header, value in mapping(params.get(name)).items():
+            headers[header.lower()] = str(value)
+    return headers
+
+
+def _body(request: Request, sent_model: str) -> dict[str, Any]:
+    """Return the body of a request.
+
+    Raises:
+        ProviderRefusedError: A parameter holds what JSON cannot represent.
+    """
+    body: dict[str, Any] = {
+        "model": sent_model,
+        "messages": [dict(message) for message in request.messages],
+    }
+    for name, value in request.params.items():
+        if name not in _NOT_SENT and value is not None:
+            body[name] = _json_schema_of(value) if name == "response_format" else value
+    body.update(mapping(request.params.get("extra_body")))
+    for name, value in body.items():
+        if not _is_json(value):
+            raise ProviderRefusedError(
+                f"{name!r} holds a value that JSON cannot represent; give texts, numbers, lists and"
+                " mappings",
+                status=400,
+            )
+    return body
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _json_schema_of(value: Any) -> Any:
+    """Return a response format, which may be a pydantic model, as JSON."""
+    schema = getattr(value, "model_json_schema", None)
+    if not isinstance(value, type) or schema is None:
+        return value
+    return {"type": "json_schema", "json_schema": {"name": value.__name__, "schema": schema()}}
+
+
+async def _open(call: _Call) -> tuple[httpx.Response, int]:
+    """Open a stream; return the response, and the number of requests that were refused before."""
+    own_options = call.body.get("stream_options")
+    body = {**call.body, "stream": True}
+    with_usage = {**body, "stream_options": {"include_usage": True, **mapping(own_options)}}
+    try:
+        return await _send(call, with_usage), 0
+    except ProviderRefusedError as error:
+        # Older servers do not support the parameter.
+        if own_options is not None or error.status not in (400, 422):
+            raise
+    return await _send(call, body), 1
+
+
+async def _send(call: _Call, body: Body) -> httpx.Response:
+    client = await _clients.get_ready()
+    try:
+        request = client.build_request("POST", call.url, **call.options(body))
+        response = await client.send(request, stream=True)
+        if not response.is_success:
+            try:
+                await response.aread()
+                _raise_for_status(response)
+            finally:
+                await response.aclose()
+    except Exception as error:
+        raise call.error(error) from None
+    return response
+
+
+async def _chunks(response: httpx.Response, call: _Call) -> AsyncGenerator[Chunk]:
+    has_answer = False
+    end = StreamEnd(CHAT_COMPLETIONS)
+    last_finish: str | None = None
+    try:
+        async with aclosing(_events(response, call)) as events:
+            async for event in events:
+                if is_error_event(event):
+                    raise ProviderError(
+                        f"{call.model!r} ended its answer with an error", retryable=True
+                    )
+                end.note(event)
+                for index, chunk in CHAT_COMPLETIONS.chunks(event):
+                    if index != 0:
+                        continue
+                    has_answer = has_answer or bool(chunk.text or chunk.calls)
+                    last_finish = chunk.finish_reason or last_finish
+                    yield replace(chunk, raw=dict(event.body))
+    except Exception as error:
+        raise call.error(error) from None
+    if not has_answer and last_finish is None:
+        raise ProviderError(f"{call.model!r} streamed no answer", retryable=True)
+    if last_finish is None and not end.is_complete:
+        # The connection broke, or the server gives no reasons.
+        yield Chunk(finish_reason="incomplete")
+
+
+async def _events(response: httpx.Response, call: _Call) -> AsyncGenerator[Event]:
+    """Read the events of a stream; a whole answer becomes one event."""
+    if "json" in response.headers.get("content-type", ""):
+        answer = _parsed(await response.aread())
+        choice = dict(mapping(_choices_of(answer, call)[0]))
+        choice["delta"] = choice.pop("message", {})
+        yield Event({**answer, "choices": [choice]})
+        return
+    reader = EventReader()
+    async for piece in response.aiter_bytes():
+        for event in reader.feed(piece):
+            yield event
+    for event in reader.finish():
+        yield event
+
+
+async def _counted(chunks: AsyncGenerator[Chunk], refused_calls: int) -> AsyncGenerator[Chunk]:
+    """Report at the end of a stream that earlier requests were refused."""
+    async for chunk in chunks:
+        yield chunk
+    if refused_calls:
+        yield Chunk(usage=Usage(1 + refused_calls, cost_usd=None))
+
+
+def _parsed(content: bytes) -> Body:
+    try:
+        body: object = json.loads(content)
+    # Deep nesting is refused with a RecursionError.
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        raise ProviderError(
+            "the server answered with something other than a JSON object; check `api_base`",
+            retryable=True,
+        )
+    return cast("Body", body)
+
+
+def _choices_of(answer: Body, call: _Call) -> Sequence[Any]:
+    """Return the choices of a response, at least one."""
+    if is_error(answer):
+        raise ProviderError(f"{call.model!r} answered with an error", retryable=True)
+    choices = mappings(answer.get("choices"))
+    if not choices:
+        raise ProviderError(f"{call.model!r} answered without a choice", retryable=True)
+    return choices
+
+
+def _read(answer: Body, call: _Call) -> Completions:
+    _choices_of(answer, call)
+    items = CHAT_COMPLETIONS.completions(answer)
+    return Completions(items, with_counted_tokens(items, CHAT_COMPLETIONS.usage(answer)))
+
+
+class _Clients:
+    """The HTTP client of each event loop."""
+
+    def __init__(self) -> None:
+        self._per_loop: PerLoop[httpx.AsyncClient] = PerLoop(_new_client, _close)
+
+    async def get_ready(self) -> httpx.AsyncClient:
+        """Return the running loop's client; what it needs is loaded off the loop."""
+        if not _ssl_context.cache_info().currsize:
+            await anyio.to_thread.run_sync(_ssl_context)
+        return await self._per_loop.get()
+
+    async def aclose(self) -> None:
+        """Close the running loop's client, if there is one."""
+        await self._per_loop.aclose()
+
+
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
+def _new_client() -> httpx.AsyncClient:
+    import httpx
+
+    # The guard limits how many requests are sent at once.
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+    return httpx.AsyncClient(verify=_ssl_context(), limits=limits)
+
+
+async def _close(client: httpx.AsyncClient) -> None:
+    await client.aclose()
+
+
+_clients = _Clients()
