@@ -44,7 +44,7 @@ from resay.core.scores import Scores, mean_score
 from resay.providers.base import Completion
 from resay.providers.prices import Metered
 from resay.scorers.base import Need, ScorerTraits
-from resay.scorers.common.entailing import Entailing, EntailingConfig
+from resay.scorers.common.entailing import EntailingConfig, EntailingScorer
 from resay.scorers.common.judge_calls import ParsedAnswer, ask_each, ask_together, unscored_reason
 from resay.scorers.common.judge_confidence import By, ask_probability
 from resay.scorers.common.judge_config import judge_for, judge_requests
@@ -135,7 +135,7 @@ class _Confidences:
     failures: tuple[str, ...] = ()
 
 
-class Dinco:
+class Dinco(EntailingScorer):
     """Asks a model for its confidence in claims and in alternatives to them."""
 
     name: ClassVar[str] = "dinco"
@@ -197,20 +197,11 @@ class Dinco:
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
-        self._entailing = Entailing(self.config)
+        super().__init__(self.config)
         needs: set[Need] = {"judge", "question", *self._entailing.needs}
         if self.config.consistency:
             needs.add("samples")
         self.needs = frozenset(needs)
-
-    async def prepare(self) -> None:
-        """Load the classifier, if one is used.
-
-        Raises:
-            ConfigurationError: It cannot be loaded, or lacks labels for both classes.
-            ScorerError: Its server does not respond.
-        """
-        await self._entailing.prepare()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Ask about each claim.

@@ -43,7 +43,7 @@ from resay.core.scores import Scores, mean_score
 from resay.errors import BudgetExceededError
 from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerTraits
-from resay.scorers.common.entailing import Entailing, EntailingConfig
+from resay.scorers.common.entailing import EntailingConfig, EntailingScorer
 from resay.scorers.common.judge_calls import (
     TOKENS_OF_VERDICT,
     ParsedAnswer,
@@ -153,7 +153,7 @@ def parse_questions(text: str, count: int) -> list[ClaimQuestion | None]:
     return [*questions, *[None] * (count - len(questions))]
 
 
-class Probe:
+class Probe(EntailingScorer):
     """Asks the model about each claim several times, and computes the entropy of its answers."""
 
     name: ClassVar[str] = "probe"
@@ -198,18 +198,9 @@ class Probe:
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
-        self._entailing = Entailing(self.config)
+        super().__init__(self.config)
         needs: set[Need] = {"judge", "question", *self._entailing.needs}
         self.needs = frozenset(needs)
-
-    async def prepare(self) -> None:
-        """Load the classifier, if one is used.
-
-        Raises:
-            ConfigurationError: It cannot be loaded, or lacks labels for both classes.
-            ScorerError: Its server does not respond.
-        """
-        await self._entailing.prepare()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Ask about each claim.

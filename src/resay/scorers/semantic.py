@@ -77,7 +77,7 @@ from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.scores import Scores, mean_score
 from resay.scorers.base import Need, ScorerTraits
-from resay.scorers.common.entailing import Entailing, EntailingConfig
+from resay.scorers.common.entailing import EntailingConfig, EntailingScorer
 from resay.scorers.common.semantic_measures import (
     Affinity,
     Equivalence,
@@ -114,7 +114,7 @@ _OF_CLAIMS = frozenset({"luq", "luq_atomic", "entailment", "closeness"})
 _WEIGHABLE = frozenset({"entropy", "density"})
 
 
-class Semantic:
+class Semantic(EntailingScorer):
     """Measures how far the response and the samples have the same meaning."""
 
     name: ClassVar[str] = "semantic"
@@ -181,7 +181,7 @@ class Semantic:
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
-        self._entailing = Entailing(self.config)
+        super().__init__(self.config)
         self.traits = ScorerTraits(
             by_text=self.config.measure not in _OF_CLAIMS,
             by_sentence=self.config.measure == "entailment",
@@ -190,15 +190,6 @@ class Semantic:
         if self.config.weighted:
             needs |= {"logprobs", "sample_logprobs"}
         self.needs = frozenset(needs)
-
-    async def prepare(self) -> None:
-        """Load the classifier, if one is used.
-
-        Raises:
-            ConfigurationError: It cannot be loaded, or lacks labels for both classes.
-            ScorerError: Its server does not respond.
-        """
-        await self._entailing.prepare()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Compute the measure.

@@ -156,6 +156,26 @@ class Entailing:
         return Entailed(by_pair, tuple(failures))
 
 
+class EntailingScorer:
+    """Base class of scorers that are based on entailment between texts.
+
+    Args:
+        config: The classifier or judge to use.
+    """
+
+    def __init__(self, config: EntailingConfig) -> None:
+        self._entailing = Entailing(config)
+
+    async def prepare(self) -> None:
+        """Load the classifier, if one is used.
+
+        Raises:
+            ConfigurationError: It cannot be loaded, or lacks labels for both classes.
+            ScorerError: Its server does not respond.
+        """
+        await self._entailing.prepare()
+
+
 def render_pair(premise: str, hypothesis: str, question: str = "") -> str:
     """Return the published question about two answers."""
     return _PAIR.format(question=question, premise=premise, hypothesis=hypothesis)
