@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from resay import Policy
+from resay import Guard, Policy
 from simulation import SimulatedInference, SimulatedProvider
 from support.cli import resay_here
 from support.docs import ROOT, answered_by, create_files, modules, remove_output, snippets
@@ -157,6 +157,30 @@ def test_commands_in_the_pages_run(command: str) -> None:
     assert done.stdout.strip()
     if output:
         Path(output).write_text(done.stdout)
+
+
+SERVERS = sorted(
+    {
+        line
+        for page in ("README.md", "docs/first-steps.md")
+        for line in re.findall(r"`(Guard\(model=.*?, api_base=.*?\))`", (ROOT / page).read_text())
+    }
+)
+
+
+@pytest.mark.parametrize("line", SERVERS)
+def test_a_guard_for_a_server_asks_it(
+    line: str, simulated: SimulatedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "simulated")
+    here = re.sub(r'(?<=api_base=").*(?=")', simulated.base_url, line)
+    guard = eval(here, {"Guard": Guard})
+    assert "Harbour" in guard.ask("Tell me about the Sydney Harbour Bridge.").text
+    assert simulated.calls >= 2
+
+
+def test_there_are_lines_for_four_servers() -> None:
+    assert len(SERVERS) == 4
 
 
 def test_the_first_steps_run_as_they_are_written(tmp_path: Path) -> None:
