@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from resay import Document, HallucinationBlocked, TokenLogprob, Verdict
+from resay import Document, HallucinationBlocked, Sources, TokenLogprob, Verdict
 from resay.adapters import (
     Action,
     CheckContext,
@@ -27,9 +27,10 @@ from resay.adapters import (
 )
 from resay.adapters.apis import CHAT_COMPLETIONS, ApiRequest, Body
 from resay.adapters.settings import Strict
+from resay.adapters.upstream import JudgeProvider, SampleProvider
 from resay.adapters.verdicts import aanswer_data, failed_check
 from resay.errors import ConfigurationError
-from resay_server.gateway.endpoints import EndpointState, Reply, read_as, sources_of
+from resay_server.gateway.endpoints import EndpointState, Reply, read_as, upstream_of
 from resay_server.gateway.errors import RefusedError
 from resay_server.gateway.guarded_request import RequestContext, withheld_answer
 from resay_server.gateway.harmless_params import HARMLESS
@@ -211,7 +212,14 @@ async def _verdict(
     routing: Routing,
     shared: EndpointState,
 ) -> Verdict:
-    sources = sources_of(context, api_request, routing, shared.sample_tags)
+    upstream = upstream_of(context, api_request, routing, shared.sample_tags)
+    judge = JudgeProvider(CHAT_COMPLETIONS, api_request.body, upstream)
+    sources = Sources(
+        main=judge,
+        samples=SampleProvider(CHAT_COMPLETIONS, api_request, upstream),
+        judge=judge,
+        via="native" if context.guard.policy.sampling.model is None else "litellm",
+    )
     try:
         return await GuardRuntime(context.guard).acheck_with(response, api_request.context, sources)
     # As for guarded answers: the verdict reports the failure.

@@ -8,13 +8,12 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from resay import Answer, Sources
+from resay import Answer
 from resay.adapters.apis import CHAT_COMPLETIONS, ApiRequest, Body
 from resay.adapters.limits import SharedState
 from resay.adapters.settings import message_of
 from resay.adapters.threads import cancel_once
-from resay.adapters.upstream import JudgeProvider, SampleProvider, Upstream, default_provider
-from resay.plugins import Provider
+from resay.adapters.upstream import Upstream, default_provider
 from resay_server.gateway.config import GatewayConfig
 from resay_server.gateway.conversations import Conversations
 from resay_server.gateway.errors import RefusedError
@@ -124,23 +123,21 @@ def _problems(error: ValidationError) -> Iterator[str]:
         yield f"{path}: {message}" if path else message
 
 
-def sources_of(
+def upstream_of(
     context: RequestContext,
     api_request: ApiRequest,
     routing: Routing,
     sample_tags: SampleTags,
     *,
-    main: Provider | None = None,
     payer: str = "",
-) -> Sources:
-    """Return the providers for a check of an existing answer.
+) -> Upstream:
+    """Return how to send the requests for a check of an existing answer.
 
     Args:
-        context: The api_request.
+        context: The request.
         api_request: The question, as a request for chat completions.
         routing: The routing to upstreams.
         sample_tags: Tags requests to the upstream.
-        main: The provider of the main call, if there is one.
         payer: Further text to separate cached samples by payer.
     """
     call = context.call
@@ -154,14 +151,10 @@ def sources_of(
         return routing.takes_n(api_request.body)
 
     policy = context.guard.policy
-    upstream = Upstream(
+    return Upstream(
         ask,
         f"{routing.source(call, context.client)} {payer}",
         lambda: HarmlessParams(default_provider(), api_request.request, policy),
         takes_n=takes_n,
         cost_usd=routing.cost_usd,
     )
-    judge = JudgeProvider(CHAT_COMPLETIONS, api_request.body, upstream)
-    samples = SampleProvider(CHAT_COMPLETIONS, api_request, upstream)
-    via = "native" if policy.sampling.model is None else "litellm"
-    return Sources(main=main or judge, samples=samples, judge=judge, via=via)

@@ -14,16 +14,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from resay import Answer, Guard, HallucinationBlocked, Sources, Usage, Verdict
+from resay import Answer, Guard, HallucinationBlocked, Verdict
 from resay.adapters import GuardRuntime
 from resay.adapters.apis import CHAT_COMPLETIONS, ApiRequest, Body
 from resay.adapters.relay import Relay
 from resay.adapters.settings import Strict
-from resay.adapters.upstream import KnownProvider
-from resay.adapters.verdicts import aanswer_data, failed_check
+from resay.adapters.verdicts import aanswer_data
 from resay.errors import UncheckableError
-from resay.plugins import Completion
-from resay_server.gateway.endpoints import EndpointState, Reply, read_as, sources_of
+from resay_server.gateway.endpoints import EndpointState, Reply, read_as, upstream_of
 from resay_server.gateway.errors import RefusedError
 from resay_server.gateway.guarded_request import RequestContext
 from resay_server.gateway.routing import Routing
@@ -223,7 +221,6 @@ class _AnswerCheck:
     ) -> None:
         self._context = context
         self._guardrail_request = guardrail_request
-        self._routing = routing
         self._shared = shared
         self._knows_question = conversation is not None
         body: dict[str, Any] = dict(conversation or {"messages": list[Any]()})
@@ -234,6 +231,13 @@ class _AnswerCheck:
             body["model"] = self._model
         relay = Relay(context.guard, CHAT_COMPLETIONS)
         self._request: ApiRequest = relay.read(body, tenant=context.call.tenant, answered=True)
+        self._upstream = upstream_of(
+            context,
+            self._request,
+            routing,
+            shared.sample_tags,
+            payer=guardrail_request.payer,
+        )
 
     async def reply(self) -> Reply:
         """Check each text separately: they may be parts of one answer, so are not samples."""
@@ -266,19 +270,16 @@ class _AnswerCheck:
             return _TextOutcome(withheld, blocked_reason=str(error))
 
     async def _answer(self, text: str) -> Answer:
-        runtime = GuardRuntime(self._context.guard)
-        reason = self._obstacle()
+        guard, reason = self._context.guard, self._obstacle()
         if reason is not None:
-            return runtime.apply(text, Verdict("inconclusive", None, reason))
-        try:
-            answer = await runtime.aask_with(self._request.context, self._sources(text))
-        except HallucinationBlocked:
-            raise
-        # As for guarded answers: the verdict reports the failure.
-        except Exception as error:
-            return runtime.apply(text, failed_check(error))
+            return GuardRuntime(guard).apply(text, Verdict("inconclusive", None, reason))
+        answers: list[Answer] = []
+        relay = Relay(guard, CHAT_COMPLETIONS, on_answer=answers.append)
+        message = {"role": "assistant", "content": text}
+        response = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+        await relay.acheck(self._request, response, self._upstream)
         # The answer itself was paid for elsewhere.
-        return replace(answer, usage=answer.verdict.usage)
+        return replace(answers[0], usage=answers[0].verdict.usage)
 
     def _obstacle(self) -> str | None:
         """Return why LiteLLM's request does not allow a check, or None."""
@@ -294,16 +295,6 @@ class _AnswerCheck:
         if method := runtime.required_by("samples") or runtime.required_by("question"):
             return f"method {method!r} needs the question: {_UNKNOWN_QUESTION}"
         return None
-
-    def _sources(self, text: str) -> Sources:
-        return sources_of(
-            self._context,
-            self._request,
-            self._routing,
-            self._shared.sample_tags,
-            main=KnownProvider(Completion(text), Usage()),
-            payer=self._guardrail_request.payer,
-        )
 
 
 def _asks_model(runtime: GuardRuntime) -> bool:
