@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote
 
 from resay.adapters.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES
@@ -92,6 +93,8 @@ def plain_path(path: bytes) -> str:
     return _lenient(path).lower()
 
 
+# Most requests use few paths.
+@lru_cache(maxsize=64)
 def _lenient(path: bytes) -> str:
     decoded = path.decode("latin-1")
     for _ in range(_DECODINGS):
