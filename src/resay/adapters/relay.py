@@ -14,7 +14,7 @@ from collections.abc import (
 )
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeVar, cast
 
 from resay._internal.event_loops import compute, run_sync
@@ -127,7 +127,7 @@ class Relay:
     on_answer: Callable[[Answer], None] = field(default=_ignore, kw_only=True)
     on_failure: Callable[[], None] = field(default=_do_nothing, kw_only=True)
 
-    @property
+    @cached_property
     def runtime(self) -> GuardRuntime:
         """The guard, as adapters use it."""
         return GuardRuntime(self.guard)

@@ -59,14 +59,16 @@ class Observation:
     @property
     def verdict(self) -> Verdict | None:
         """The verdict on that answer."""
-        return self.answer.verdict if self.answer else None
+        answer = self.answer
+        return answer.verdict if answer else None
 
     @property
     def action(self) -> str | None:
         """The action taken; `unguarded` if it was not checked, None without an answer."""
         if self.unguarded:
             return "unguarded"
-        return self.answer.action if self.answer else None
+        answer = self.answer
+        return answer.action if answer else None
 
     @property
     def usage(self) -> Usage:
