@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from resay.providers.base import Completion, Completions
 from resay.scorers.common.entailing import Entailing, render_pair
 from resay.scorers.entailments import Entailed, Entailment, Pair
 from resay.scorers.evidence import Evidence
+from resay.scorers.nli import Nli
 from resay.scorers.semantic import Semantic
 
 pytestmark = pytest.mark.anyio
@@ -120,3 +122,17 @@ def test_with_more_than_half_of_them_lost_comparisons_decide_nothing(
     pairs = [("A.", f"B {i}.") for i in range(4)]
     known = {pair: None if i < unread else NEUTRAL for i, pair in enumerate(pairs[failed:])}
     assert Entailed(known, ("E",) * failed).missing_reason(pairs) == why
+
+
+async def test_each_classifier_is_asked_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def entailed(nli: Nli, pairs: Sequence[Pair]) -> Entailed:
+        models.append(nli.config.model)
+        return Entailed(dict.fromkeys(pairs, NEUTRAL))
+
+    models: list[object] = []
+    monkeypatch.setattr(Nli, "entailed", entailed)
+    evidence = Evidence(request=NO_REQUEST)
+    for model in ("one/nli", "two/nli", "one/nli"):
+        entailing = Entailing(Semantic.Config(by="nli", model=model))
+        assert (await entailing.find([("A.", "B.")], evidence)).by_pair == {("A.", "B."): NEUTRAL}
+    assert models == ["one/nli", "two/nli"]

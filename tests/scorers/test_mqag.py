@@ -405,3 +405,7 @@ def test_the_default_models_are_those_of_the_paper() -> None:
     config = Mqag.Config()
     assert config.question == "potsawee/t5-large-generation-squad-QuestionAnswer"
     assert (config.beta1, config.beta2, config.scoring) == (0.8, 0.8, "bayes_alpha")
+
+
+def test_the_published_settings_are_the_defaults() -> None:
+    assert Mqag().config == Mqag.Config()

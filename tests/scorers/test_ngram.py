@@ -238,3 +238,9 @@ async def test_citation_marks_are_not_counted(mark: str) -> None:
     samples = Samples(["The bridge opened in 1932."] * 4)
     cited = await Ngram().score(Passage.of(f"The bridge opened in 1932{mark}"), Evidence(samples))
     assert cited.sentences == (0.0,)
+
+
+@pytest.mark.parametrize("pool", ["average", "maximum"])
+async def test_a_sentence_without_words_has_no_surprise(pool: str) -> None:
+    scores = await score(["It opened in 1932.", "[1]"], ["It opened in 1932."] * 2, pool=pool)
+    assert scores.raw[1] == 0.0
