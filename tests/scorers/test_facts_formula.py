@@ -5,10 +5,12 @@ from __future__ import annotations
 from math import sqrt
 from typing import NamedTuple
 
+import anyio
 import pytest
 
 from resay import Passage
 from resay.core.request import Request
+from resay.providers.replay import ReplayProvider
 from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
 from resay.scorers.samples import Samples
@@ -142,6 +144,45 @@ CASES = {
         ['It says "no entry for any carts or horses".', "The sign has letters."],
         [(4 / 6, 0.5), (4 / 6, 0.5), (5 / 6, 0.5), (5 / 6, 0.5), (6, 0.25)],
     ),
+    "a quotation is said in four fifths of its words": Case(
+        'The sign says "fresh bread baked daily, dear guests".',
+        ["It says dear bread is baked fresh daily.", "The sign has letters."],
+        [(3 * 12 / 38, 0.5), (3 * 20 / 38, 0.5), (3 * 6 / 38, 1.0), (6, 0.25)],
+    ),
+    "a telephone number with a country prefix of three digits": Case(
+        "Call +351 21 1234567.",
+        ["Call 21 1234567.", "Call 99 7654321."],
+        [(6, 0.5), (4 / 6, 0.0)],
+        decisive_doubt=0.5,
+    ),
+    "a short sample without words of its own follows those that have some": Case(
+        "It grinds barley.",
+        ["It grinds barley.", "It is so."],
+        [(1, 0.5), (1, 0.5), (6 * 0.25, 0.25)],
+    ),
+    "a sentence of one word is a name": Case(
+        "Rory.", ["Anna.", "Rory."], [(4, 0.5), (6 * 0.5, 0.5)]
+    ),
+    "a sample of two sentences has its quantities beside everything": Case(
+        "The mill has 40 rooms.",
+        ["Its garden has 40 roses. It is old.", "The mill has rooms."],
+        [(6, 1 - (1 + 1 / 2) / 2), (5 / 6, 0.5)],
+    ),
+    "words that differ in their sixth letter are not the same": Case(
+        "The mill has a policy.", ["The mill has police."], [(1, 1.0), (6, 1.0)]
+    ),
+    "words that differ in a vowel sign are not the same": Case(
+        "उसका नाम दिल है।",
+        ["उसका नाम दाल है।"] * 2,
+        [(1, 0.0), (0.75, 0.0), (0.75, 1.0)],
+        decisive_doubt=1.0,
+    ),
+    "a year is no fact beside a question with its day": Case(
+        "It opened in 1932.",
+        ["It opened then.", "It opened in 1950."],
+        [(6, 1.0), (12, 0.375)],
+        question="Did it open on 3 May 1932?",
+    ),
     "the opposite decides": Case(
         "The price rose.",
         ["The price fell.", "The price fell.", "The price rose."],
@@ -177,6 +218,46 @@ async def test_disagreement_is_the_mean_doubt_of_the_samples_in_each_other() -> 
     assert await score(case, disagreement=1.0) == pytest.approx((2 * first + third) / 3)
     mixed = 0.7 * await score(case) + 0.3 * (2 * first + third) / 3
     assert await score(case, disagreement=0.3) == pytest.approx(mixed)
+
+
+async def test_samples_that_are_still_drawn_are_awaited() -> None:
+    samples = Samples()
+    evidence = Evidence(samples, request=Request.of(MILL))
+    async with anyio.create_task_group() as tasks:
+        provider = ReplayProvider({MILL: ["The mill has 40 rooms.", "The mill has 40 rooms."]})
+        samples.draw_from(tasks, provider, evidence.request, max_requests=2)
+        scores = await Facts().score(Passage.of("The mill has 40 rooms."), evidence)
+    assert len(scores.columns) == 2
+
+
+async def test_a_reason_quotes_what_samples_say_instead_wherever_they_say_it() -> None:
+    evidence = Evidence(Samples(["It is old. It has 12 rooms."] * 3), request=Request.of(MILL))
+    scores = await Facts().score(Passage.of("The mill has 40 rooms."), evidence)
+    assert scores.reasons == ("'40' is in 0 of 3 texts compared; most of them say '12'",)
+
+
+async def test_rows_may_have_more_cells_than_their_table_has_columns() -> None:
+    table = "| a | b |\n|---|---|\n| mill | 12 rooms | 40 doors | 7 |"
+    case = Case("The mill has 40 rooms and 12 doors.", [table], [])
+    assert await score(case) >= 0.75
+
+
+@pytest.mark.parametrize(
+    ("question", "is_given"),
+    [
+        # The last 299 characters, of which the first are a word.
+        (f"{'x' * 400} is{'barley ':z<299}", True),
+        (f"{'x' * 400} {'barley ':z<300}", False),
+        # What is behind the question mark is not asked.
+        (f"{'x' * 600}. What does it grind?barley", False),
+        (f"{'x' * 600}. Does it grind barley?", True),
+    ],
+)
+async def test_of_a_long_message_only_the_question_is_taken_for_granted(
+    question: str, is_given: bool
+) -> None:
+    case = Case("It grinds barley quickly.", ["It grinds quickly."], [], question=question)
+    assert (await score(case) == 0.0) is is_given
 
 
 @pytest.mark.parametrize(("length", "is_given"), [(600, True), (601, False)])

@@ -226,7 +226,7 @@ class SampleIndex:
 
     def count_of(self, meaning: tuple[object, ...]) -> int:
         """Return how many samples have a quantity with this meaning."""
-        return self._counts_by_meaning.get(meaning, 0)
+        return self._counts_by_meaning[meaning]
 
     @cached_property
     def _counts_by_meaning(self) -> Mapping[tuple[object, ...], int]:
