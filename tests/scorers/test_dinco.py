@@ -15,12 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from resay import ConfigurationError, Guard, Policy, ProviderTimeoutError, Request
+from resay import ConfigurationError, Guard, Passage, Policy, ProviderTimeoutError, Request
 from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
 from resay.scorers.dinco import Dinco, normalised, render_confidence, render_distractor
 from resay.scorers.entailments import Entailment
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 from support.known_models import make_denier
 
 pytestmark = pytest.mark.anyio
@@ -206,6 +208,17 @@ def test_required_evidence_and_settings() -> None:
     assert Dinco.Config(distractors=20, max_calls=25).distractors == 20
     with pytest.raises(ValidationError, match="distractors"):
         Dinco.Config(distractors=21, max_calls=100)
+    with pytest.raises(ValidationError, match="votes"):
+        Dinco.Config(votes=0)
+
+
+async def test_without_claims_nothing_is_asked() -> None:
+    model = Model(SURE, YEARS)
+    evidence = Evidence(
+        Samples(SAMPLES), judge_provider=model, request=Request.of(TOPIC), calls_left=lambda: 5
+    )
+    scores = await Dinco(Dinco.Config(by="judge")).score(Passage.of(""), evidence)
+    assert (scores.sentences, model.asked) == ((), [])
 
 
 async def test_without_samples_and_without_distractors() -> None:
@@ -238,6 +251,24 @@ async def test_alternatives_that_take_too_many_calls_are_left_out() -> None:
     assert "normalised by 1 alternative " in (verdict.claims[0].reason or "")
     with pytest.raises(ConfigurationError, match=r"`max_calls` is 6, but .* may take 7 calls"):
         await checked(model, distractors=2, max_calls=6)
+
+
+async def test_alternatives_that_are_drawn_by_one_call_leave_more_calls() -> None:
+    class Several(Model):
+        async def takes_n(self, request: Request) -> bool:
+            return True
+
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if n > 1:
+                drawn.append(n)
+                self._years = ["1901", "1902", "1903", "1904", "1905"]
+            answers = [await super(Several, self).complete(request) for _ in range(n)]
+            return Completions(tuple(answer.first for answer in answers))
+
+    drawn: list[int] = []
+    await checked(Several(SURE, YEARS), consistency=False, distractors=5, votes=1, max_calls=6)
+    # One call for the claim, one to draw the alternatives, and one for each of them.
+    assert drawn == [4]
 
 
 async def test_a_failed_distractor_is_left_out_and_a_failed_claim_inconclusive() -> None:

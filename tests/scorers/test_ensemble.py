@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -13,7 +14,7 @@ from resay.core.verdict import Verdict
 from resay.engine.chain import Chain
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import build
-from resay.scorers.common.composite import ScorerPart
+from resay.scorers.common.composite import PartScores, ScorerPart
 from resay.scorers.direct_question import render as render_direct
 from resay.scorers.evidence import Evidence
 from resay.scorers.nli import Nli
@@ -130,6 +131,13 @@ async def test_denied_claims_differ_from_unmentioned_ones(method: str) -> None:
     assert (await score({"scorer": DIRECT})).denied == ()
 
 
+@pytest.mark.parametrize("scores", [Scores(failures=("TimeoutError",)), Scores(undetermined=1)])
+def test_a_part_that_scores_the_passage_alone_loses_every_sentence_with_it(scores: Scores) -> None:
+    assert PartScores("zero_shot", scores).has_lost(0)
+    assert not PartScores("zero_shot", replace(scores, passage=0.5)).has_lost(0)
+    assert not PartScores("zero_shot", Scores()).has_lost(0)
+
+
 async def test_unanswered_questions_about_unmentioned_claims_are_reported() -> None:
     class Silent:
         """Finds no claim in any sample, and answers no question."""
@@ -240,6 +248,9 @@ def test_one_part_is_enough_to_ask_the_model_that_wrote_the_response() -> None:
         (step,) = Policy.of({"chain": [{"method": "ensemble", "parts": parts}]}).chain
         assert step.asks_response_model is asks
         assert step.named_judge == "another/judge"
+    parts = [{"scorer": {"method": "ngram"}}, other]
+    (step,) = Policy.of({"chain": [{"method": "ensemble", "parts": parts}]}).chain
+    assert step.named_judge == "another/judge"
 
 
 async def test_one_part_that_scores_sentences_is_enough() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from resay import Policy, Request
 from resay.providers.base import Completion, Completions
 from resay.scorers.common.entailing import Entailing, render_pair
-from resay.scorers.entailments import Entailed, Entailment, Pair
+from resay.scorers.entailments import Entailed, Entailment, Pair, pairs_among
 from resay.scorers.evidence import Evidence
 from resay.scorers.nli import Nli
 from resay.scorers.semantic import Semantic
@@ -76,7 +77,10 @@ async def test_up_to_forty_texts_are_compared_at_once(texts: int, calls: int) ->
     judge = Judge("\n".join(f"{i}: supported" for i in range(1, texts + 1)))
     await found(judge, [("A.", f"B {i}.") for i in range(texts)])
     # Each is asked once more about what the other call answered.
-    assert len([prompt for prompt in judge.asked if "<claims-" in prompt]) == calls
+    prompts = [prompt for prompt in judge.asked if "<claims-" in prompt]
+    assert len(prompts) == calls
+    shown = [number for prompt in prompts for number in re.findall(r"B (\d+)\.$", prompt, re.M)]
+    assert sorted(shown, key=int) == [str(i) for i in range(texts)]
 
 
 async def test_the_judge_reads_both_ends_of_a_long_conversation() -> None:
@@ -122,6 +126,18 @@ def test_with_more_than_half_of_them_lost_comparisons_decide_nothing(
     pairs = [("A.", f"B {i}.") for i in range(4)]
     known = {pair: None if i < unread else NEUTRAL for i, pair in enumerate(pairs[failed:])}
     assert Entailed(known, ("E",) * failed).missing_reason(pairs) == why
+
+
+async def test_a_text_entails_itself_without_being_compared() -> None:
+    itself = Entailment(1.0, 0.0, 0.0)
+    judge = Judge("1: contradicted")
+    assert (await found(judge, [("A.", "A.")])).by_pair == {("A.", "A."): itself}
+    assert judge.asked == []
+    assert Entailed({}).relation("A.", "A.") == itself
+    assert Entailed({}).relation("A.", "B.") == NEUTRAL
+    assert pairs_among(["A.", "B.", "A."]) == [
+        *[("A.", "B."), ("B.", "A."), ("B.", "A."), ("A.", "B.")]
+    ]
 
 
 async def test_each_classifier_is_asked_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
