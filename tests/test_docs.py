@@ -113,6 +113,29 @@ def test_python_in_the_pages_runs(code: str, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out.strip()
 
 
+SHOWN = [
+    pytest.param(program, output, id=page)
+    for page in ("README.md", "docs/cost.md", "docs/first-steps.md", "docs/how-it-works.md")
+    for program, output in re.findall(
+        r"^```python\n([^`]*)^```\n\n```text\n([^`]*)^```",
+        (ROOT / page).read_text(),
+        re.MULTILINE,
+    )
+]
+
+
+@pytest.mark.parametrize(("program", "output"), SHOWN)
+def test_the_output_that_a_guide_shows_is_what_its_program_prints(
+    program: str, output: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exec(compile(program, "page", "exec"), {})
+    assert capsys.readouterr().out == output
+
+
+def test_four_guides_show_an_output() -> None:
+    assert len(SHOWN) == 4
+
+
 @pytest.mark.parametrize(("name", "code"), modules().items(), ids=modules())
 def test_modules_in_the_pages_pass_their_tests(name: str, code: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(code)
