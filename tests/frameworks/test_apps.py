@@ -31,7 +31,7 @@ app = AppTest.from_file("app.py", default_timeout=60).run()
 app.chat_input[0].set_value({QUESTION!r}).run()
 assert not app.exception, app.exception
 doubtful = [warning.value.removeprefix("Not confirmed: ") for warning in app.warning]
-decision, _, _ = app.caption[0].value.partition(":")
+decision, _, _ = app.expander[0].label.partition(":")
 text = app.chat_message[1].markdown[0].value
 print(json.dumps({{"text": text, "decision": decision, "doubtful": doubtful}}))
 """,
