@@ -33,10 +33,41 @@ if TYPE_CHECKING:
 FLAGGED, BAD_INPUT, INCONCLUSIVE, NO_ANSWER, FAILED = 1, 2, 3, 4, 5
 BROKEN_PIPE = 141  # what a shell reports for a process killed by SIGPIPE
 
+MODEL_PANEL, POLICY_PANEL, OUTPUT_PANEL = "Model", "Policy", "Output"
+"""Panels of options in the help of commands."""
+
 ApiBaseOption = Annotated[
-    str | None, typer.Option("--api-base", help="The provider's base URL, if not the default.")
+    str | None,
+    typer.Option(
+        "--api-base",
+        help="The address of a server with OpenAI's API, such as http://127.0.0.1:11434/v1.",
+        show_default="the provider's own",
+        rich_help_panel=MODEL_PANEL,
+    ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
+ApiKeyEnvOption = Annotated[
+    str | None,
+    typer.Option(
+        "--api-key-env",
+        metavar="NAME",
+        help="The environment variable with the API key.",
+        show_default="the provider's own",
+        rich_help_panel=MODEL_PANEL,
+    ),
+]
+JsonOption = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON document on stdout.", rich_help_panel=OUTPUT_PANEL),
+]
+HtmlOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--html",
+        metavar="FILE",
+        help="Also write the verdict to an HTML page that works offline.",
+        rich_help_panel=OUTPUT_PANEL,
+    ),
+]
 PolicyOption = Annotated[
     Path | None,
     typer.Option(
@@ -44,22 +75,57 @@ PolicyOption = Annotated[
         "-p",
         help="A policy file.",
         show_default="the file that RESAY_POLICY names, or the built-in policy",
+        rich_help_panel=POLICY_PANEL,
     ),
 ]
 MethodOption = Annotated[
     list[str] | None,
-    typer.Option("--method", help="Check with this method instead of a policy file. Repeatable."),
+    typer.Option(
+        "--method",
+        help="Check with this method instead of a policy file. Repeatable.",
+        show_default="facts, if there is neither a policy file nor a model",
+        rich_help_panel=POLICY_PANEL,
+    ),
 ]
 ModelOption = Annotated[
     str | None,
     typer.Option(
-        "--model", "-m", help="The model as litellm names it, such as openai/gpt-4.1-mini."
+        "--model",
+        "-m",
+        help="The model as litellm names it, such as openai/gpt-4.1-mini; with --api-base, as the"
+        " server does.",
+        rich_help_panel=MODEL_PANEL,
     ),
 ]
 
 
+def connection_params(api_base: str | None, api_key_env: str | None = None) -> dict[str, Any]:
+    """Return the provider's parameters for the address and the key that a command names.
+
+    Args:
+        api_base: The address.
+        api_key_env: The environment variable with the key.
+
+    Raises:
+        ConfigurationError: That variable is not set.
+    """
+    params: dict[str, Any] = {}
+    if api_base is not None:
+        params["api_base"] = api_base
+    if api_key_env is not None:
+        key = os.environ.get(api_key_env)
+        if not key:
+            raise ConfigurationError(
+                f"the environment variable {api_key_env!r} of --api-key-env is not set"
+            )
+        params["api_key"] = key
+    return params
+
+
 def guard_of(path: Path | None, methods: list[str] | None, *, model: str | None = None) -> Guard:
     """Return a guard with the policy that a command's options or `RESAY_POLICY` select.
+
+    Without any of them, and without a model, it is the method `facts`, which asks no judge.
 
     Args:
         path: The policy file that the command names; None for none.
@@ -74,18 +140,34 @@ def guard_of(path: Path | None, methods: list[str] | None, *, model: str | None 
 
     if path and methods:
         raise ConfigurationError("--policy and --method exclude each other; pass only one")
+    if not path and not methods and _needs_no_model(model):
+        methods = ["facts"]
     if methods:
         return Guard({"chain": [{"method": method} for method in methods]}, model=model)
     return Guard(path, model=model)
 
 
-def print_policy(path: Path | None, methods: list[str] | None) -> None:
-    """Say which file's policy applies, on stderr, if the command does not name it itself."""
+def _needs_no_model(model: str | None) -> bool:
+    from resay.policy.model import POLICY_VARIABLE
+
+    return model is None and not os.environ.get(POLICY_VARIABLE)
+
+
+def print_policy(path: Path | None, methods: list[str] | None, *, model: str | None = None) -> None:
+    """Say which policy applies, on stderr, if the command does not name it itself.
+
+    Args:
+        path: The policy file that the command names; None for none.
+        methods: The methods that it names in place of a policy file.
+        model: The model that it names.
+    """
     from resay.policy.model import POLICY_VARIABLE
 
     configured = os.environ.get(POLICY_VARIABLE)
     if configured and not path and not methods:
         typer.echo(f"policy: {configured} ({POLICY_VARIABLE})", err=True)
+    elif not path and not methods and model is None:
+        typer.echo("method: facts (name a --model to have a judge check as well)", err=True)
 
 
 def read_text(name: str | Path) -> str:

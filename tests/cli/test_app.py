@@ -114,7 +114,10 @@ def test_check_takes_the_tokens_of_the_response(files: Path, wrapped: bool) -> N
     [
         (["check", "-r", "nowhere.txt"], "cannot read 'nowhere.txt'"),
         (["check", "-r", "response.txt"], "needs samples"),
-        (["check", "-r", "response.txt", "--samples", "a.txt"], "needs a judge"),
+        (
+            ["check", "-r", "response.txt", "--samples", "a.txt", "--method", "prompt"],
+            "needs a judge",
+        ),
         (["check", "-r", "response.txt", "--method", "logprobs"], "pass them as `--logprobs`"),
         (["check", "-r", "response.txt", "--logprobs", "a.txt"], "'a.txt' is not valid JSON"),
         (["check", "-r", "response.txt", "--method", "ngarm"], "did you mean 'ngram'"),
@@ -224,10 +227,8 @@ def test_policy_check(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("chain: [{method: ngram}, {method: prompt}]\naction: {do: block}\n")
     done = resay_here("policy", "check", policy)
-    assert (done.returncode, done.stdout) == (
-        0,
-        f"{policy}: valid; ngram -> prompt; action: block\n",
-    )
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"{policy}: valid; ngram -> prompt; action: block\n\n")
     policy.write_text("chain:\n  - method: ngram\ntreshold: {}\n")
     done = resay_here("policy", "check", policy)
     assert done.returncode == 2
@@ -266,9 +267,9 @@ def test_policy_check_leaves_the_retriever_to_the_application(tmp_path: Path) ->
     policy.write_text("chain: [{method: facts}]\naction: {do: regenerate}\n")
     done = resay_here("policy", "check", policy)
     assert done.returncode == 0
-    assert done.stdout == (
+    assert done.stdout.startswith(
         f"{policy}: valid; facts; action: regenerate\n"
-        "the application must pass a retriever: Guard(..., retriever=...)\n"
+        "the application must pass a retriever: Guard(..., retriever=...)\n\n"
     )
 
 
@@ -277,7 +278,7 @@ def test_policy_schema() -> None:
     assert json.loads(done.stdout)["$schema"].endswith("2020-12/schema")
 
 
-@needs("openai", "uvicorn")
+@needs("uvicorn")
 def test_demo_catches_a_made_up_sentence() -> None:
     done = resay_here("demo")
     assert done.returncode == 0, done.stderr

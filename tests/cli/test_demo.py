@@ -11,7 +11,6 @@ from rich.console import Console
 from resay.cli.demo import DOCUMENTS, run_demo
 from resay.testing import Subject, World
 from resay.testing.tasks import sentences_of
-from support.alone import needs
 from support.cli import resay_here
 
 SUBJECTS = World.default().subjects
@@ -24,7 +23,6 @@ def demo(monkeypatch: pytest.MonkeyPatch) -> str:
     return done.stdout
 
 
-@needs("openai", "uvicorn")
 def test_the_demo_repairs_what_was_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     draft, rest = demo(monkeypatch).split("─ The answer, repaired with documents ─")
     answer, rest = rest.split("REPAIRED")
@@ -47,7 +45,6 @@ def test_the_demo_repairs_what_was_made_up(monkeypatch: pytest.MonkeyPatch) -> N
     assert re.search(r"^Total: \d+ calls, [\d,]+ tokens", record, re.MULTILINE)
 
 
-@needs("openai", "uvicorn")
 def test_another_question_can_be_asked() -> None:
     console = Console(file=io.StringIO(), width=200)
     run_demo("Tell me about Marie Curie.", console, regenerate=True)

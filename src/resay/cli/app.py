@@ -27,55 +27,82 @@ class Command:
 
     Attributes:
         help: The first line of its help.
+        panel: The panel of the help that lists it.
         path: Its import path, `package.module:name`; None if it comes with another distribution.
         extra: The extra of `resay` that installs that distribution; None for our own commands.
     """
 
     help: str
+    panel: str
     path: str | None = None
     extra: str | None = None
 
 
+_FIRST, _RULES = "First steps", "Policies and documents"
+_MANY, _SERVING, _MODELS = "Many answers", "In production", "Models and research"
+
 COMMANDS: Mapping[str, Command] = {
-    "ask": Command(
-        help="Ask a model, check the answer, and apply the policy's action.",
-        path="resay.cli.ask:ask_app",
-    ),
-    "check": Command(help="Check an existing response.", path="resay.cli.ask:check_app"),
     "demo": Command(
-        help="Catch a hallucination from a simulated model, without a network or a key.",
+        help="Catch a hallucination from a simulated or a local model, without a key.",
+        panel=_FIRST,
         path="resay.cli.demo:app",
     ),
-    "policy": Command(
-        help="Check policy files, or print their JSON Schema.", path="resay.cli.ask:policy_app"
+    "check": Command(
+        help="Check an existing response.", panel=_FIRST, path="resay.cli.ask:check_app"
+    ),
+    "ask": Command(
+        help="Ask a model, check the answer, and apply the policy's action.",
+        panel=_FIRST,
+        path="resay.cli.ask:ask_app",
     ),
     "report": Command(
-        help="Write verdicts to an HTML page that works offline.", path="resay.cli.report:app"
+        help="Write verdicts to an HTML page that works offline.",
+        panel=_FIRST,
+        path="resay.cli.report:app",
+    ),
+    "doctor": Command(
+        help="Show what is installed and configured, and whether a model's server answers.",
+        panel=_FIRST,
+        path="resay.cli.doctor:app",
+    ),
+    "policy": Command(
+        help="Write, check and describe policy files.", panel=_RULES, path="resay.cli.policy:app"
     ),
     "index": Command(
         help="Index a folder of text, Markdown and PDF files to search for evidence.",
+        panel=_RULES,
         path="resay.cli.index:app",
     ),
-    "models": Command(help="Export and check neural models.", path="resay.cli.models:app"),
-    "serve": Command(
-        help="Serve OpenAI's and Anthropic's APIs behind one URL, and check the answers of an"
-        " upstream.",
-        extra="server",
-    ),
-    "journal": Command(help="List, search, export or delete recorded verdicts.", extra="server"),
-    "label": Command(
-        help="Draw recorded verdicts and label them, in the terminal or as CSV.", extra="server"
-    ),
     "batch": Command(
-        help="Check every response in a file, and write each row with its verdict.", extra="lab"
+        help="Check every response in a file, and write each row with its verdict.",
+        panel=_MANY,
+        extra="lab",
     ),
     "calibrate": Command(
         help="Fit a policy's thresholds and weights to labelled responses, with a guarantee.",
+        panel=_MANY,
         extra="lab",
     ),
-    "bench": Command(help="Run published benchmarks.", extra="lab"),
+    "serve": Command(
+        help="Serve OpenAI's and Anthropic's APIs behind one URL, and check the answers of an"
+        " upstream.",
+        panel=_SERVING,
+        extra="server",
+    ),
+    "journal": Command(
+        help="List, search, export or delete recorded verdicts.", panel=_SERVING, extra="server"
+    ),
+    "label": Command(
+        help="Draw recorded verdicts and label them, in the terminal or as CSV.",
+        panel=_SERVING,
+        extra="server",
+    ),
+    "models": Command(
+        help="Export and check neural models.", panel=_MODELS, path="resay.cli.models:app"
+    ),
+    "bench": Command(help="Run published benchmarks.", panel=_MODELS, extra="lab"),
 }
-"""Our subcommands, in the order of the help."""
+"""Our subcommands, in the order of the help: that in which most people need them."""
 
 
 class _Commands(TyperGroup):
@@ -105,7 +132,9 @@ class _Commands(TyperGroup):
         if cmd_name in COMMANDS or cmd_name not in installed_names("resay.commands"):
             return super().get_command(ctx, cmd_name)
         distributions = installed_by("resay.commands", cmd_name)
-        return _Deferred(cmd_name, help=f"Installed by {distributions}.")
+        return _Deferred(
+            cmd_name, help=f"Installed by {distributions}.", rich_help_panel="Other distributions"
+        )
 
 
 @contextmanager
@@ -161,10 +190,11 @@ app = typer.Typer(
     " error or output that cannot be written, 130 interrupted, 141 closed pipe.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
 )
 for _name, _command in COMMANDS.items():
-    app.command(_name, cls=_Deferred, help=_command.help)(lambda: None)
+    app.command(_name, cls=_Deferred, help=_command.help, rich_help_panel=_command.panel)(
+        lambda: None
+    )
 
 
 def _show_version(value: bool) -> None:

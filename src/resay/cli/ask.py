@@ -1,4 +1,4 @@
-"""The commands `resay ask`, `resay check` and `resay policy`."""
+"""The commands that check one answer: `resay ask` and `resay check`."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from typer.core import TyperCommand
 from resay.commands import (
     FLAGGED,
     INCONCLUSIVE,
+    OUTPUT_PANEL,
+    POLICY_PANEL,
     ApiBaseOption,
+    ApiKeyEnvOption,
+    HtmlOption,
     JsonOption,
     MethodOption,
     ModelOption,
     PolicyOption,
+    connection_params,
     guard_of,
     print_json,
     print_policy,
     read_text,
+    write_text,
 )
 from resay.core.verdict import Verdict
+from resay.engine.actions import Answer
 from resay.engine.answer_stream import SyncAnswerStream
 from resay.errors import ConfigurationError, PolicyError, ProviderError
-from resay.guard_core import check_usable
-from resay.policy import Policy, policy_schema
-from resay.policy.auto import choose, min_samples
 from resay.reporting.render import print_answer, print_part, print_verdict
+from resay.reporting.render.html import Reported, page
 
 ask_app = typer.Typer(add_completion=False)
 check_app = typer.Typer(add_completion=False)
-policy_app = typer.Typer(
-    help="Check policy files, or print their JSON Schema.",
-    no_args_is_help=True,
-    add_completion=False,
-)
-
+_EVIDENCE = "Evidence"
 _OPTIONS = {
     "question": "--question",
     "samples": "--samples",
@@ -51,13 +51,18 @@ _OPTIONS = {
     "model": "--model",
     "entity": "--entity",
     "api_base": "--api-base",
+    "api_key": "--api-key-env",
 }
 _ARGUMENT = re.compile(f"`({'|'.join(_OPTIONS)})`")
 
 
 EntityOption = Annotated[
     str | None,
-    typer.Option("--entity", help="The subject of the response, for reverse_validation."),
+    typer.Option(
+        "--entity",
+        help="The subject of the response, for reverse_validation.",
+        rich_help_panel=POLICY_PANEL,
+    ),
 ]
 
 
@@ -75,19 +80,22 @@ def ask(
     policy: PolicyOption = None,
     method: MethodOption = None,
     api_base: ApiBaseOption = None,
+    api_key_env: ApiKeyEnvOption = None,
     stream_mode: Annotated[
         _StreamMode | None,
         typer.Option(
             help="Stream the answer: hold each sentence until it is scored, check after printing,"
             " or buffer the whole answer.",
             show_default=False,
+            rich_help_panel=OUTPUT_PANEL,
         ),
     ] = None,
     as_json: JsonOption = False,
+    html: HtmlOption = None,
 ) -> None:
     """Ask a model, check the answer, and apply the policy's action."""
-    guard = guard_of(policy, method)
-    print_policy(policy, method)
+    guard = guard_of(policy, method, model=model)
+    print_policy(policy, method, model=model)
     with _named_as_options():
         if stream_mode is not None and not as_json:
             parts = guard.stream(
@@ -95,14 +103,19 @@ def ask(
                 stream_mode=stream_mode.value,
                 model=model,
                 entity=entity,
-                params=_params(api_base),
+                params=connection_params(api_base, api_key_env),
             )
-            raise typer.Exit(_exit_code(_print_stream(parts)))
-        answer = guard.ask(question, model=model, entity=entity, params=_params(api_base))
+            streamed = _print_stream(parts)
+            _write_page(html, Reported.from_dict(streamed.to_dict()), question)
+            raise typer.Exit(_exit_code(streamed.verdict))
+        answer = guard.ask(
+            question, model=model, entity=entity, params=connection_params(api_base, api_key_env)
+        )
     if as_json:
         print_json(answer.to_dict())
     else:
         print_answer(answer, Console())
+    _write_page(html, Reported.from_dict(answer.to_dict()), question)
     raise typer.Exit(_exit_code(answer.verdict))
 
 
@@ -139,19 +152,24 @@ def check(
     samples: Annotated[
         list[Path] | None,
         typer.Option(
-            "--samples", help="Files with other responses. A .json or .jsonl file may hold many."
+            "--samples",
+            help="Files with other responses. A .json or .jsonl file may hold many.",
+            rich_help_panel=_EVIDENCE,
         ),
     ] = None,
     references: Annotated[
         list[Path] | None,
         typer.Option(
-            "--references", help="Files with trusted texts, or patterns such as 'docs/*.md'."
+            "--references",
+            help="Files with trusted texts, or patterns such as 'docs/*.md'.",
+            rich_help_panel=_EVIDENCE,
         ),
     ] = None,
     logprobs: Annotated[
         Path | None,
         typer.Option(
-            help="A JSON file with the response's tokens, as in OpenAI's logprobs.content."
+            help="A JSON file with the response's tokens, as in OpenAI's logprobs.content.",
+            rich_help_panel=_EVIDENCE,
         ),
     ] = None,
     model: ModelOption = None,
@@ -159,14 +177,16 @@ def check(
     policy: PolicyOption = None,
     method: MethodOption = None,
     api_base: ApiBaseOption = None,
+    api_key_env: ApiKeyEnvOption = None,
     as_json: JsonOption = False,
+    html: HtmlOption = None,
 ) -> None:
     """Check an existing response."""
     text = read_text(response)
     trusted = [t for path in _expanded(references or ()) for t in read_texts(path)]
     drawn = [t for path in samples or () for t in read_texts(path)]
-    guard = guard_of(policy, method)
-    print_policy(policy, method)
+    guard = guard_of(policy, method, model=model)
+    print_policy(policy, method, model=model)
     tokens = None if logprobs is None else read_logprobs(logprobs)
     with _named_as_options():
         verdict = guard.check(
@@ -177,45 +197,29 @@ def check(
             logprobs=tokens,
             model=model,
             entity=entity,
-            params=_params(api_base),
+            params=connection_params(api_base, api_key_env),
         )
     if as_json:
         print_json(verdict.to_dict())
     else:
         print_verdict(verdict, text, Console())
+    _write_page(html, Reported(verdict), question or "Verdict")
     raise typer.Exit(_exit_code(verdict))
 
 
-@policy_app.command("schema")
-def show_schema() -> None:
-    """Print the JSON Schema of policy files, for editors."""
-    print_json(policy_schema())
+def _write_page(path: Path | None, reported: Reported, title: str) -> None:
+    if path is not None:
+        write_text(path, page([reported], title=title))
 
 
-@policy_app.command("check")
-def check_policy(
-    file: Annotated[Path, typer.Argument(help="The policy file.")],
-) -> None:
-    """Check a policy file, and what it names, as a guard does; print the line of any mistake."""
-    loaded = Policy.load(file)
-    check_usable(loaded)
-    steps = " -> ".join(step.method_name for step in loaded.chain)
-    typer.echo(f"{file}: valid; {steps}; action: {loaded.action.do}")
-    if loaded.needs_retriever:
-        typer.echo("the application must pass a retriever: Guard(..., retriever=...)")
-    if loaded.budget is not None:
-        for line in choose(loaded.budget, min_samples=min_samples(loaded.sampling)).lines():
-            typer.echo(line)
-
-
-def _print_stream(stream: SyncAnswerStream) -> Verdict:
+def _print_stream(stream: SyncAnswerStream) -> Answer:
     console = Console()
     with stream:
         for part in stream:
             print_part(part, console)
     console.print("\n")
     print_answer(stream.answer, console, streamed=True)
-    return stream.answer.verdict
+    return stream.answer
 
 
 def _expanded(paths: Sequence[Path]) -> Iterator[Path]:
@@ -238,10 +242,6 @@ def _named_as_options() -> Generator[None]:
         message = _ARGUMENT.sub(lambda match: f"`{_OPTIONS[match[1]]}`", str(error))
         error.args = (message, *error.args[1:])
         raise
-
-
-def _params(api_base: str | None) -> dict[str, Any]:
-    return {} if api_base is None else {"api_base": api_base}
 
 
 def _exit_code(verdict: Verdict) -> int:

@@ -1,24 +1,25 @@
 """The command `resay demo`: catch a hallucination end to end, without a network.
 
-Only the provider is simulated, and the output says so. The OpenAI SDK and litellm over HTTP, the
-samples, the judge, the policy and, with `--regenerate`, the search are real.
+Only the model is simulated, and the output says so; with `--model local` it is a small real one,
+which runs here. Calls over HTTP, the samples, the judge, the policy and, with `--regenerate`, the
+search are real.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
+from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from resay.cli.local_model import run_local_demo
 from resay.core.regeneration import Regeneration
 from resay.engine.actions import Answer
-from resay.errors import MissingDependencyError
+from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
 from resay.reporting.render import print_answer
@@ -52,6 +53,11 @@ action:
 """
 
 
+class _Model(str, Enum):
+    simulated = "simulated"
+    local = "local"
+
+
 @app.command()
 def demo(
     question: Annotated[
@@ -60,8 +66,29 @@ def demo(
     regenerate: Annotated[
         bool, typer.Option("--regenerate", help="Also repair the answer with retrieved documents.")
     ] = False,
+    model: Annotated[
+        _Model,
+        typer.Option(
+            help="A simulated model, or a small real one that runs here and answers ten questions."
+        ),
+    ] = _Model.simulated,
+    gguf: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --model local: the model's file.",
+            show_default="that of an installed package",
+        ),
+    ] = None,
 ) -> None:
-    """Catch a hallucination from a simulated model, without a network or a key."""
+    """Catch a hallucination from a simulated or a local model, without a key."""
+    if model is _Model.local:
+        if question is not None or regenerate:
+            raise ConfigurationError("--model local asks its own questions; omit the others")
+        run_local_demo(gguf, Console())
+        return
+    if gguf is not None:
+        raise ConfigurationError("--gguf names a local model's file; pass --model local as well")
     run_demo(question, Console(), regenerate=regenerate)
 
 
@@ -72,47 +99,41 @@ def run_demo(question: str | None, console: Console, *, regenerate: bool = False
         question: The question; by default one about which the simulated model partly guesses.
         console: The console to print to.
         regenerate: Instead show how a flagged answer is repaired with documents.
-
-    Raises:
-        MissingDependencyError: An extra of `resay[demo]` is not installed.
     """
-    for package in ("openai", "litellm"):
-        if find_spec(package) is None:
-            raise MissingDependencyError(package, "demo", "the demo")
     show = _show_repairing if regenerate else _show_catching
     show(question or _QUESTION, console)
 
 
 def _show_catching(question: str, console: Console) -> None:
     with SimulatedProvider(seed=7) as provider:
-        console.rule("Without a guard: two calls with the OpenAI SDK")
+        guard = Guard(
+            Policy.parse(_POLICY), model=_MODEL, api_base=provider.base_url, api_key="simulated"
+        )
+        console.rule("Without a guard: two calls")
         console.print(Text(f"> {question}", "bold"))
         for _ in range(2):
             console.print()
-            console.print(Text(_ask_openai(provider.base_url, question)))
+            console.print(Text(_plain_answer(guard, question)))
         console.print()
         console.rule("With Resay: one call, resampled and judged")
-        guard = Guard(Policy.parse(_POLICY), model=f"openai/{_MODEL}")
-        print_answer(guard.ask(question, params=provider.params), console)
+        print_answer(guard.ask(question), console)
         console.print()
         console.rule("The policy")
         console.print(Text(_POLICY))
         console.print(
             Text(
                 f"The model was simulated on {provider.base_url} and answered {provider.calls}"
-                " calls. Try a real one: resay ask '…' --model openai/gpt-4.1-mini",
+                " calls. Try a real one: resay demo --model local, or resay ask '…' --model"
+                " openai/gpt-4.1-mini",
                 "dim",
             )
         )
 
 
-def _ask_openai(base_url: str, question: str) -> str:
-    openai: Any = import_module("openai")
-    with openai.OpenAI(base_url=base_url, api_key="simulated") as client:
-        response = client.chat.completions.create(
-            model=_MODEL, messages=[{"role": "user", "content": question}]
-        )
-    return response.choices[0].message.content
+def _plain_answer(guard: Guard, question: str) -> str:
+    """Return an answer of the guard's model that nobody checks."""
+    unchecked = guard.with_options(policy={"chain": ["facts"], "when": {"min_chars": 1_000_000}})
+    return unchecked.ask(question).text
 
 
 def _show_repairing(question: str, console: Console) -> None:
@@ -122,9 +143,8 @@ def _show_repairing(question: str, console: Console) -> None:
         TemporaryDirectory(prefix="resay-demo-", ignore_cleanup_errors=True) as folder,
     ):
         policy = _policy(DOCUMENTS, Path(folder, "index.sqlite"))
-        answer = Guard(Policy.parse(policy), model=f"openai/{_MODEL}").ask(
-            question, params=provider.params
-        )
+        guard = Guard(Policy.parse(policy), model=_MODEL, params=provider.params)
+        answer = guard.ask(question)
         _show(question, answer, console)
         console.rule("The policy")
         console.print(Text(policy))

@@ -8,7 +8,7 @@ from typing import cast
 
 from resay.policy.document import Document, Path, truncated
 
-_CREDENTIALS = re.compile(r"://[^/\s]*@")
+CREDENTIALS = re.compile(r"://[^/\s]*@")
 _SECRET_KEY = re.compile(
     r"api_?key|access_?key|private_?key|token|secret|authorization|passw|credential|cookie",
     re.IGNORECASE,
@@ -39,7 +39,7 @@ def displayed(path: Path, document: Document) -> str:
         return "a mapping"
     if isinstance(value, list):
         return "a list"
-    if isinstance(value, str) and _CREDENTIALS.search(value):
+    if isinstance(value, str) and CREDENTIALS.search(value):
         return _HIDDEN
     if value is None:
         return "null"
@@ -67,7 +67,7 @@ def _secrets(document: Document) -> list[str]:
     """Return the secrets of a document, the longest first."""
     secrets: set[str] = set()
     for path, text in _texts(document.data, ()):
-        if is_secret(path) or _CREDENTIALS.search(text):
+        if is_secret(path) or CREDENTIALS.search(text):
             secrets.add(text)
     for path, position in document.positions.items():
         if position.written is not None:

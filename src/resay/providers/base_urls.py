@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-_CHAT_PATH = "/chat/completions"
+CHAT_PATH = "/chat/completions"
+"""The path of chat completions, after the address of an API."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _LOCAL = re.compile(r"(localhost|[\d.]+|\[[\da-fA-F:]+\])(:\d+)?", re.IGNORECASE)
 
@@ -43,15 +44,16 @@ def with_version(url: str) -> str:
     return base if re.search(r"/v\d+\w*$", base) else f"{base}/v1"
 
 
-def chat_url(base_url: str) -> str:
-    """Return the address of an API's chat completions.
+def url_at(base_url: str, path: str) -> str:
+    """Return an address of an API.
 
     Args:
-        base_url: The API's address, with or without this path, and with or without a query.
+        base_url: The API's address, perhaps with the path of chat completions, or a query.
+        path: The path after it.
     """
     base, mark, query = base_url.strip().partition("?")
-    base = base.rstrip("/").removesuffix(_CHAT_PATH)
-    return f"{base}{_CHAT_PATH}{mark}{query}"
+    base = base.rstrip("/").removesuffix(CHAT_PATH)
+    return f"{base}{path}{mark}{query}"
 
 
 def shown(url: str) -> str:

@@ -20,8 +20,7 @@ from resay.providers.base_urls import base_url_in, problem_with_url
 from resay.providers.litellm_names import LITELLM_NAMES
 from resay.providers.prices import litellm_entries
 
-# The environment variables in which litellm looks for the key of a provider that needs one.
-_KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
+KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
     "cerebras": ("CEREBRAS_API_KEY",),
     "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
@@ -47,6 +46,7 @@ _KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
     ),
     "xai": ("XAI_API_KEY",),
 }
+"""The environment variables in which litellm looks for the key of a provider that needs one."""
 _URL_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 # A request with one of these has another key, or needs none.
 _CREDENTIALS = ("api_key", "azure_ad_token", "client", "extra_headers", "headers", "mock_response")
@@ -61,7 +61,7 @@ def is_litellm_provider(name: str) -> bool:
 
 def key_variable(provider: str) -> str | None:
     """Return the environment variable for a provider's key; None if unknown."""
-    return _KEY_VARIABLES.get(provider, (None,))[0]
+    return KEY_VARIABLES.get(provider, (None,))[0]
 
 
 def problem_before_import(request: Request) -> ProviderRefusedError | None:
@@ -92,7 +92,7 @@ def missing_key(
         provider: Its provider.
         params: The request's parameters.
     """
-    variables = _KEY_VARIABLES.get(provider, ())
+    variables = KEY_VARIABLES.get(provider, ())
     is_set = any(os.environ.get(variable) for variable in variables)
     if not variables or is_set or any(params.get(name) for name in _CREDENTIALS):
         return None

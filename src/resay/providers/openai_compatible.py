@@ -31,11 +31,12 @@ from resay.providers.base import (
     with_counted_tokens,
 )
 from resay.providers.base_urls import (
+    CHAT_PATH,
     base_url_in,
-    chat_url,
     host_of,
     problem_with_url,
     shown,
+    url_at,
     with_version,
 )
 from resay.providers.litellm_problems import is_litellm_provider
@@ -135,6 +136,26 @@ class OpenAICompatibleProvider:
         """Close the running event loop's connections; the next request opens new ones."""
         await _clients.aclose()
 
+    async def models(self, params: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the names of the models that a server has.
+
+        Args:
+            params: The parameters of a request: `api_base`, and perhaps `api_key`.
+
+        Raises:
+            ProviderError: The server does not say.
+        """
+        request = Request((), "server", params)
+        call = replace(_call_of(request, self._timeout_s), path="/models")
+        client = await _clients.get_ready()
+        try:
+            response = await client.get(call.url, headers=call.headers, timeout=call.timeout)
+            _raise_for_status(response)
+            listed = _parsed(response.content)
+        except Exception as error:
+            raise call.error(error) from None
+        return tuple(str(model.get("id")) for model in mappings(listed.get("data")))
+
     async def takes_n(self, request: Request) -> bool:
         """Return True: who does not take `n` refuses it, or answers once, and is asked again."""
         del request
@@ -160,7 +181,7 @@ class OpenAICompatibleProvider:
             ProviderTimeoutError: No answer arrived in time.
             ProviderError: Anything else that went wrong.
         """
-        call = self._call(request)
+        call = _call_of(request, self._timeout_s)
         body = {**call.body, "n": n} if n > 1 else call.body
         client = await _clients.get_ready()
         try:
@@ -190,7 +211,7 @@ class OpenAICompatibleProvider:
             ProviderTimeoutError: On entering or between chunks: nothing arrived in time.
             ProviderError: Anything else that went wrong.
         """
-        call = self._call(request)
+        call = _call_of(request, self._timeout_s)
         response, refused_calls = await _open(call)
         try:
             async with (
@@ -200,9 +221,6 @@ class OpenAICompatibleProvider:
                 yield counted
         finally:
             await response.aclose()
-
-    def _call(self, request: Request) -> _Call:
-        return _call_of(request, self._timeout_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +235,7 @@ class _Call:
         body: The body of a request for one answer that is not streamed.
         timeout: The time-outs.
         key_variable: The environment variable for the key; None if there is none.
+        path: The path after the address.
     """
 
     model: str
@@ -226,11 +245,12 @@ class _Call:
     body: Body = field(repr=False)
     timeout: httpx.Timeout
     key_variable: str | None
+    path: str = CHAT_PATH
 
     @property
     def url(self) -> str:
         """The address that the request is sent to."""
-        return chat_url(self.base_url)
+        return url_at(self.base_url, self.path)
 
     @property
     def has_key(self) -> bool:

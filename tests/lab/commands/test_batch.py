@@ -8,7 +8,7 @@ import pytest
 
 from resay_lab.batch import Progress, Tally
 from resay_lab.commands.batch import progress_line
-from simulation import SimulatedProvider
+from simulation import Refused, SimulatedProvider
 from support.batch import lines_of, made_rows, write_lines
 from support.cli import resay_here
 from support.html import parsed
@@ -122,8 +122,9 @@ def test_a_run_goes_on_once_its_provider_can_be_used(
     write_lines(folder / "in.jsonl", asked)
     run = ("batch", "in.jsonl", "--out", "out.jsonl", "--policy", "judged.yaml")
     words = ("--model", "openai/simulated", "--api-base", simulated.base_url)
+    simulated.set_faults(Refused(status=401))
     assert resay_here(*run, *words, cwd=folder).returncode == 4
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    simulated.set_faults()
     done = resay_here(*run, *words, "--resume", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert all(row["error"] is None for row in lines_of(folder / "out.jsonl"))

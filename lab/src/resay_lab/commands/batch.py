@@ -15,10 +15,12 @@ from resay.commands import (
     INCONCLUSIVE,
     NO_ANSWER,
     ApiBaseOption,
+    ApiKeyEnvOption,
     JsonOption,
     MethodOption,
     ModelOption,
     PolicyOption,
+    connection_params,
     guard_of,
     print_json,
     print_policy,
@@ -29,6 +31,7 @@ from resay_lab.batch import Columns, Estimate, Progress, Summary, estimate, run_
 app = typer.Typer(add_completion=False)
 
 _INTERRUPTED = 130
+_COLUMNS, _RUN, _COST = "Columns", "Run", "Cost"
 
 
 @app.command()
@@ -48,12 +51,19 @@ def batch(
     method: MethodOption = None,
     model: ModelOption = None,
     api_base: ApiBaseOption = None,
+    api_key_env: ApiKeyEnvOption = None,
     engine: Annotated[
-        str, typer.Option(help="local, ray, or your own package.module:function.")
+        str,
+        typer.Option(help="local, ray, or your own package.module:function.", rich_help_panel=_RUN),
     ] = "local",
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="The number of processes or actors.", show_default="one per core"),
+        typer.Option(
+            min=1,
+            help="The number of processes or actors.",
+            show_default="one per core",
+            rich_help_panel=_RUN,
+        ),
     ] = None,
     concurrency: Annotated[
         int | None,
@@ -61,53 +71,96 @@ def batch(
             min=1,
             help="Rows checked at once if the checks wait for calls or a neural model.",
             show_default="16, or 64 for neural methods",
+            rich_help_panel=_RUN,
         ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a stopped run.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue a stopped run.", rich_help_panel=_RUN)
+    ] = False,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Check at most this many rows.", show_default="all")
+        int | None,
+        typer.Option(
+            min=1, help="Check at most this many rows.", show_default="all", rich_help_panel=_RUN
+        ),
     ] = None,
     where: Annotated[
         str | None,
-        typer.Option(help="Check only matching rows: \"lang == 'de' and len(response) > 200\"."),
+        typer.Option(
+            help="Check only matching rows: \"lang == 'de' and len(response) > 200\".",
+            rich_help_panel=_RUN,
+        ),
     ] = None,
     max_calls: Annotated[
-        int | None, typer.Option(min=1, help="Stop before sending more requests than this.")
+        int | None,
+        typer.Option(
+            min=1, help="Stop before sending more requests than this.", rich_help_panel=_COST
+        ),
     ] = None,
     max_cost_usd: Annotated[
-        float | None, typer.Option(min=0, help="Stop before spending more dollars than this.")
+        float | None,
+        typer.Option(
+            min=0, help="Stop before spending more dollars than this.", rich_help_panel=_COST
+        ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Estimate the cost without calling a model.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Estimate the cost without calling a model.", rich_help_panel=_COST
+        ),
     ] = False,
     response: Annotated[
-        str | None, typer.Option(help="The column with the responses.", show_default="response")
+        str | None,
+        typer.Option(
+            help="The column with the responses.", show_default="response", rich_help_panel=_COLUMNS
+        ),
     ] = None,
     question: Annotated[
-        str | None, typer.Option(help="The column with the questions.", show_default="question")
+        str | None,
+        typer.Option(
+            help="The column with the questions.", show_default="question", rich_help_panel=_COLUMNS
+        ),
     ] = None,
     messages: Annotated[
         str | None,
-        typer.Option(help="The column with the conversations.", show_default="messages"),
+        typer.Option(
+            help="The column with the conversations.",
+            show_default="messages",
+            rich_help_panel=_COLUMNS,
+        ),
     ] = None,
     samples: Annotated[
-        str | None, typer.Option(help="The column with the samples.", show_default="samples")
+        str | None,
+        typer.Option(
+            help="The column with the samples.", show_default="samples", rich_help_panel=_COLUMNS
+        ),
     ] = None,
     references: Annotated[
         str | None,
-        typer.Option(help="The column with the trusted texts.", show_default="references"),
+        typer.Option(
+            help="The column with the trusted texts.",
+            show_default="references",
+            rich_help_panel=_COLUMNS,
+        ),
     ] = None,
     id_: Annotated[
         str | None,
-        typer.Option("--id", help="The column with the row ids.", show_default="id, or a hash"),
+        typer.Option(
+            "--id",
+            help="The column with the row ids.",
+            show_default="id, or a hash",
+            rich_help_panel=_COLUMNS,
+        ),
     ] = None,
-    prefix: Annotated[str, typer.Option(help="A prefix for the names of the new columns.")] = "",
+    prefix: Annotated[
+        str,
+        typer.Option(help="A prefix for the names of the new columns.", rich_help_panel=_COLUMNS),
+    ] = "",
     as_json: JsonOption = False,
 ) -> None:
     """Check every response in a file, and write each row with its verdict."""
-    connection = {} if api_base is None else {"api_base": api_base}
+    connection = connection_params(api_base, api_key_env)
     guard = guard_of(policy, method, model=model)
-    print_policy(policy, method)
+    print_policy(policy, method, model=model)
     columns = Columns(
         response=response,
         question=question,

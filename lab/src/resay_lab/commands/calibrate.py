@@ -14,7 +14,15 @@ from rich.console import Console
 from rich.progress import Progress
 
 from resay import Policy
-from resay.commands import ApiBaseOption, JsonOption, print_json, read_text, write_text
+from resay.commands import (
+    ApiBaseOption,
+    ApiKeyEnvOption,
+    JsonOption,
+    connection_params,
+    print_json,
+    read_text,
+    write_text,
+)
 from resay.errors import ConfigurationError
 from resay_lab.calibration import (
     Calibration,
@@ -134,6 +142,7 @@ def calibrate(
         ),
     ] = None,
     api_base: ApiBaseOption = None,
+    api_key_env: ApiKeyEnvOption = None,
     concurrency: Annotated[
         int, typer.Option(min=1, help="The number of responses checked at once.")
     ] = 4,
@@ -218,7 +227,7 @@ def calibrate(
             seed=seed,
             bootstrap=bootstrap,
             model=model,
-            params={} if api_base is None else {"api_base": api_base},
+            params=connection_params(api_base, api_key_env),
             concurrency=concurrency,
             done=lambda: bar.advance(task),
         )
