@@ -16,7 +16,7 @@ from anyio._backends._asyncio import AsyncIOBackend
 from hypothesis import HealthCheck, settings
 from tenacity import wait_random_exponential
 
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay.adapters.upstream import litellm_provider
 from resay.providers.caching import close_caches
 from resay.providers.litellm_problems import _installed_names

@@ -18,12 +18,11 @@ from resay import (
     MissingDependencyError,
     Request,
     Sources,
+    Usage,
 )
-from resay.adapters import GuardRuntime
-from resay.core.check_context import CheckContext
-from resay.core.usage import Usage
-from resay.core.verdict_record import VerdictRecord
-from resay.providers import Completion, Completions, LiteLLMProvider, ReplayProvider
+from resay.adapters import CheckContext, GuardRuntime
+from resay.adapters.providers import LiteLLMProvider, ReplayProvider
+from resay.plugins import Completion, Completions, VerdictRecord
 from resay.testing import ScriptedProvider
 from simulation import SimulatedProvider
 from support.alone import needs

@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from resay.core.check_context import CheckContext
-from resay.core.passage import Passage
+from resay import Passage, Request
+from resay.adapters import CheckContext
 from resay.core.quantities import negations, quantities
-from resay.core.request import Request
 from resay.core.tokens import tokenize
 from resay.engine.code_names import compare_names, index_samples, names_in
 from resay.engine.regeneration.citations import parse_citations
@@ -19,7 +18,7 @@ from resay.engine.regeneration.plain_text import plain
 from resay.engine.regeneration.rechecking import claims_more
 from resay.engine.regeneration.replacements import parse_replacement
 from resay.engine.regeneration.subjects import names_of, without_values
-from resay.providers.base import Completion
+from resay.plugins import Completion, Evidence, Sample, Samples
 from resay.retrieval.chunks import heading_of
 from resay.retrieval.folder_terms import phrases_of
 from resay.retrieval.front_matter import front_matter
@@ -28,10 +27,8 @@ from resay.scorers.common.judge_words import VERDICTS
 from resay.scorers.common.named_scores import parse_named_scores
 from resay.scorers.common.numbered_lines import parse_numbered
 from resay.scorers.common.yes_no import parse_yes_no
-from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
 from resay.scorers.reverse_validation.answer_match import names_entity
-from resay.scorers.samples import Sample, Samples
 from resay.scorers.structured import object_in
 from support.claims import claims_of
 

@@ -31,8 +31,7 @@ import resay
 import resay_anthropic
 import resay_openai
 from resay import Guard, HallucinationBlocked, ProviderError, Verdict
-from resay.adapters import GuardRuntime
-from resay.core.verdict import OnVerdict
+from resay.adapters import GuardRuntime, OnVerdict
 from resay_langchain import GuardedChatModel, HallucinationMiddleware, guard_runnable
 from resay_litellm import HallucinationCallback, HallucinationGuardrail
 from resay_llamaindex import GuardedChatEngine, GuardedLLM, GuardedQueryEngine

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import resay
+from resay import Verdict
 from resay._internal.public_names import public_modules
-from resay.core.verdict import Verdict
 
 HEAVY = (
     *("litellm", "openai", "anthropic", "langchain_core", "httpx", "opentelemetry"),

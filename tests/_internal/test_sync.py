@@ -11,7 +11,8 @@ import threading
 import anyio.lowlevel
 import pytest
 
-from resay._internal.event_loops import EnteredInBackground, run_sync
+from resay._internal.event_loops import EnteredInBackground
+from resay.adapters import run_sync
 
 CURRENT = contextvars.ContextVar("CURRENT", default="nobody")
 

@@ -5,7 +5,8 @@ import threading
 import anyio
 import pytest
 
-from resay._internal.event_loops import compute, stop_if_abandoned
+from resay._internal.event_loops import stop_if_abandoned
+from resay.adapters import compute
 
 pytestmark = pytest.mark.anyio
 

@@ -9,8 +9,9 @@ from contextvars import copy_context
 
 import pytest
 
-from resay import ConfigurationError, Guard, Policy, PolicyError, Verdict
-from resay._internal.nesting import inside_guard, marked
+from resay import ConfigurationError, Guard, Policy, PolicyError, SentenceVerdict, Verdict
+from resay.adapters import inside_guard, marked
+from resay.adapters.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body
 from resay.adapters.policies import check_client_policy, guard_of
 from resay.adapters.upstream import (
     LEFT_OUT,
@@ -21,9 +22,7 @@ from resay.adapters.upstream import (
 )
 from resay.adapters.verdicts import verdict_data
 from resay.core.regeneration import Attempt, Edit, Regeneration
-from resay.core.sentence_verdict import SentenceVerdict
 from resay.errors import MissingDependencyError
-from resay.providers.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body
 from support.alone import needs
 
 NGRAM = {"chain": [{"method": "ngram"}]}

@@ -11,13 +11,11 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from resay import Guard
+from resay import Answer, AnswerChunk, Guard
+from resay.adapters.apis import CHAT_COMPLETIONS, Body, Event, Outcome
 from resay.adapters.relay import Relay
 from resay.adapters.stream_rewriter import StreamRewriter
 from resay.adapters.upstream import Upstream
-from resay.engine.actions import Answer
-from resay.engine.answer_chunk import AnswerChunk
-from resay.providers.apis import CHAT_COMPLETIONS, Body, Event, Outcome
 
 POLICY: dict[str, Any] = {
     "chain": [{"method": "ngram"}],

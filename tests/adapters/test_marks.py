@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from resay import Answer, AnswerChunk, Verdict
+from resay.adapters.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES, Api, Event
 from resay.adapters.outcomes import outcome_of
 from resay.adapters.stream_rewriter import StreamRewriter
 from resay.core.marks import Mark, with_marks
-from resay.core.verdict import Verdict
-from resay.engine.actions import Answer
-from resay.engine.answer_chunk import AnswerChunk, chunks_of
-from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES, Api, Event
+from resay.engine.answer_chunk import chunks_of
 from support.apis import ALL, BLOCKS, CHAT, MESSAGE, RESPONSE, Blocks, Spoken, joined, read
 
 FLAGGED = Verdict("flagged", 0.9, "1 of 2 sentences > 0.50")

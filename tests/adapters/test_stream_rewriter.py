@@ -8,15 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from resay import Answer, AnswerChunk, Usage, Verdict
+from resay.adapters import last_reported
+from resay.adapters.apis import CHAT_COMPLETIONS, Event
 from resay.adapters.choices import ChoiceStream
 from resay.adapters.outcomes import outcome_of
 from resay.adapters.stream_rewriter import StreamRewriter
 from resay.core.regeneration import Attempt, Regeneration
-from resay.core.usage import Usage, last_reported
-from resay.core.verdict import Verdict
-from resay.engine.actions import Answer
-from resay.engine.answer_chunk import AnswerChunk
-from resay.providers.apis import CHAT_COMPLETIONS, Event
 from support.apis import (
     ALL,
     BLOCKS,

@@ -10,9 +10,8 @@ from typing import Literal
 
 from attacks.texts import Attack
 from resay import Request
-from resay.providers import Completion, Completions
+from resay.plugins import Completion, Completions, Sample
 from resay.scorers.common import document_prompt, per_sample, together
-from resay.scorers.samples import Sample
 
 Kind = Literal["honest", "quoting", "gullible", "very gullible"]
 KINDS: tuple[Kind, ...] = ("honest", "quoting", "gullible", "very gullible")

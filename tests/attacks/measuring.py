@@ -9,7 +9,7 @@ from typing import Any, Literal
 from attacks.judges import AttackedJudge, Kind
 from attacks.texts import Attack, attacks, obeyed_tenth
 from resay import Guard, Verdict
-from resay.core.request import Message
+from resay.adapters import Message
 
 Place = Literal["question", "conversation", "answer", "claim", "sample", "document"]
 Form = Literal["together", "per_sample", "per_pair", "references"]

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from resay import Request
-from resay.core.check_context import CheckContext
+from resay.adapters import CheckContext
 from resay.core.request_references import without_references
 
 TOOL = {"type": "function", "function": {"name": "look_up"}}

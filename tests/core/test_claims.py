@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.claims import Claim, Rules, is_single_sentence
+from resay import Passage
+from resay.core.claims import Rules, is_single_sentence
 from resay.core.growing_passage import GrowingPassage
-from resay.core.passage import Passage
+from resay.plugins import Claim
 from support.claims import claims_of
 
 QUESTION = "Tell me about it."

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resay import Passage
 from resay.core.growing_passage import FinalText, GrowingPassage
-from resay.core.passage import Passage
 from resay.core.segmentation.splitters import Splitter
 from resay.errors import ConfigurationError, MissingDependencyError
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from resay import Passage
 from resay.core.growing_passage import GrowingPassage
-from resay.core.passage import Passage
 from support.claims import claims_of
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from resay import ConfigurationError
-from resay.core.logprobs import TokenLogprob, TopLogprob, read_logprobs, tokens_of
+from resay import ConfigurationError, TokenLogprob
+from resay.adapters import read_logprobs, tokens_of
+from resay.core.logprobs import TopLogprob
 
 ENTRY: dict[str, Any] = {
     "token": " é",

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from resay import Passage
 from resay.core.loops import find_loop
-from resay.core.passage import Passage
 
 PLANETS = ["Mercury", "Venus", "Earth", "Mars", "Jupiter", "Saturn", "Uranus", "Neptune"]
 ENDS = ["human ingenuity", "human curiosity", "the human spirit", "human courage", "human hope"]

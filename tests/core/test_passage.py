@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resay.core.passage import Passage
+from resay import Passage
 from resay.core.segmentation.splitters import Splitter
 from resay.errors import ConfigurationError, MissingDependencyError
 

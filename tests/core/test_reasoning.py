@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.reasoning import notice_after, split_reasoning, without_reasoning
+from resay.adapters import without_reasoning
+from resay.core.reasoning import notice_after, split_reasoning
 from resay.core.reasoning_reader import ReasoningReader
 
 ANSWER = "The bridge opened in 1932."

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from resay import ConfigurationError, Request
-from resay.providers import Completion, Completions
+from resay.plugins import Completion, Completions, Judge
 from resay.providers.caching.keys import keys_of
-from resay.scorers.judge import Judge
 
 
 def test_a_question_becomes_a_user_message() -> None:

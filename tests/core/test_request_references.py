@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Policy, PolicyError, Request
-from resay.core.check_context import CheckContext
+from resay.adapters import CheckContext
 from resay.core.references import Origin, Reference
 from resay.core.request_references import references_in, without_references
 

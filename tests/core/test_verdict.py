@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import (
+    ClaimVerdict,
     ConfigurationError,
     Contradiction,
     Document,
@@ -20,12 +21,11 @@ from resay import (
     Usage,
     Verdict,
 )
-from resay.core.claim_verdict import ClaimVerdict, Part
-from resay.core.claims import Claim
-from resay.core.display.highlighting import pieces
-from resay.core.failures import tally
+from resay.adapters import tally
+from resay.adapters.pages import pieces
+from resay.core.claim_verdict import Part
 from resay.core.regeneration import Attempt, Regeneration
-from resay.core.scores import Scores, mean_score, over
+from resay.plugins import Claim, Scores, mean_score, over
 from support.claims import claim_verdict
 
 units = st.floats(0, 1)

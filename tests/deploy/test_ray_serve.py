@@ -22,7 +22,8 @@ import pytest
 
 from resay import Guard
 from resay.errors import ScorerError
-from resay.models import ModelConfig, pair_classifier, text_classifier
+from resay.models import pair_classifier, text_classifier
+from resay.plugins import ModelConfig
 from support.proxy import free_port
 from support.tiny_models import TEXTS, make_deberta
 

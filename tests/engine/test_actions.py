@@ -14,10 +14,9 @@ from resay import (
     Unscored,
     Verdict,
 )
-from resay.adapters import GuardRuntime
+from resay.adapters import GuardRuntime, act, withheld_stops
 from resay.core.regeneration import Attempt, Regeneration
-from resay.engine.actions import act, withheld_stops
-from resay.providers import Completion
+from resay.plugins import Completion
 from support.claims import claim_verdict
 
 RESPONSE = "It opened in 1932. It has six lanes. Done."

@@ -11,15 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import ConfigurationError, Passage, Policy, PolicyError, Request
-from resay.core.scores import Scores
-from resay.core.verdict import Verdict
+from resay import ConfigurationError, Passage, Policy, PolicyError, Request, Verdict
+from resay.adapters.providers import ReplayProvider
 from resay.engine.chain import Chain
-from resay.providers import Completion, Completions, Provider, ReplayProvider
-from resay.scorers import Need, ScorerConfig, registry, zero_shot
-from resay.scorers.evidence import Evidence
+from resay.plugins import (
+    Completion,
+    Completions,
+    Evidence,
+    Need,
+    Provider,
+    Samples,
+    ScorerConfig,
+    Scores,
+    registry,
+)
+from resay.scorers import zero_shot
 from resay.scorers.prompt import render
-from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ import pytest
 
 from performance import chaos
 from performance.chaos_plan import POLICIES, WEATHERS, draw
-from resay.providers.litellm import LiteLLMProvider
+from resay.adapters.providers import LiteLLMProvider
 from resay.providers.openai_compatible import OpenAICompatibleProvider
 
 REQUESTS, SEED = 40, 391

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from resay import Guard, Policy, Request, Verdict
-from resay.engine.actions import act
+from resay.adapters import act
 from resay.errors import PolicyError
-from resay.providers import Chunk, Completion, Completions
+from resay.plugins import Chunk, Completion, Completions
 
 CASES: list[dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("code_answers.yaml").read_text(encoding="utf-8")

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from resay import Contradiction, Guard, Passage, Policy, SentenceVerdict, Verdict
 from resay.core.claim_verdict import Part
-from resay.core.claims import Claim
 from resay.core.decision import Band
 from resay.engine.contradictions import (
     AnalysisCache,
@@ -25,8 +24,7 @@ from resay.engine.contradictions import (
 )
 from resay.engine.decide import Decider
 from resay.engine.state import RunState
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Sample, Samples
+from resay.plugins import Claim, Evidence, Sample, Samples
 from support.claims import claims_of
 
 SAMPLES = [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from resay import Verdict
-from resay.providers.base import Completion, ToolCall
+from resay.plugins import Completion, ToolCall
 from support.writing import MODES, Mode, Server, ask, read
 
 pytestmark = pytest.mark.anyio

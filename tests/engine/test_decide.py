@@ -14,16 +14,32 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from resay import Contradiction, Guard, Passage, Policy, ProviderError, Request, SentenceVerdict
-from resay.core.passage import Sentence
-from resay.core.scores import Scores, UnsupportedSpan
-from resay.core.verdict import Verdict
+from resay import (
+    Contradiction,
+    Guard,
+    Passage,
+    Policy,
+    ProviderError,
+    Request,
+    Sentence,
+    SentenceVerdict,
+    Verdict,
+)
+from resay.core.scores import UnsupportedSpan
 from resay.engine.chain import Chain
 from resay.engine.decide import unscored_in
-from resay.providers import Chunk, Completion, Completions
-from resay.scorers import Need, ScorerConfig, ScorerTraits, registry
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Samples
+from resay.plugins import (
+    Chunk,
+    Completion,
+    Completions,
+    Evidence,
+    Need,
+    Samples,
+    ScorerConfig,
+    ScorerTraits,
+    Scores,
+    registry,
+)
 from resay.scorers.stopping import Stopping
 from resay.scorers.structured import passage_of, rendered
 

@@ -21,7 +21,7 @@ import pytest
 from resay import Guard, Request, Verdict
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.growing_passage import GrowingPassage, TextSoFar
-from resay.providers import Chunk, Completion, Completions
+from resay.plugins import Chunk, Completion, Completions
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from resay import ConfigurationError, DeadlineExceededError, Guard
-from resay.providers import TokenLogprob
+from resay import ConfigurationError, DeadlineExceededError, Guard, TokenLogprob
 from simulation import (
     Hang,
     IgnoreLogprobs,

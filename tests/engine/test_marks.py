@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from resay import Answer, AnswerChunk, Guard, Policy, PolicyError, Request, SentenceVerdict, Verdict
 from resay.adapters import GuardRuntime
 from resay.errors import ConfigurationError
-from resay.plugins import ToolCall
-from resay.providers import Chunk, Completion, Completions
+from resay.plugins import Chunk, Completion, Completions, ToolCall
 
 TEXT = "It opened in 1932. It has 31415 lamps. It is grey."
 SAMPLES = [

@@ -9,9 +9,8 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 
-from resay import Guard, Request
-from resay.core.verdict import Verdict
-from resay.providers.base import Completion, Completions
+from resay import Guard, Request, Verdict
+from resay.plugins import Completion, Completions
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from resay import Guard, Request
-from resay.providers import Completion, Completions
+from resay.plugins import Completion, Completions
 
 pytestmark = pytest.mark.anyio
 

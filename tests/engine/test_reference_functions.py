@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from resay import ConfigurationError, Guard, Request, Verdict
-from resay.providers import Completion, Completions
+from resay.plugins import Completion, Completions
 
 pytestmark = pytest.mark.anyio
 

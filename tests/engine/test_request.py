@@ -8,9 +8,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from resay import Guard, Request
-from resay.core.usage import Usage
-from resay.providers import Completion, Completions
+from resay import Guard, Request, Usage
+from resay.plugins import Completion, Completions
 from simulation import SimulatedProvider
 
 pytestmark = pytest.mark.anyio

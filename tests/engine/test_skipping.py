@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from resay import ConfigurationError, Guard, Request, Sources
-from resay.adapters import GuardRuntime
-from resay.core.check_context import CheckContext
-from resay.providers.litellm import LiteLLMProvider
+from resay.adapters import CheckContext, GuardRuntime
+from resay.adapters.providers import LiteLLMProvider
 from resay.scorers.gate import When
 from simulation import SimulatedProvider
 from support.alone import needs

@@ -24,7 +24,7 @@ from resay import (
     StreamUnfinishedError,
     last_verdict,
 )
-from resay.providers import Chunk, Completion, Completions
+from resay.plugins import Chunk, Completion, Completions
 from simulation import SimulatedProvider
 
 pytestmark = pytest.mark.anyio

@@ -22,10 +22,9 @@ from resay import (
     Request,
     Sources,
 )
-from resay.adapters import GuardRuntime
-from resay.core.check_context import CheckContext
+from resay.adapters import CheckContext, GuardRuntime
+from resay.plugins import Chunk, Completion, Completions
 from resay.policy import StreamMode
-from resay.providers import Chunk, Completion, Completions
 
 pytestmark = pytest.mark.anyio
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.lang.detection import detect, detect_from_words
+from resay.lang.detection import detect_from_words
 from resay.lang.language import all_words
+from resay.plugins import detect
 
 
 @pytest.mark.parametrize(

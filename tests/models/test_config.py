@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from resay import Guard
+from resay import Guard, Policy
 from resay.errors import PolicyError
-from resay.models import ModelConfig, config_of
-from resay.policy import Policy
+from resay.models import config_of
+from resay.plugins import ModelConfig
 
 
 def test_a_name_alone_is_a_model() -> None:

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from resay.errors import ConfigurationError
-from resay.models import ModelConfig, pair_classifier, sentence_embedder
 from resay.models import export as exporting
+from resay.models import pair_classifier, sentence_embedder
 from resay.models.export import export
+from resay.plugins import ModelConfig
 from support.later import LazyImport
 from support.tiny_models import make_bert, make_deberta, make_gpt2, make_longformer, make_roberta
 

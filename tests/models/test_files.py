@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from resay.errors import ConfigurationError
-from resay.models import ModelConfig
 from resay.models.files import labels_of
+from resay.plugins import ModelConfig
 
 NAMES = {1: "Entailment", 0: "CONTRADICTION", 2: "neutral"}
 

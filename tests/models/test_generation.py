@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from resay.errors import ConfigurationError, ScorerError
-from resay.models import ModelConfig, text_generator
+from resay.models import text_generator
+from resay.plugins import ModelConfig
 from support.alone import needs
 from support.known_models import make_writer
 from support.later import LazyImport

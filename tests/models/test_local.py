@@ -13,7 +13,6 @@ import pytest
 
 from resay.errors import ConfigurationError, ScorerError
 from resay.models import (
-    ModelConfig,
     choice_scorer,
     pair_classifier,
     pair_scorer,
@@ -21,6 +20,7 @@ from resay.models import (
     text_model,
     token_embedder,
 )
+from resay.plugins import ModelConfig
 from support.later import LazyImport
 from support.tiny_models import (
     NLI_LABELS,

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from resay import Guard
 from resay.adapters import GuardRuntime
-from resay.models import ModelConfig
 from resay.models.encoding import TextEncoder
 from resay.models.language import LocalLanguageModel, _pieces
+from resay.plugins import ModelConfig
 from support.later import LazyImport
 from support.tiny_models import make_gpt2, make_tokenizer
 

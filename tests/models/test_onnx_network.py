@@ -13,7 +13,6 @@ import pytest
 
 from resay.errors import ConfigurationError, ScorerError
 from resay.models import (
-    ModelConfig,
     onnx_network,
     pair_classifier,
     sentence_embedder,
@@ -22,6 +21,7 @@ from resay.models import (
 )
 from resay.models.encoding import Encoded, pad
 from resay.models.export import export
+from resay.plugins import ModelConfig
 from support.tiny_models import make_bert, make_deberta, make_roberta, sentences, with_shape
 
 pytestmark = pytest.mark.anyio

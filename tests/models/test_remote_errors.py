@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from resay.errors import ConfigurationError, MissingDependencyError, ScorerError
-from resay.models.config import ModelConfig
 from resay.models.remote import (
     TeiClassifier,
     TeiSentenceEmbedder,
@@ -19,6 +18,7 @@ from resay.models.remote import (
     VllmClassifier,
     VllmSentenceEmbedder,
 )
+from resay.plugins import ModelConfig
 from simulation import (
     CutConnection,
     Fault,

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from resay.core.logprobs import TokenLogprob
+from resay import TokenLogprob
 from resay.errors import ConfigurationError, ScorerError
-from resay.models import ModelConfig
 from resay.models.language import CompletionsApi, RemoteLanguageModel
+from resay.plugins import ModelConfig
 from simulation import (
     Fault,
     IgnoreLogprobs,

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from resay.errors import ScorerError
-from resay.models.config import ModelConfig
 from resay.models.remote import TeiClassifier, VllmClassifier
+from resay.plugins import ModelConfig
 from simulation import (
     CutConnection,
     Fault,

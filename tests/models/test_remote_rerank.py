@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from resay.errors import ConfigurationError, ScorerError
-from resay.models import ModelConfig, pair_classifier, sentence_embedder
+from resay.models import pair_classifier, sentence_embedder
 from resay.models.remote import RerankClassifier
+from resay.plugins import ModelConfig
 from support.embeddings import RerankServer, shared_words
 
 pytestmark = pytest.mark.anyio

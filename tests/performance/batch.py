@@ -23,11 +23,8 @@ from typing import Any
 
 from performance.readings import COLUMNS, Part, Reading, environment, row_of
 from performance.skipping import SkippedError
-from resay.core.request import Request
-from resay.core.usage import Usage
-from resay.core.verdict import Verdict
-from resay.guard import Guard
-from resay.providers.base import Completion, Completions
+from resay import Guard, Request, Usage, Verdict
+from resay.plugins import Completion, Completions
 from resay_lab.batch import Columns, Engine, Local, Ray, RowScorer, Scored, run_batch
 from resay_lab.batch import Row as ScorerRow
 from resay_lab.batch.json_text import json_bytes

@@ -11,13 +11,11 @@ from statistics import fmean
 from performance.readings import Part, Reading, row_of
 from performance.released_bertscore import score_plainly
 from performance.workshop import Workshop
-from resay._internal.event_loops import run_sync
-from resay.core.passage import Passage
+from resay import Passage
+from resay.adapters import run_sync
 from resay.core.tokens import tokenize
-from resay.models import ModelConfig
+from resay.plugins import Evidence, ModelConfig, Samples
 from resay.scorers.bertscore import Bertscore
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Samples
 from resay_lab.benchmarks.measuring import Item
 from resay_lab.benchmarks.table import Row
 

@@ -33,14 +33,11 @@ from performance.chaos_watch import (
     tasks_left,
     unmatched,
 )
-from resay.core.blocked import HallucinationBlocked
-from resay.core.usage import Usage
-from resay.engine.actions import Answer
+from resay import Answer, Guard, HallucinationBlocked, Usage
+from resay.adapters.providers import LiteLLMProvider
 from resay.errors import ResayError
-from resay.guard import Guard
-from resay.providers.base import Provider
+from resay.plugins import Provider
 from resay.providers.limits import process_limiter
-from resay.providers.litellm import LiteLLMProvider
 from resay.providers.openai_compatible import OpenAICompatibleProvider
 from simulation import SimulatedProvider
 

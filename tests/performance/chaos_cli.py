@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from performance import chaos as chaos_bench
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay.commands import JsonOption
 from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result, progress
 from resay_lab.benchmarks.table import Column, ResultTable

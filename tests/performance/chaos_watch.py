@@ -16,8 +16,9 @@ import anyio
 import anyio.to_thread
 
 from performance.chaos_plan import CACHED
-from resay.core.request import Request
-from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
+from resay import Request
+from resay.plugins import Chunk, Completions, Layer, Provider
+from resay.providers.base import open_stream
 from simulation import RequestRecord
 
 __all__ = [

@@ -20,13 +20,10 @@ from typing import Any
 from performance.growth import listed, sentences
 from performance.readings import Part, Reading, environment, evenly, row_of
 from performance.skipping import SkippedError
-from resay._internal.event_loops import run_sync
-from resay.core.passage import Passage
+from resay import Guard, Passage
+from resay.adapters import run_sync
 from resay.errors import ConfigurationError
-from resay.guard import Guard
-from resay.scorers import registry
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Samples
+from resay.plugins import Evidence, Samples, registry
 from resay_lab.benchmarks import wikibio
 from resay_lab.benchmarks.measuring import Item
 from resay_lab.benchmarks.table import Row

@@ -19,7 +19,7 @@ from performance.clients_calls import APIS, Api, Ask, Call, Taken, asking, calls
 from performance.latency import percentile
 from performance.serving import simulated_elsewhere
 from performance.skipping import SkippedError
-from resay.core.verdict import Verdict
+from resay import Verdict
 from resay.errors import MissingDependencyError
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from anyio.from_thread import BlockingPortal
 
-from resay._internal.importing import require_optional
-from resay.core.verdict import Verdict
+from resay import Verdict
+from resay.adapters import require_optional
 
 __all__ = ["APIS", "Api", "Ask", "Call", "Taken", "asking", "calls_of", "require"]
 

@@ -21,7 +21,7 @@ from performance.serving import simulated_elsewhere
 from performance.skipping import SkippedError
 from performance.turns import Setting as Turn
 from performance.turns import in_turns
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay.commands import JsonOption
 from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result, progress
 from resay_lab.benchmarks.table import Column, ResultTable, Row

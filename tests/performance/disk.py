@@ -26,14 +26,10 @@ import psycopg
 from starlette.applications import Starlette
 
 from performance.readings import COLUMNS, Part, Reading, row_of
-from resay._internal.event_loops import run_sync
+from resay import Guard, Request, Usage, Verdict
+from resay.adapters import run_sync
 from resay.adapters.pages import page
-from resay.core.request import Request
-from resay.core.usage import Usage
-from resay.core.verdict import Verdict
-from resay.guard import Guard
-from resay.plugins import VerdictRecord, new_id
-from resay.providers import Completion, Completions
+from resay.plugins import Completion, Completions, VerdictRecord, new_id
 from resay.providers.caching import close_caches
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 from resay_server.dashboard import routes

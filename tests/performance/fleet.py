@@ -44,7 +44,7 @@ from performance.skipping import SkippedError
 from performance.soak_answers import Ended, ask
 from performance.soak_checks import Written
 from performance.soak_plan import Plan
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay.commands import JsonOption
 from resay.errors import MissingDependencyError
 from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result, progress

@@ -12,15 +12,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from resay._internal.event_loops import run_sync
-from resay.core.documents import Document
-from resay.core.passage import Passage
-from resay.core.request import Request
-from resay.core.verdict import Verdict
-from resay.engine.regeneration.instructions import without_instructions
+from resay import Document, Guard, Passage, Request, Verdict
+from resay.adapters import run_sync, without_instructions
 from resay.engine.regeneration.replacements import parse_replacement
-from resay.guard import Guard
-from resay.providers.base import Chunk, Completion, Completions
+from resay.plugins import Chunk, Completion, Completions
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 __all__ = ["listed", "run", "sentences"]

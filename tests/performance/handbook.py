@@ -34,15 +34,11 @@ from performance.handbook_models import (
     statements,
 )
 from performance.handbook_world import ATTRIBUTES, Claim, Handbook, Question, chosen, says
-from resay.core.documents import Document
-from resay.core.passage import Passage
+from resay import Answer, Document, Guard, Passage
 from resay.core.regeneration import Mode
 from resay.core.tokens import tokenize
-from resay.engine.actions import Answer
-from resay.guard import Guard
 from resay.policy import default_text
-from resay.retrieval import AdaptedRetriever, as_retriever
-from resay.retrieval.folder import FolderRetriever
+from resay.retrieval import AdaptedRetriever, FolderRetriever, as_retriever
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 from simulation import SimulatedInference
 from simulation.inference import embed_words

@@ -9,7 +9,7 @@ import typer
 
 from performance import handbook as bench
 from performance.skipping import print_measured
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay.commands import JsonOption
 from resay_lab.benchmarks.bench import MarkdownOption, format_of
 

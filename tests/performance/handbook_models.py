@@ -27,10 +27,10 @@ import anyio.lowlevel
 
 from performance.handbook_world import ATTRIBUTES, PRODUCT, Handbook, Question
 from performance.skipping import SkippedError
-from resay.core.request import Message, Request
-from resay.core.usage import Usage
+from resay import Request, Usage
+from resay.adapters import Message
 from resay.errors import ProviderError
-from resay.providers.base import Completion, Completions
+from resay.plugins import Completion, Completions
 from resay.testing.tasks import (
     STANDALONE_TASKS,
     documents_in,

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Literal
 
-from resay.core.documents import Document
+from resay import Document
 
 __all__ = [
     "ATTRIBUTES",

@@ -21,8 +21,8 @@ from performance.shapes import DEBERTA
 from performance.skipping import SkippedError
 from performance.stalls import measure_concurrency
 from performance.workshop import Workshop
-from resay._internal.importing import load_optional
-from resay.core.passage import Passage
+from resay import Passage
+from resay.adapters import load_optional
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.models import Pair
 from resay_lab.benchmarks import wikibio

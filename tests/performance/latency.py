@@ -20,17 +20,11 @@ from performance.latency_hold import first_release
 from performance.serving import simulated_elsewhere
 from performance.skipping import SkippedError
 from performance.turns import Ask, Setting, in_turns
-from resay.core.passage import Passage
-from resay.core.request import Request
-from resay.guard import Guard
-from resay.policy import Policy
-from resay.providers.base import Provider
+from resay import Guard, Passage, Policy, Request
+from resay.adapters.providers import LiteLLMProvider, Metered
+from resay.plugins import Evidence, Provider, Sample
 from resay.providers.layers import FanOut
-from resay.providers.litellm import LiteLLMProvider
-from resay.providers.prices import Metered
 from resay.scorers import Prompt
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Sample
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 __all__ = ["WAYS", "Taken", "by_hand", "percentile", "row_of", "run"]

@@ -7,13 +7,10 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
-from resay.adapters import GuardRuntime
-from resay.core.check_context import CheckContext
-from resay.core.request import Request
-from resay.core.sentence_verdict import SentenceVerdict
-from resay.guard import Guard
-from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
-from resay.providers.sources import Sources
+from resay import Guard, Request, SentenceVerdict, Sources
+from resay.adapters import CheckContext, GuardRuntime
+from resay.plugins import Chunk, Completions, Layer, Provider
+from resay.providers.base import open_stream
 
 __all__ = ["Moments", "Released", "first_release"]
 

@@ -24,7 +24,7 @@ from performance.load_servers import Server, gateway, litellm_path, proxy, upstr
 from performance.skipping import SkippedError
 from performance.turns import Setting as Turn
 from performance.turns import in_turns
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay_lab.benchmarks.table import ResultTable
 
 __all__ = ["SUBJECTS", "Setting", "run", "total"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from performance.load_servers import MODEL
-from resay._internal.importing import load_optional, require_optional
+from resay.adapters import load_optional, require_optional
 
 __all__ = [
     "CHAT",

@@ -22,7 +22,7 @@ from performance.load_process import memory_mb, peak_mb, raise_file_limit
 from performance.load_servers import Server, gateway, upstream
 from performance.readings import COLUMNS, Part, Reading, row_of
 from performance.skipping import SkippedError
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay_lab.benchmarks.table import ResultTable, Row
 
 __all__ = ["Held", "rows", "run"]

@@ -21,9 +21,9 @@ from typing import Annotated
 import httpx
 import typer
 
-from resay._internal.event_loops import run_sync
+from resay import Policy
+from resay.adapters import run_sync
 from resay.commands import JsonOption
-from resay.policy import Policy
 from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 from resay_lab.calibration import (

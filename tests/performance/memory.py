@@ -21,8 +21,9 @@ import anyio
 
 from performance.readings import Part, Reading, environment, row_of
 from performance.skipping import SkippedError
-from resay.models import ModelConfig, Pair, PairClassifier, pair_classifier
+from resay.models import Pair, PairClassifier, pair_classifier
 from resay.models.config import Backend
+from resay.plugins import ModelConfig
 from resay_lab.benchmarks.table import Row
 
 __all__ = ["Precision", "Run", "Used", "measure_memory", "use"]

@@ -12,9 +12,10 @@ from performance.readings import Part, Reading, row_of
 from performance.released_nli import PlainClassifier
 from performance.skipping import SkippedError
 from performance.workshop import Workshop
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay.errors import ResayError
-from resay.models import ModelConfig, Pair, PairClassifier, pair_classifier
+from resay.models import Pair, PairClassifier, pair_classifier
+from resay.plugins import ModelConfig
 from resay_lab.benchmarks.table import Row
 
 __all__ = ["measure_nli"]

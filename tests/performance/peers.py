@@ -30,17 +30,13 @@ from performance.load_servers import upstream
 from performance.peer_upstream import rounds_of
 from performance.readings import evenly
 from performance.skipping import SkippedError
+from resay import Guard, Passage, Request, TokenLogprob
+from resay.adapters.providers import Metered
 from resay.commands import JsonOption
-from resay.core.logprobs import TokenLogprob
-from resay.core.passage import Passage
-from resay.core.request import Request
 from resay.errors import ConfigurationError, MissingDependencyError
-from resay.guard import Guard
-from resay.providers import Completion, Completions, Metered
+from resay.plugins import Completion, Completions, Evidence, Samples
 from resay.scorers.entailments import Entailed, Entailment
-from resay.scorers.evidence import Evidence
 from resay.scorers.p_true import PTrue
-from resay.scorers.samples import Samples
 from resay.scorers.semantic import Semantic
 from resay_lab.benchmarks import wikibio
 from resay_lab.benchmarks.bench import DataOption, MarkdownOption, format_of, print_result

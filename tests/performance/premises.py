@@ -11,14 +11,12 @@ import numpy as np
 
 from performance.readings import Part, Reading, row_of
 from performance.shapes import LABELS, MAX_TOKENS
-from resay._internal.event_loops import run_sync
-from resay.models import ModelConfig
+from resay.adapters import run_sync
 from resay.models.encoding import Batch, TextEncoder
 from resay.models.local import LocalPairModel
 from resay.models.network import Loaded, Traits
-from resay.scorers.evidence import Evidence
+from resay.plugins import Evidence, ModelConfig, Samples
 from resay.scorers.nli import Nli
-from resay.scorers.samples import Samples
 from resay_lab.benchmarks.measuring import Item
 from resay_lab.benchmarks.table import Row
 

@@ -30,7 +30,7 @@ from performance.load_files import SAMPLES, write_gateway
 from performance.load_process import raise_file_limit
 from performance.load_servers import Server, upstream
 from performance.skipping import SkippedError
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay.commands import JsonOption
 from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result, progress
 from resay_lab.benchmarks.table import Column, ResultTable, Row

@@ -20,13 +20,10 @@ import resay
 from performance.regenerate_rows import COLUMNS, Taken, row_of
 from performance.serving import simulated_elsewhere
 from performance.turns import Ask, Setting, in_turns
+from resay import Guard, Request
+from resay.adapters.providers import LiteLLMProvider, Metered
 from resay.core.regeneration import Mode
-from resay.core.request import Request
-from resay.guard import Guard
-from resay.providers.litellm import LiteLLMProvider
-from resay.providers.prices import Metered
-from resay.retrieval import Retriever
-from resay.retrieval.folder import FolderRetriever
+from resay.retrieval import FolderRetriever, Retriever
 from resay_lab.benchmarks.table import ResultTable
 from simulation import World
 

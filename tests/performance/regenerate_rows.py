@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from performance.latency import percentile
-from resay.core.usage import Usage
-from resay.engine.actions import Answer
+from resay import Answer, Usage
 from resay_lab.benchmarks.table import Column, Row
 
 __all__ = ["COLUMNS", "Taken", "row_of"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from resay._internal.importing import load_optional
+from resay.adapters import load_optional
 
 __all__ = ["score_plainly"]
 

@@ -13,7 +13,7 @@ from math import inf, log
 from statistics import fmean
 from typing import Any
 
-from resay._internal.importing import load_optional
+from resay.adapters import load_optional
 
 __all__ = ["ReferenceScores", "build_pipeline", "score_plainly", "tokenize_plainly"]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from resay._internal.importing import load_optional
+from resay.adapters import load_optional
 
 __all__ = ["PlainClassifier"]
 

@@ -16,13 +16,10 @@ from typing import Annotated, Any
 import anyio
 import typer
 
-from resay._internal.event_loops import run_sync
+from resay import Guard, Request, Usage, Verdict
+from resay.adapters import run_sync
 from resay.commands import JsonOption
-from resay.core.request import Request
-from resay.core.usage import Usage
-from resay.core.verdict import Verdict
-from resay.guard import Guard
-from resay.providers.base import Completion, Completions
+from resay.plugins import Completion, Completions
 from resay.testing import Invention, Subject, World
 from resay.testing.tasks import find_task
 from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from resay._internal.importing import load_optional
+from resay.adapters import load_optional
 
 __all__ = [
     "DEBERTA",

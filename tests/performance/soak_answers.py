@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 import anyio
 
 from performance.soak_plan import Ask, Plan
-from resay.providers.apis import Event, EventReader
+from resay.adapters.apis import Event, EventReader
 
 __all__ = ["Ended", "Outcome", "Received", "ask", "read"]
 

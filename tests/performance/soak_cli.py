@@ -10,7 +10,7 @@ from performance import soak as soak_bench
 from performance.skipping import SkippedError
 from performance.soak import Life, Report, Setting
 from performance.soak_checks import JUDGED, MOST_GROWTH, WARM_UP, WINDOWS
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay.commands import JsonOption
 from resay.errors import MissingDependencyError
 from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result, progress

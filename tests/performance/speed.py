@@ -22,15 +22,12 @@ from performance.readings import COLUMNS, Part, Reading, best_s, environment, ev
 from performance.released_ngram import build_pipeline, score_plainly, tokenize_plainly
 from performance.serving import simulated_elsewhere
 from performance.skipping import SkippedError
-from resay._internal.event_loops import run_sync
-from resay.core.passage import Passage
-from resay.core.scores import Scores
+from resay import Guard, Passage
+from resay.adapters import run_sync
 from resay.core.tokens import tokenize
 from resay.errors import ConfigurationError, ResayError
-from resay.guard import Guard
-from resay.scorers import Ngram, build
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Samples
+from resay.plugins import Evidence, Samples, Scores, build
+from resay.scorers import Ngram
 from resay_lab.benchmarks import wikibio
 from resay_lab.benchmarks.measuring import Item
 from resay_lab.benchmarks.table import ResultTable, Row

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import anyio
 
 from performance.readings import Part, Reading, row_of
-from resay._internal.event_loops import run_sync
-from resay.models import ModelConfig
-from resay.scorers.evidence import Evidence
+from resay.adapters import run_sync
+from resay.plugins import Evidence, ModelConfig, Samples
 from resay.scorers.nli import Nli
-from resay.scorers.samples import Samples
 from resay_lab.benchmarks.measuring import Item
 from resay_lab.benchmarks.table import Row
 

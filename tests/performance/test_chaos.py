@@ -27,10 +27,9 @@ from performance.chaos_watch import (
     tasks_left,
     unmatched,
 )
-from resay.core.request import Request
-from resay.core.usage import Usage
+from resay import Request, Usage
 from resay.errors import ProviderError
-from resay.providers import Chunk, Completion, Completions
+from resay.plugins import Chunk, Completion, Completions
 from resay.providers.caching.in_flight import InFlight
 from simulation import RequestRecord
 

@@ -14,9 +14,7 @@ from performance.__main__ import app
 from performance.handbook import outcome_of
 from performance.handbook_models import HandbookModel, Statement, by_statements, statements
 from performance.handbook_world import ATTRIBUTES, GROUPS, Claim, Handbook, Question, chosen, says
-from resay import Answer, Document, Request, Verdict
-from resay.core.passage import Passage
-from resay.core.sentence_verdict import SentenceVerdict
+from resay import Answer, Document, Passage, Request, SentenceVerdict, Verdict
 from resay.engine.regeneration.prompts import repair_prompt, rewrite_request
 from resay.scorers.common import document_prompt
 

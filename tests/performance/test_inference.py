@@ -18,8 +18,8 @@ from performance.released_nli import PlainClassifier
 from performance.skipping import SkippedError
 from performance.stalls import longest_stalls
 from performance.workshop import Workshop
-from resay._internal.event_loops import run_sync
-from resay.core.passage import Passage
+from resay import Passage
+from resay.adapters import run_sync
 from resay_lab.benchmarks.measuring import Item
 
 pytest.importorskip("torch")

@@ -11,9 +11,8 @@ from typer.testing import CliRunner
 from performance.__main__ import app
 from performance.latency import WAYS, Taken, by_hand, percentile, row_of
 from performance.latency_hold import Moments, first_release
-from resay import Guard
-from resay.core.request import Request
-from resay.providers import Chunk, Completion, Completions
+from resay import Guard, Request
+from resay.plugins import Chunk, Completion, Completions
 
 REQUEST = Request.of("Why?", model="m")
 TINY = [

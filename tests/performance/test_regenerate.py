@@ -10,9 +10,7 @@ from typer.testing import CliRunner
 from performance.__main__ import app
 from performance.regenerate import WAYS, Way
 from performance.regenerate_rows import Taken, row_of
-from resay import Guard
-from resay.core.documents import Document
-from resay.core.usage import Usage
+from resay import Document, Guard, Usage
 from simulation import SimulatedProvider
 
 TINY = [

@@ -11,11 +11,10 @@ from performance.check_speed import measure_checks
 from performance.released_ngram import score_plainly, tokenize_plainly
 from performance.speed import measure_import, measure_latency, measure_ngram
 from resay import Passage
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay.core.tokens import tokenize
+from resay.plugins import Evidence, Samples
 from resay.scorers import Ngram
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Samples
 
 KEYS = {
     *("part", "what", "value", "unit", "beside", "limit", "ratio"),

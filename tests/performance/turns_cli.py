@@ -11,7 +11,7 @@ from performance import latency as latency_bench
 from performance import regenerate as regenerate_bench
 from performance.skipping import print_measured
 from performance.turns import Setting
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay.commands import JsonOption
 from resay_lab.benchmarks.bench import MarkdownOption, format_of
 

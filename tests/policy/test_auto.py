@@ -12,15 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from resay import ConfigurationError, Guard, Policy, PolicyError
+from resay import ConfigurationError, Guard, Policy, PolicyError, Usage
 from resay.adapters import GuardRuntime
 from resay.cli.app import app
-from resay.core.usage import Usage
+from resay.plugins import Completion, Completions
 from resay.policy import ChainBudget, policy_schema
 from resay.policy.auto import choose
 from resay.policy.candidates import Candidate, candidates
 from resay.policy.measurements import MEASUREMENTS, Measurements, measurements_of
-from resay.providers.base import Completion, Completions
 from support.frontier import on_frontier
 
 NAMES = sorted(candidates())

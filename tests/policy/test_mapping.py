@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from resay import Policy
 from resay.errors import PolicyError
-from resay.policy import Policy
 
 
 def test_a_mapping_has_no_lines_and_no_variables():

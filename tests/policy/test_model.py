@@ -8,8 +8,10 @@ import pickle
 import pytest
 from pydantic import ValidationError
 
+from resay import Policy
+from resay.adapters import Block, Sampling, Threshold
 from resay.errors import PolicyError
-from resay.policy import Annotate, Block, Limits, Policy, Sampling, Threshold, default_text
+from resay.policy import Annotate, Limits, default_text
 from resay.scorers import Ngram, Prompt
 from support.policies import FULL, problems_of_text, with_chain
 

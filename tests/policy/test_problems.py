@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from resay import Policy
 from resay.errors import PolicyError
-from resay.policy import Policy
-from resay.scorers import registry
+from resay.plugins import registry
 from support.policies import FULL, problems_of_text, with_chain
 
 METHODS = ", ".join(repr(name) for name in registry())

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Guard
+from resay import Guard, Policy
 from resay.errors import ConfigurationError, PolicyError
-from resay.policy import Policy
 from support.policies import problems_of_text, with_chain
 
 

@@ -10,8 +10,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resay import Policy
 from resay.errors import PolicyError
-from resay.policy import Policy, policy_schema
+from resay.policy import policy_schema
 from support.policies import FULL, resolved, steps
 
 VALIDATOR = jsonschema.Draft202012Validator(policy_schema())

@@ -7,8 +7,9 @@ import textwrap
 
 import pytest
 
-from resay.policy import Policy, policy_schema
-from resay.scorers import registry
+from resay import Policy
+from resay.plugins import registry
+from resay.policy import policy_schema
 from support.installed import installed
 from support.policies import problems_of_text, resolved, steps
 

@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resay import Policy
+from resay.adapters.settings import read_yaml
 from resay.errors import PolicyError
-from resay.policy import Policy
-from resay.policy.yaml_reader import read_yaml
 from resay_server.gateway import GatewayConfig
 
 ENV = {"N": "7", "NAME": "a: b # [not] {yaml}", "EMPTY": "", "YES": "true", "SPACED": " 5 "}

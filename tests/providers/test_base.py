@@ -8,23 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Request
-from resay.core.usage import Usage, last_reported
-from resay.policy import Price, Prices
-from resay.providers import (
-    Chunk,
-    Completion,
-    Completions,
-    Gathered,
-    Layer,
-    ReplayProvider,
-    Streams,
-    TokenLogprob,
-    begin_stream,
-    open_stream,
-)
-from resay.providers.base import ToolCall, with_counted_tokens
-from resay.providers.prices import Metered, Priced
+from resay import Request, TokenLogprob, Usage
+from resay.adapters import last_reported
+from resay.adapters.providers import Metered, Price, Prices, ReplayProvider
+from resay.plugins import Chunk, Completion, Completions, Layer, Streams, ToolCall
+from resay.providers import Gathered, begin_stream, open_stream
+from resay.providers.base import with_counted_tokens
+from resay.providers.prices import Priced
 
 # The values
 

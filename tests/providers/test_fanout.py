@@ -5,10 +5,9 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from resay import ProviderError, ProviderRefusedError, Request
-from resay.core.usage import Usage
-from resay.providers import Completion, Completions, FanOut
-from resay.providers.base import Layer
+from resay import ProviderError, ProviderRefusedError, Request, Usage
+from resay.plugins import Completion, Completions, Layer
+from resay.providers import FanOut
 
 pytestmark = pytest.mark.anyio
 REQUEST = Request.of("Who?", model="m")

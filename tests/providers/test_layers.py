@@ -6,21 +6,10 @@ from contextlib import aclosing, asynccontextmanager
 import anyio
 import pytest
 
-from resay import ProviderError, ProviderRefusedError, ProviderTimeoutError, Request
-from resay.core.usage import Usage
-from resay.providers import (
-    Chunk,
-    Completion,
-    Completions,
-    Layer,
-    Limited,
-    Metered,
-    Provider,
-    Retrying,
-    TimeLimited,
-    WithLogprobs,
-    open_stream,
-)
+from resay import ProviderError, ProviderRefusedError, ProviderTimeoutError, Request, Usage
+from resay.adapters.providers import Limited, Metered, Retrying, TimeLimited
+from resay.plugins import Chunk, Completion, Completions, Layer, Provider
+from resay.providers import WithLogprobs, open_stream
 
 pytestmark = pytest.mark.anyio
 REQUEST = Request.of("Who?", model="m")

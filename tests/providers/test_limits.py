@@ -14,24 +14,10 @@ from anyio.lowlevel import checkpoint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import BudgetExceededError, ConfigurationError, ProviderError, Request
-from resay.core.usage import Usage
-from resay.providers import (
-    Budget,
-    Budgeted,
-    Chunk,
-    Completion,
-    Completions,
-    FanOut,
-    Limited,
-    LiteLLMProvider,
-    Metered,
-    ProcessLimits,
-    Provider,
-    Retrying,
-    open_stream,
-    process_limiter,
-)
+from resay import BudgetExceededError, ConfigurationError, ProviderError, Request, Usage
+from resay.adapters.providers import Limited, LiteLLMProvider, Metered, Retrying
+from resay.plugins import Chunk, Completion, Completions, Provider
+from resay.providers import Budget, Budgeted, FanOut, ProcessLimits, open_stream, process_limiter
 from simulation import ServerError, SimulatedProvider
 
 REQUEST = Request.of("Who?", model="openai/m")

@@ -22,8 +22,10 @@ import pytest
 
 from resay import Guard, MissingDependencyError, ProviderError, ProviderRefusedError, Request
 from resay.adapters import GuardRuntime
-from resay.providers import FanOut, LiteLLMProvider, Retrying, ScriptedProvider
+from resay.adapters.providers import LiteLLMProvider, Retrying
+from resay.providers import FanOut
 from resay.providers.litellm_problems import is_litellm_provider, problem_before_import
+from resay.testing import ScriptedProvider
 from simulation import (
     EmptyAnswer,
     IgnoreN,

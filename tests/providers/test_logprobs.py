@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from resay import ProviderError, ProviderRefusedError, Request
-from resay.providers import LiteLLMProvider, WithLogprobs
+from resay.adapters.providers import LiteLLMProvider
+from resay.providers import WithLogprobs
 from simulation import (
     IgnoreLogprobs,
     Refused,

@@ -16,10 +16,10 @@ import pytest
 from pydantic import BaseModel
 
 from resay import Guard, ProviderError, ProviderRefusedError, Request
+from resay.adapters.providers import LiteLLMProvider
 from resay.errors import ConfigurationError, ProviderTimeoutError
 from resay.providers import FanOut, Gathered, WithLogprobs, open_stream
 from resay.providers.default import DefaultProvider
-from resay.providers.litellm import LiteLLMProvider
 from resay.providers.openai_compatible import OpenAICompatibleProvider, is_compatible
 from resay.testing import (
     CutConnection,

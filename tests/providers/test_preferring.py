@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from resay import Guard, ProviderError, ProviderRefusedError, Request
-from resay.core.usage import Usage
-from resay.providers import Completion, Completions
+from resay import Guard, ProviderError, ProviderRefusedError, Request, Usage
+from resay.plugins import Completion, Completions
 from resay.providers.preferring import Preferences, Preferring
 
 pytestmark = pytest.mark.anyio

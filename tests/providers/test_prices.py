@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Guard, Policy, PolicyError, Request
-from resay.core.usage import Usage
-from resay.policy import Price, Prices, policy_schema
-from resay.providers import Completion, Completions
+from resay import Guard, Policy, PolicyError, Request, Usage
+from resay.adapters.providers import Price, Prices
+from resay.plugins import Completion, Completions
+from resay.policy import policy_schema
 
 pytestmark = pytest.mark.anyio
 

@@ -6,14 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import ProviderError, Request
-from resay.providers import (
-    FanOut,
-    Gathered,
-    Provider,
-    ReplayProvider,
-    ScriptedProvider,
-    open_stream,
-)
+from resay.adapters.providers import ReplayProvider
+from resay.plugins import Provider
+from resay.providers import FanOut, Gathered, open_stream
+from resay.testing import ScriptedProvider
 
 pytestmark = pytest.mark.anyio
 

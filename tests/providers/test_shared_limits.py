@@ -12,18 +12,11 @@ from collections.abc import Iterator
 import pytest
 from pydantic import ValidationError
 
-from resay import Guard
-from resay.policy import Policy
+from resay import Guard, Policy
+from resay.adapters.limits import SharedLimits, SharedState, SharedStateConfig, SharedTotals
 from resay.providers import shared_limits
 from resay.providers.limits import ProcessLimits
-from resay.providers.shared_limits import (
-    SharedLimits,
-    SharedLimitsConfig,
-    SharedState,
-    SharedStateConfig,
-    SharedTotals,
-    shared_limiter,
-)
+from resay.providers.shared_limits import SharedLimitsConfig, shared_limiter
 from support.redis import RedisServer, needs_redis, redis_server
 
 pytestmark = [pytest.mark.anyio, needs_redis]

@@ -7,21 +7,10 @@ from typing import Any
 import anyio
 import pytest
 
-from resay import ProviderError, ProviderRefusedError, ProviderTimeoutError, Request
-from resay.core.usage import Usage
-from resay.providers import (
-    Chunk,
-    Completion,
-    Gathered,
-    Limited,
-    LiteLLMProvider,
-    Metered,
-    Provider,
-    Retrying,
-    TimeLimited,
-    WithLogprobs,
-    open_stream,
-)
+from resay import ProviderError, ProviderRefusedError, ProviderTimeoutError, Request, Usage
+from resay.adapters.providers import Limited, LiteLLMProvider, Metered, Retrying, TimeLimited
+from resay.plugins import Chunk, Completion, Provider
+from resay.providers import Gathered, WithLogprobs, open_stream
 from simulation import (
     CutConnection,
     EmptyAnswer,

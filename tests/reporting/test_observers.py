@@ -24,16 +24,16 @@ from resay import (
     Guard,
     HallucinationBlocked,
     PolicyError,
+    Verdict,
     request_id,
 )
-from resay._internal.event_loops import in_background, run_sync
-from resay.adapters import GuardRuntime
+from resay._internal.event_loops import in_background
+from resay.adapters import GuardRuntime, run_sync
+from resay.adapters.observers import Finding, Observer, Place, place
 from resay.core.regeneration import Regeneration
-from resay.core.verdict import Verdict
 from resay.plugins import VerdictRecord
 from resay.reporting import sinks
 from resay.reporting.delivery import Delivery
-from resay.reporting.observers import Finding, Observer, Place, place
 from resay_server.gateway import Gateway, GatewayConfig, serving
 from simulation import SimulatedProvider
 from support.otel import Seen, forget_providers

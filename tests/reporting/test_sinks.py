@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import pytest
 
 from resay import ConfigurationError, Guard, HallucinationBlocked, PolicyError, Verdict, request_id
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay.errors import MissingDependencyError
 from resay.plugins import Completions, Request, VerdictRecord
 from resay.reporting import outbox, sinks

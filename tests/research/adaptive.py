@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Any, Literal
 
-from resay.core.scores import over
+from resay.plugins import over
 from resay_lab.benchmarks.measuring import BenchJudge, Item
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 from resay_lab.benchmarks.wikibio import Corpus

@@ -17,9 +17,8 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from resay.core.scores import over
 from resay.errors import ConfigurationError
-from resay.scorers import Settle, registry
+from resay.plugins import Settle, over, registry
 from resay.scorers.common.nearest_first import overlaps
 from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.measuring import BenchJudge, Item, Measured, measure, policy_text

@@ -11,10 +11,9 @@ from typing import Any
 import anyio
 
 from resay import Policy, Request, Verdict
+from resay.adapters.providers import Metered, ReplayProvider
 from resay.engine.chain import Chain
 from resay.plugins import Evidence, Samples
-from resay.providers.prices import Metered
-from resay.providers.replay import ReplayProvider
 from resay_lab.benchmarks.measuring import BenchJudge, Item
 
 _QUESTION = "Ask me again."

@@ -26,14 +26,11 @@ from typing import Any, Literal, cast
 
 from pydantic import Field
 
+from resay import Passage, Policy, Request, Usage
 from resay.core.decision import FLAGGED, Band
-from resay.core.passage import Passage
 from resay.core.quoting import quotable
-from resay.core.request import Request
-from resay.core.usage import Usage
 from resay.errors import ConfigurationError
-from resay.policy import Policy
-from resay.providers.base import Completion, Completions, Provider
+from resay.plugins import Completion, Completions, Provider
 from resay.scorers.common.silence import Between
 from resay.scorers.common.yes_no import parse_yes_no
 from resay.scorers.prompt import Prompt

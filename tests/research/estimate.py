@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from resay._internal.importing import load_optional
+from resay.adapters import load_optional
 from resay.errors import ConfigurationError
 from resay.scorers.common.nearest_first import Estimate
 

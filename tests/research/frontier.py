@@ -20,10 +20,10 @@ from typing import Any
 
 import anyio
 
-from resay.core.request import Request
+from resay import Request
 from resay.errors import ConfigurationError
+from resay.plugins import Completions, Provider
 from resay.policy.candidates import candidates
-from resay.providers.base import Completions, Provider
 from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.measuring import Item, RecordedJudge
 from resay_lab.benchmarks.table import Column, ResultTable, Row

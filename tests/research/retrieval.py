@@ -17,13 +17,12 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
-from resay.core.scores import over
+from resay.adapters import id_of
 from resay.engine.regeneration.asked_questions import asked_about
 from resay.engine.regeneration.queries import search_queries
 from resay.engine.regeneration.subjects import names_of
-from resay.retrieval import Retriever, fused
-from resay.retrieval.base import id_of
-from resay.retrieval.folder import FolderRetriever
+from resay.plugins import over
+from resay.retrieval import FolderRetriever, Retriever, fused
 from resay_lab.benchmarks.entries import BenchEntry
 from resay_lab.benchmarks.measuring import BenchJudge, Item, measure
 from resay_lab.benchmarks.rows import DataRow, parse_row, read_lines

@@ -8,14 +8,11 @@ import anyio
 import pytest
 from typer.testing import CliRunner
 
-from resay import Policy
-from resay.core.passage import Passage
-from resay.core.request import Request
+from resay import Passage, Policy, Request
+from resay.plugins import Evidence, Samples
 from resay.scorers.common.silence import Between
-from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
 from resay.scorers.prompt import Prompt
-from resay.scorers.samples import Samples
 from research.__main__ import app
 from research.defaults import FACTSCORE, MAX_ACCURATE, MIN_MAJOR, SAC3
 

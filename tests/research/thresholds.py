@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from resay.core.passage import Passage
-from resay.core.request import Request
-from resay.policy import Policy
-from resay.scorers.evidence import Evidence
+from resay import Passage, Policy, Request
+from resay.plugins import Evidence, Samples
 from resay.scorers.facts import Facts
-from resay.scorers.samples import Samples
 from resay_lab.benchmarks import metrics
 from resay_lab.benchmarks.measuring import Item
 from resay_lab.benchmarks.table import Column, ResultTable, Row

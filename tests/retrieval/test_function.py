@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document, Retriever
-from resay._internal.event_loops import run_sync
-from resay._internal.nesting import inside_guard
+from resay.adapters import inside_guard, run_sync
 from resay.errors import ConfigurationError
 from resay.retrieval import FunctionConfig, PreparesRetrieval, as_retriever, open_retriever
 

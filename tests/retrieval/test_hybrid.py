@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from resay import Document
+from resay import Document, Policy
+from resay.adapters import Regenerate
 from resay.errors import ConfigurationError, PolicyError
-from resay.policy import Policy, Regenerate
 from resay.retrieval import (
     FolderConfig,
     FunctionConfig,

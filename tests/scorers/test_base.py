@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from resay.scorers.base import ScorerConfig, ScorerTraits, Settle
+from resay.plugins import ScorerConfig, ScorerTraits, Settle
 
 units = st.floats(0, 1)
 edges = st.none() | units

@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from resay import Passage
-from resay.core.scores import Scores
 from resay.core.tokens import tokenize
 from resay.errors import ConfigurationError
+from resay.plugins import Evidence, Samples, Scores
 from resay.scorers.bertscore import Bertscore
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Samples
 from support.alone import needs
 from support.later import LazyImport
 from support.tiny_models import make_roberta, sentences

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from resay import Guard, Request, Verdict
-from resay.providers import Completion, Completions
+from resay.plugins import Completion, Completions
 from support.tiny_models import make_bert, make_deberta
 
 pytestmark = pytest.mark.anyio

@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from resay import Passage, Policy, PolicyError
-from resay.core.scores import Scores
-from resay.providers import ReplayProvider
-from resay.scorers import Ngram, build
-from resay.scorers.combination import Combination, StandardisedPart, combine, log_odds, weighted_sum
-from resay.scorers.evidence import Evidence
+from resay.adapters.methods import Combination, combine, log_odds, weighted_sum
+from resay.adapters.providers import ReplayProvider
+from resay.plugins import Evidence, Samples, Scores, build
+from resay.scorers import Ngram
+from resay.scorers.combination import StandardisedPart
 from resay.scorers.prompt import render
-from resay.scorers.samples import Samples
 from resay.scorers.zero_shot import render as render_zero_shot
 
 pytestmark = pytest.mark.anyio

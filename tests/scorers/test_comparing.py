@@ -10,11 +10,17 @@ import anyio
 import pytest
 
 from resay import Passage
-from resay.core.scores import Scores
-from resay.scorers import ScorerConfig, Step
-from resay.scorers.common.comparing import Column, SampleScorer, inconclusive_reason
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Sample, Samples
+from resay.plugins import (
+    Column,
+    Evidence,
+    Sample,
+    Samples,
+    SampleScorer,
+    ScorerConfig,
+    Scores,
+    Step,
+)
+from resay.scorers.common.comparing import inconclusive_reason
 from resay.scorers.stopping import Decisions, Stopping
 
 pytestmark = pytest.mark.anyio

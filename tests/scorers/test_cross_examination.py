@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from resay import Passage, Request
-from resay.providers import Completions, Metered, ScriptedProvider
+from resay.adapters.providers import Metered
+from resay.plugins import Completions, Evidence
 from resay.scorers.cross_examination import CrossExamination, parse_conclusion
-from resay.scorers.evidence import Evidence
+from resay.testing import ScriptedProvider
 
 pytestmark = pytest.mark.anyio
 

@@ -14,17 +14,11 @@ import pytest
 from rich.console import Console
 
 from performance.second import Way, Worlds, ask
-from resay import Guard
-from resay.core.passage import Passage
-from resay.core.request import Request
-from resay.core.usage import Usage
-from resay.core.verdict import Verdict
+from resay import Guard, Passage, Policy, Request, Usage, Verdict
 from resay.errors import ConfigurationError, PolicyError, ProviderTimeoutError
-from resay.policy import Policy
-from resay.providers.base import Completion, Completions
+from resay.plugins import Completion, Completions, Evidence
 from resay.reporting.render.terminal import print_answer
 from resay.scorers.cross_model import is_in_share
-from resay.scorers.evidence import Evidence
 from resay.testing import SimulatedProvider, Subject, World
 from support.gateway import Gateways
 

@@ -15,14 +15,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from resay import ConfigurationError, Guard, Passage, Policy, ProviderTimeoutError, Request
-from resay.core.logprobs import TokenLogprob, TopLogprob
-from resay.core.verdict import Verdict
-from resay.providers.base import Completion, Completions
+from resay import (
+    ConfigurationError,
+    Guard,
+    Passage,
+    Policy,
+    ProviderTimeoutError,
+    Request,
+    TokenLogprob,
+    Verdict,
+)
+from resay.core.logprobs import TopLogprob
+from resay.plugins import Completion, Completions, Evidence, Samples
 from resay.scorers.dinco import Dinco, normalised, render_confidence, render_distractor
 from resay.scorers.entailments import Entailment
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Samples
 from support.known_models import make_denier
 
 pytestmark = pytest.mark.anyio

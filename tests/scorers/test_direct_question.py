@@ -5,13 +5,10 @@ from math import log
 import anyio
 import pytest
 
-from resay import Passage, Request, ScorerError
-from resay.core.scores import Scores
-from resay.core.usage import Usage
-from resay.providers import Completion, Completions, Metered, ReplayProvider
-from resay.providers.base import TokenLogprob
+from resay import Passage, Request, ScorerError, TokenLogprob, Usage
+from resay.adapters.providers import Metered, ReplayProvider
+from resay.plugins import Completion, Completions, Evidence, Scores
 from resay.scorers.direct_question import DirectQuestion, render
-from resay.scorers.evidence import Evidence
 
 pytestmark = pytest.mark.anyio
 

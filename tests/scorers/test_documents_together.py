@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from resay import Passage, Request
 from resay.core.references import Reference
-from resay.core.scores import Scores
-from resay.providers import Completion, Completions
+from resay.plugins import Completion, Completions, Evidence, Scores
 from resay.scorers.common.document_subjects import DocumentSubjects
-from resay.scorers.evidence import Evidence
 from resay.scorers.references import References
 
 pytestmark = pytest.mark.anyio

@@ -8,19 +8,14 @@ import anyio
 import pytest
 from pydantic import ValidationError
 
-from resay import Guard, Passage, Policy, PolicyError, Request
-from resay.core.scores import Scores
-from resay.core.verdict import Verdict
+from resay import Guard, Passage, Policy, PolicyError, Request, Verdict
+from resay.adapters.providers import ReplayProvider
 from resay.engine.chain import Chain
-from resay.providers import Completion, Completions, ReplayProvider
-from resay.scorers import build
+from resay.plugins import Completion, Completions, Evidence, Samples, Scores, Step, build
 from resay.scorers.common.composite import PartScores, ScorerPart
 from resay.scorers.direct_question import render as render_direct
-from resay.scorers.evidence import Evidence
 from resay.scorers.nli import Nli
 from resay.scorers.prompt import render
-from resay.scorers.samples import Samples
-from resay.scorers.step import Step
 from resay.scorers.zero_shot import render as render_zero_shot
 from support.alone import needs
 

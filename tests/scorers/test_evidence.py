@@ -7,9 +7,8 @@ import anyio.lowlevel
 import pytest
 
 from resay import ProviderError, Request
-from resay.providers import Completion, Completions
+from resay.plugins import Completion, Completions, Samples
 from resay.scorers.gathering import Gathering
-from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio
 REQUEST = Request.of("Who?", model="m")

@@ -7,15 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Guard, Passage
-from resay.core.request import Request
-from resay.core.scores import Scores
-from resay.core.verdict import Verdict
+from resay import Guard, Passage, Request, Verdict
 from resay.errors import PolicyError
-from resay.scorers import registry
+from resay.plugins import Evidence, Samples, Scores, registry
 from resay.scorers.common.quotations import quotations_in
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio
 

@@ -8,12 +8,10 @@ from typing import NamedTuple
 import anyio
 import pytest
 
-from resay import Passage
-from resay.core.request import Request
-from resay.providers.replay import ReplayProvider
-from resay.scorers.evidence import Evidence
+from resay import Passage, Request
+from resay.adapters.providers import ReplayProvider
+from resay.plugins import Evidence, Samples
 from resay.scorers.facts import Facts
-from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio
 

@@ -8,11 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from resay import Passage, ProviderError, ProviderTimeoutError, Request, ScorerError
-from resay.core.scores import Scores
-from resay.providers import Completion, Completions, ReplayProvider
-from resay.providers.prices import Metered
-from resay.scorers import build
-from resay.scorers.evidence import Evidence
+from resay.adapters.providers import Metered, ReplayProvider
+from resay.plugins import Completion, Completions, Evidence, Scores, build
 from resay.scorers.fibe import (
     STUDENTS,
     Blank,

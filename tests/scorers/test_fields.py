@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Contradiction
-from resay.core.scores import Scores
-from resay.scorers.evidence import Evidence
+from resay.plugins import Evidence, Samples, Scores
 from resay.scorers.fields import Fields
-from resay.scorers.samples import Samples
 from resay.scorers.structured import passage_of, rendered
 
 pytestmark = pytest.mark.anyio

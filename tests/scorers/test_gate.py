@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from resay.core.passage import Passage
-from resay.core.request import Request
+from resay import Passage, Request
 from resay.errors import ConfigurationError
 from resay.scorers.gate import When
 

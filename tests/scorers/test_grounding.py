@@ -11,14 +11,12 @@ import pytest
 from pydantic import ValidationError
 
 from resay import Guard, Passage, Request
-from resay.core.scores import Scores, UnsupportedSpan
+from resay.core.scores import UnsupportedSpan
 from resay.errors import ConfigurationError
 from resay.models.base import TokenLabels
-from resay.models.config import ModelConfig
-from resay.scorers.evidence import Evidence
+from resay.plugins import Evidence, ModelConfig, Samples, Scores
 from resay.scorers.grounding import Grounding, formats
 from resay.scorers.grounding import scorer as scorer_module
-from resay.scorers.samples import Samples
 from simulation import SimulatedInference
 from support.later import LazyImport
 from support.tiny_models import (

@@ -13,13 +13,12 @@ import pytest
 
 from resay import Passage
 from resay.core.references import Reference
+from resay.plugins import Evidence, Sample, Samples
 from resay.scorers import facts, references, samples
 from resay.scorers.common import fact_comparison, opposition
 from resay.scorers.common.sample_index import Indexing
-from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
 from resay.scorers.references import References
-from resay.scorers.samples import Sample, Samples
 
 BETWEEN = {"one name": " ", "many names": ", ", "sentences": ". ", "numbers": " {} "}
 

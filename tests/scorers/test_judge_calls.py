@@ -3,12 +3,11 @@ from __future__ import annotations
 import pytest
 
 from resay import Request, ScorerError
-from resay.core.request import Message
-from resay.providers import Completion, Completions, ReplayProvider, ScriptedProvider
+from resay.adapters import Message
+from resay.adapters.providers import ReplayProvider
+from resay.plugins import Completion, Completions, Evidence, Judge, JudgeConfig, judge_for
 from resay.scorers.common.judge_calls import ParsedAnswer, ask, ask_together
-from resay.scorers.common.judge_config import JudgeConfig, judge_for
-from resay.scorers.evidence import Evidence
-from resay.scorers.judge import Judge
+from resay.testing import ScriptedProvider
 
 pytestmark = pytest.mark.anyio
 

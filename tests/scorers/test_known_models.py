@@ -13,16 +13,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from resay import Contradiction, Passage
-from resay.core.scores import Scores
 from resay.errors import ConfigurationError
+from resay.plugins import Evidence, Samples, Scores
 from resay.scorers import bertscore, nli, similarity
 from resay.scorers.bertscore import Bertscore
 from resay.scorers.common.entailing import Entailing
 from resay.scorers.dinco import Dinco
-from resay.scorers.evidence import Evidence
 from resay.scorers.nli import Nli
 from resay.scorers.probe import Probe
-from resay.scorers.samples import Samples
 from resay.scorers.semantic import Semantic
 from resay.scorers.similarity import Similarity
 

@@ -3,13 +3,10 @@ from __future__ import annotations
 import pytest
 
 from resay import Passage, Policy, PolicyError, Request
-from resay.core.scores import Scores
 from resay.lang.language import load
-from resay.providers import Completion, Completions
+from resay.plugins import Completion, Completions, Evidence, Samples, Scores
 from resay.scorers import Prompt
 from resay.scorers.direct_question import DirectQuestion
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio
 

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Passage, Policy, PolicyError
+from resay.adapters.methods import Leaning
+from resay.adapters.providers import ReplayProvider
 from resay.engine.chain import Chain
-from resay.providers import ReplayProvider
-from resay.scorers.evidence import Evidence
-from resay.scorers.leaning import Leaning
-from resay.scorers.samples import Samples
+from resay.plugins import Evidence, Samples
 
 pytestmark = pytest.mark.anyio
 

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Passage, Policy, PolicyError
-from resay.core.scores import Scores
-from resay.providers import TokenLogprob, TopLogprob
+from resay import Passage, Policy, PolicyError, TokenLogprob
+from resay.plugins import Evidence, Scores
+from resay.providers import TopLogprob
 from resay.scorers.common.token_uncertainty import perplexity, surprise
-from resay.scorers.evidence import Evidence
 from resay.scorers.logprobs import Logprobs, alternatives_needed
 
 pytestmark = pytest.mark.anyio

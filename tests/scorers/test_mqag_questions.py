@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.passage import Passage
+from resay import Passage
 from resay.scorers.mqag import ChoiceQuestion, parse_options, parse_question, write_questions
 
 

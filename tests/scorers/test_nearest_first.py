@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from resay import ConfigurationError, Passage, Policy, ProviderTimeoutError, Request
-from resay.core.scores import Scores
-from resay.providers import Completion, Completions, ReplayProvider
+from resay.adapters.providers import ReplayProvider
+from resay.plugins import Completion, Completions, Evidence, Samples, Scores
 from resay.scorers import Prompt
 from resay.scorers.common.nearest_first import Estimate, NearestFirst, overlaps
-from resay.scorers.evidence import Evidence
 from resay.scorers.prompt import render
-from resay.scorers.samples import Samples
 from resay.scorers.stopping import Decisions, Stopping
 
 pytestmark = pytest.mark.anyio

@@ -13,12 +13,9 @@ import pytest
 
 from resay import Guard, Passage
 from resay.adapters import GuardRuntime
-from resay.core.scores import Scores
-from resay.models import ModelConfig
+from resay.plugins import Evidence, ModelConfig, Samples, Scores
 from resay.scorers.common.nearest_sentences import NearestSentences
-from resay.scorers.evidence import Evidence
 from resay.scorers.nli import Nli
-from resay.scorers.samples import Samples
 from support.known_models import make_denier
 from support.later import LazyImport
 from support.tiny_models import make_bert, make_deberta, sentences

@@ -11,8 +11,8 @@ import anyio.to_thread
 import pytest
 
 from resay import Guard, Request, Verdict
-from resay.providers.base import Completions, Layer, Provider
-from resay.providers.litellm import LiteLLMProvider
+from resay.adapters.providers import LiteLLMProvider
+from resay.plugins import Completions, Layer, Provider
 from resay.testing.faults import GarbledStyle
 from simulation import Garbled, Hang, IgnoreN, ServerError, SimulatedProvider, World
 

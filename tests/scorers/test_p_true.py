@@ -8,13 +8,18 @@ import anyio.lowlevel
 import pytest
 from pydantic import ValidationError
 
-from resay import Guard, Passage, ProviderRefusedError, ProviderTimeoutError, Request
-from resay.core.logprobs import TokenLogprob, TopLogprob
-from resay.core.verdict import Verdict
-from resay.providers.base import Completion, Completions
-from resay.scorers.evidence import Evidence
+from resay import (
+    Guard,
+    Passage,
+    ProviderRefusedError,
+    ProviderTimeoutError,
+    Request,
+    TokenLogprob,
+    Verdict,
+)
+from resay.core.logprobs import TopLogprob
+from resay.plugins import Completion, Completions, Evidence, Samples
 from resay.scorers.p_true import PTrue, parse_option, render
-from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio
 

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Guard, Passage, Policy, PolicyError, ProviderTimeoutError, Request
-from resay.core.verdict import Verdict
-from resay.providers.base import Completion, Completions
-from resay.scorers.evidence import Evidence
+from resay import Guard, Passage, Policy, PolicyError, ProviderTimeoutError, Request, Verdict
+from resay.plugins import Completion, Completions, Evidence
 from resay.scorers.panel import Panel, pooled, render_published
 
 pytestmark = pytest.mark.anyio

@@ -13,10 +13,8 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 
-from resay import Guard, Passage, Policy, ProviderTimeoutError, Request
-from resay.core.verdict import Verdict
-from resay.providers.base import Completion, Completions
-from resay.scorers.evidence import Evidence
+from resay import Guard, Passage, Policy, ProviderTimeoutError, Request, Verdict
+from resay.plugins import Completion, Completions, Evidence
 from resay.scorers.probe import (
     ClaimQuestion,
     Probe,

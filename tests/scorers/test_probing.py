@@ -13,10 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Guard, Policy, PolicyError, ProviderTimeoutError, Request
-from resay.core.claim_verdict import ClaimVerdict
-from resay.core.verdict import Verdict
-from resay.providers.base import Completion, Completions
+from resay import ClaimVerdict, Guard, Policy, PolicyError, ProviderTimeoutError, Request, Verdict
+from resay.plugins import Completion, Completions
 from resay.scorers.common.probe_questions import (
     ProbeQuestion,
     independent_groups,

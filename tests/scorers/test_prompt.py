@@ -7,15 +7,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from resay import Passage, Policy, PolicyError, ProviderTimeoutError, Request, ScorerError
-from resay.core.scores import Scores
-from resay.providers import Completion, Completions, ReplayProvider
-from resay.scorers import Prompt, ScorerTraits
+from resay.adapters.providers import ReplayProvider
+from resay.plugins import Completion, Completions, Evidence, Samples, ScorerTraits, Scores
+from resay.scorers import Prompt
 from resay.scorers.common.per_sample import render as render_all
 from resay.scorers.common.silence import Between, Weights
-from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
 from resay.scorers.prompt import render
-from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio
 

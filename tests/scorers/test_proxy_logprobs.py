@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from resay import ConfigurationError, Guard, Passage, Policy, PolicyError, Request
-from resay.providers import TokenLogprob
-from resay.scorers.evidence import Evidence
+from resay import ConfigurationError, Guard, Passage, Policy, PolicyError, Request, TokenLogprob
+from resay.plugins import Evidence
 from resay.scorers.proxy_logprobs import ProxyLogprobs
 from simulation import Refused, ServerError, SimulatedProvider
 

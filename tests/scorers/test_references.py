@@ -12,14 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Guard, Passage, Request
-from resay.core.grounds import Grounds
+from resay.adapters import Message
 from resay.core.references import Reference
-from resay.core.request import Message
-from resay.core.scores import Scores, UnsupportedSpan
-from resay.providers import Completion, Completions, ScriptedProvider
+from resay.core.scores import UnsupportedSpan
+from resay.plugins import Completion, Completions, Evidence, Grounds, Scores
 from resay.scorers.common.document_prompt import excerpts, render
-from resay.scorers.evidence import Evidence
 from resay.scorers.references import References
+from resay.testing import ScriptedProvider
 
 pytestmark = pytest.mark.anyio
 

@@ -10,8 +10,9 @@ import jsonschema
 import pytest
 
 from resay import ConfigurationError, Guard, Policy, PolicyError
+from resay.plugins import ScorerConfig, Step, build, registry
 from resay.policy import policy_schema
-from resay.scorers import Ngram, ScorerConfig, Step, build, registry
+from resay.scorers import Ngram
 from support.installed import installed as distribution
 
 PLUGIN = '''

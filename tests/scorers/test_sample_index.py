@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Passage
-from resay.core.request import Request
+from resay import Passage, Request
+from resay.plugins import Evidence, Samples
 from resay.scorers.common.sample_index import Indexing, SampleIndex
 from resay.scorers.common.sentence_items import NamesAndWords
-from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
-from resay.scorers.samples import Samples
 
 
 def index_of(samples: list[str], question: str = "") -> SampleIndex:

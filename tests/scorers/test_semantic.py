@@ -25,16 +25,15 @@ from resay import (
     PolicyError,
     ProviderTimeoutError,
     Request,
+    TokenLogprob,
+    Verdict,
 )
 from resay.adapters import GuardRuntime
-from resay.core.logprobs import TokenLogprob
-from resay.core.verdict import Verdict
-from resay.providers.base import Completion, Completions
+from resay.plugins import Completion, Completions, Evidence
 from resay.scorers.common import semantic_measures as measures
 from resay.scorers.common.eigen import eigen
 from resay.scorers.common.entailing import render_pair
 from resay.scorers.entailments import Entailment
-from resay.scorers.evidence import Evidence
 from resay.scorers.semantic import Semantic
 from support.later import LazyImport
 from support.tiny_models import make_deberta, sentences

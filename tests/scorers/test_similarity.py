@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from resay import Guard, Passage
-from resay.models import ModelConfig
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Samples
+from resay.plugins import Evidence, ModelConfig, Samples
 from resay.scorers.similarity import Similarity
 from support.later import LazyImport
 from support.tiny_models import make_bert, sentences

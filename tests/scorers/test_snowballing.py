@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Passage, Policy, PolicyError
+from resay.adapters.methods import Snowballing
+from resay.adapters.providers import ReplayProvider
 from resay.engine.chain import Chain
-from resay.providers import ReplayProvider
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Samples
-from resay.scorers.snowballing import Snowballing, correct
+from resay.plugins import Evidence, Samples
+from resay.scorers.snowballing import correct
 
 pytestmark = pytest.mark.anyio
 

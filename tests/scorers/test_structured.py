@@ -9,12 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from resay import Guard, Sources, Verdict
-from resay.adapters import GuardRuntime
-from resay.core.check_context import CheckContext
-from resay.core.logprobs import TokenLogprob
-from resay.core.request import Request
-from resay.providers.base import Completion, Completions, ToolCall
+from resay import Guard, Request, Sources, TokenLogprob, Verdict
+from resay.adapters import CheckContext, GuardRuntime
+from resay.plugins import Completion, Completions, ToolCall
 from resay.scorers.structured import (
     Comparable,
     comparable_text,

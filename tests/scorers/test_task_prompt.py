@@ -5,11 +5,9 @@ from typing import Any
 import pytest
 
 from resay import ConfigurationError, Guard, Passage, Request, ScorerError
-from resay.core.scores import Scores
-from resay.providers import Completions, Metered, ReplayProvider
+from resay.adapters.providers import Metered, ReplayProvider
+from resay.plugins import Completions, Evidence, Samples, Scores
 from resay.scorers import Prompt
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Samples
 from resay.scorers.task_prompt import TaskContext, render
 
 pytestmark = pytest.mark.anyio

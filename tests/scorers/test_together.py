@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 
 from resay import Guard, Passage, PolicyError, Request, Verdict
 from resay.lang.language import languages, load
-from resay.providers import Completion, Completions
+from resay.plugins import Completion, Completions, Evidence, Sample, Samples
 from resay.scorers.common.together import answer_beside, render
-from resay.scorers.evidence import Evidence
 from resay.scorers.prompt import Prompt
-from resay.scorers.samples import Sample, Samples
 from support.judge_cost import judged
 
 pytestmark = pytest.mark.anyio

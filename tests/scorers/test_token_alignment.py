@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Passage
-from resay.providers import TokenLogprob
+from resay import Passage, TokenLogprob
 from resay.scorers.common.token_alignment import Alignment, align
 
 TWO = "The bridge opened in 1932. Its painter was Harold Finch."

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from resay import Guard, HallucinationBlocked, Policy, PolicyError, Verdict
+from resay import Guard, HallucinationBlocked, Policy, PolicyError, Request, Verdict
 from resay.core.quantities import Quantity
-from resay.core.request import Request
-from resay.providers.base import Completion, Completions, ToolCall
+from resay.plugins import Completion, Completions, ToolCall
 
 pytestmark = pytest.mark.anyio
 

@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 
 from resay import Passage, Policy
+from resay.adapters.providers import Metered, ReplayProvider
 from resay.engine.chain import Chain
-from resay.providers import Metered, ReplayProvider, ScriptedProvider
-from resay.scorers.evidence import Evidence
+from resay.plugins import Evidence
 from resay.scorers.zero_shot import ZeroShot, render
+from resay.testing import ScriptedProvider
 
 pytestmark = pytest.mark.anyio
 

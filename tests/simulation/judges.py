@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, cast, get_args
 
-from resay.core.passage import Passage
+from resay import Passage
 from resay.testing import tasks
 from resay.testing.tasks import Task, items_in, numbered, restated_task
 from resay.testing.world import (

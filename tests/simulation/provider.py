@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from resay.core.passage import Passage
+from resay import Passage
 from resay.testing import provider
 from resay.testing.chat import InvalidRequestError, tokenize
 from resay.testing.faults import Fault

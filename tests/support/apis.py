@@ -9,13 +9,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from resay.adapters.stream_rewriter import StreamRewriter
-from resay.core.reasoning import notice_after
-from resay.core.regeneration import Attempt, Regeneration
-from resay.core.verdict import Verdict
-from resay.engine.actions import Answer
-from resay.engine.answer_chunk import AnswerChunk
-from resay.providers.apis import (
+from resay import Answer, AnswerChunk, Verdict
+from resay.adapters.apis import (
     CHAT_COMPLETIONS,
     MESSAGES,
     RESPONSES,
@@ -25,7 +20,11 @@ from resay.providers.apis import (
     Outcome,
     encoded,
 )
-from resay.providers.base import Completion, Gathered
+from resay.adapters.stream_rewriter import StreamRewriter
+from resay.core.reasoning import notice_after
+from resay.core.regeneration import Attempt, Regeneration
+from resay.plugins import Completion
+from resay.providers.base import Gathered
 
 PASSED = Outcome({"decision": "consistent"})
 BLOCKED = Outcome({"decision": "flagged"}, "Withheld.")

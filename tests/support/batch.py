@@ -15,12 +15,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
-from resay import Guard, Request, Usage
-from resay.core.passage import Passage
-from resay.core.scores import Scores
-from resay.providers.base import Completion, Completions
-from resay.scorers.base import ScorerConfig
-from resay.scorers.evidence import Evidence
+from resay import Guard, Passage, Request, Usage
+from resay.plugins import Completion, Completions, Evidence, ScorerConfig, Scores
 from resay_lab.batch import Local, Ray, Row, RowScorer, Scored, run_batch
 
 __all__ = [

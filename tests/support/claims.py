@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from resay.core.claim_verdict import ClaimVerdict
-from resay.core.claims import Claim, Rules, is_single_sentence
-from resay.core.passage import Passage
+from resay import ClaimVerdict, Passage
+from resay.core.claims import Rules, is_single_sentence
+from resay.plugins import Claim
 
 
 def claims_of(

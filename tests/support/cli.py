@@ -11,7 +11,7 @@ from typing import TextIO
 
 import pytest
 
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay.cli import main
 from resay.providers.caching import close_caches
 

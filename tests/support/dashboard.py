@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 from starlette.applications import Starlette
 
-from resay.core.usage import Usage
+from resay import Usage
 from resay_server.dashboard import routes
 from resay_server.journal import Entry, Journal
 from support.html import Element, parsed

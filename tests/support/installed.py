@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from resay._internal.entry_points import _points, installed_names, load_installed
-from resay._internal.importing import import_named
+from resay.adapters import import_named
+from resay.plugins import registry
 from resay.providers.default import _installed, _names
-from resay.scorers import registry
 from resay.scorers.step import _installed as _installed_scorers
 
 __all__ = ["installed"]

@@ -7,13 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from resay import Verdict
-from resay.core.contradiction import Contradiction
-from resay.core.documents import Document
+from resay import Contradiction, Document, SentenceVerdict, StepRecord, Usage, Verdict
 from resay.core.regeneration import Attempt, Edit, Regeneration
-from resay.core.sentence_verdict import SentenceVerdict
-from resay.core.step_record import StepRecord
-from resay.core.usage import Usage
 from resay_server.journal import Entry
 
 __all__ = ["NOW", "SECRETS", "entry", "make_verdict", "repaired", "write_from_two_processes"]

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from resay import Guard, Request
-from resay.providers import Completion, Completions
+from resay.plugins import Completion, Completions
 
 _ABOUT = (
     "The harbour of Orrlund was dug between 1871 and {year} by {count} workers from the villages of"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from resay import SentenceVerdict, StepRecord, Verdict
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay_server.journal import Entry, Feedback, JournalConfig, SampledEntry, open_journal
 from support.claims import claim_verdict
 

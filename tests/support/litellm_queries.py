@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from resay.core.request import Request
+from resay import Request
 from simulation.provider import SimulatedProvider
 
 __all__ = ["QUESTION", "query"]

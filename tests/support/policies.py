@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from resay import Policy
 from resay.errors import PolicyError
-from resay.policy import Policy
 
 FULL = """\
 version: 1

@@ -10,9 +10,8 @@ from typing import Any
 
 import anyio.lowlevel
 
-from resay import Document, Guard, ProviderError, Request
-from resay.core.usage import Usage
-from resay.providers import Chunk, Completion, Completions
+from resay import Document, Guard, ProviderError, Request, Usage
+from resay.plugins import Chunk, Completion, Completions
 
 __all__ = [
     "CROSSES",

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from resay.models.config import ModelConfig
 from resay.models.remote import TeiClassifier, VllmClassifier
+from resay.plugins import ModelConfig
 from simulation import SimulatedInference
 from simulation.inference import entailment
 

@@ -9,8 +9,7 @@ from typing import Any, Literal
 import anyio.lowlevel
 
 from resay import Answer, AnswerChunk, Guard, Request
-from resay.providers import Chunk, Completion, Completions
-from resay.providers.base import ToolCall
+from resay.plugins import Chunk, Completion, Completions, ToolCall
 
 QUESTION = "When did the bridge open?"
 Mode = Literal["hold", "after", "buffer"]

@@ -28,8 +28,8 @@ from nbformat import NO_CONVERT
 from nbformat import read as read_notebook
 
 from resay.cli.app import COMMANDS, imported
+from resay.plugins import registry
 from resay.policy import policy_schema
-from resay.scorers.step import registry
 from resay_server.gateway import GatewayConfig
 from resay_server.gateway.openapi.document import document
 from website.links import problems

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from resay import Document, Guard, ProviderError, Request
-from resay.providers import Completions
+from resay.plugins import Completions
 from support.otel import Seen
 from support.regenerating import MADE_UP, Model, Shelf, guard_of
 

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from resay import Guard, HallucinationBlocked, ProviderError, Request
-from resay._internal.telemetry import request_id
-from resay.core.usage import Usage
-from resay.providers import Completion, Completions
+from resay import Guard, HallucinationBlocked, ProviderError, Request, Usage, request_id
+from resay.plugins import Completion, Completions
 from support.otel import Seen
 from support.regenerating import DRAFT, MADE_UP, QUESTION, Model
 

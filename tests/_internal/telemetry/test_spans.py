@@ -11,7 +11,7 @@ from opentelemetry import trace
 from opentelemetry.trace import StatusCode
 
 from resay import Guard, HallucinationBlocked, ProviderError, Request
-from resay.providers import Completions
+from resay.plugins import Completions
 from support.otel import Seen
 from support.regenerating import DRAFT, QUESTION, Model, Shelf, guard_of
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from resay import Passage
 from resay.core.code.blocks import code_in
 from resay.core.code.reader import CodeReader
 from resay.core.code.standard import is_standard
-from resay.core.passage import Passage
 
 
 def names_in(text: str) -> list[tuple[str, str, str]]:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resay import Passage
 from resay.core.non_claims import ResponseKind, non_claim_kind, nothing_to_check
-from resay.core.passage import Passage
 from resay.core.questions import asking_part
 from support.claims import claims_of
 

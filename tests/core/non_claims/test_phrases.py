@@ -5,10 +5,10 @@ from typing import get_args
 
 import pytest
 
+from resay import Passage
 from resay.core.claims import Rules, is_single_sentence
 from resay.core.non_claims.forms import Act
 from resay.core.non_claims.phrases import CompiledPhrases, compiled_languages
-from resay.core.passage import Passage
 from resay.lang.phrases import Phrases
 
 

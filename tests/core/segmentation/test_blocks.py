@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.passage import Passage
+from resay import Passage
 from resay.core.segmentation.blocks import parse_layout
 
 

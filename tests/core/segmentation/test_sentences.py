@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from resay.core.passage import Passage
+from resay import Passage
 from resay.core.segmentation.splitters import Splitter
 
 # A bar stands where a sentence ends. The rules were written with the first list in view, and the

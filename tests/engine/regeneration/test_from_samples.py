@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
-from resay import Guard
-from resay.core.request import Request
-from resay.core.usage import Usage
-from resay.engine.actions import Answer
+from resay import Answer, Guard, Policy, Request, Usage
+from resay.adapters import Regenerate
 from resay.errors import ConfigurationError, PolicyError, ProviderTimeoutError
-from resay.policy import Policy, Regenerate
-from resay.providers.base import Completion, Completions
+from resay.plugins import Completion, Completions
 from resay.testing import SimulatedProvider, Subject, World
 from support.alone import needs
 

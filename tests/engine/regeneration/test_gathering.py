@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document
+from resay.adapters import Regenerate
 from resay.engine.regeneration.search import DocumentSearch
-from resay.policy import Regenerate
 from resay.retrieval import as_retriever, fused
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document
-from resay.engine.regeneration.instructions import without_instructions
+from resay.adapters import without_instructions
 from resay.engine.regeneration.prompts import format_documents
 from support.regenerating import CROSSES, DESIGNED, DRAFT, MADE_UP, QUESTION, Model, Shelf, guard_of
 

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from resay import Answer, AnswerChunk, HallucinationBlocked, Request
-from resay.providers import Chunk
+from resay.plugins import Chunk
 from support.regenerating import (
     CROSSES,
     DESIGNED,

@@ -10,9 +10,8 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 from pydantic import BaseModel
 
-from resay import Guard, Policy, UncheckableError
-from resay._internal.nesting import marked
-from resay.core.blocked import HallucinationBlocked
+from resay import Guard, HallucinationBlocked, Policy, UncheckableError
+from resay.adapters import marked
 from resay.errors import ConfigurationError, PolicyError
 from resay_anthropic import VERDICT_KEY, HallucinationMiddleware, guard_client, verdict_of
 from simulation import SimulatedProvider

@@ -13,8 +13,8 @@ import anyio.to_thread
 import pytest
 from anthropic import Anthropic, AsyncAnthropic
 
+from resay import HallucinationBlocked
 from resay.adapters.http import package_of
-from resay.core.blocked import HallucinationBlocked
 from resay.errors import DeadlineExceededError
 from resay_anthropic import HallucinationMiddleware, guard_client, verdict_of
 from simulation import Hang, ServerError, SimulatedProvider

@@ -12,7 +12,7 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 from pydantic import BaseModel
 
-from resay.core.blocked import HallucinationBlocked
+from resay import HallucinationBlocked
 from resay.errors import ConfigurationError, ProviderError
 from resay_anthropic import guard_client, verdict_of
 from simulation import BrokenStream, Hang, SimulatedProvider

@@ -20,8 +20,8 @@ from pydantic import create_model
 
 from resay import ConfigurationError, Request
 from resay.adapters.litellm_models import litellm_request, model_source
+from resay.adapters.providers import LiteLLMProvider
 from resay.adapters.upstream import UnmappedError
-from resay.providers.litellm import LiteLLMProvider
 from resay_langchain import GuardedChatModel
 from resay_langchain._litellm import LITELLM_MODELS
 

@@ -21,8 +21,7 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from pydantic import Field
 
 import resay
-from resay._internal.event_loops import run_sync
-from resay._internal.nesting import inside_guard
+from resay.adapters import inside_guard, run_sync
 from resay.errors import ConfigurationError
 from resay.retrieval import as_retriever as of_function
 from resay_langchain import as_retriever

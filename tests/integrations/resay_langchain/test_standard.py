@@ -31,7 +31,7 @@ from langchain_tests.unit_tests import ChatModelUnitTests
 from langchain_tests.unit_tests.chat_models import ChatModelTests
 
 from resay import Policy
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay_langchain import GuardedChatModel
 from simulation import SimulatedProvider
 from support.langchain import since

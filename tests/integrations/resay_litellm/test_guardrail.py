@@ -11,8 +11,7 @@ import pytest
 pytest.importorskip("litellm")
 
 from resay import HallucinationBlocked, Policy
-from resay._internal.nesting import marked
-from resay.adapters import GuardRuntime
+from resay.adapters import GuardRuntime, marked
 from resay.errors import ConfigurationError, PolicyError
 from resay_litellm import VERDICT_KEY, HallucinationGuardrail, verdict_of
 from simulation import IgnoreN, ServerError, SimulatedProvider

@@ -17,7 +17,7 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 import resay
-from resay._internal.nesting import inside_guard
+from resay.adapters import inside_guard
 from resay.errors import ConfigurationError
 from resay.retrieval import as_retriever as of_function
 from resay_llamaindex import as_retriever

@@ -8,7 +8,7 @@ import openai
 import pytest
 
 from resay import Guard, HallucinationBlocked, Policy, UncheckableError
-from resay._internal.nesting import marked
+from resay.adapters import marked
 from resay.errors import ConfigurationError
 from resay_openai import (
     VERDICT_KEY,

@@ -10,7 +10,7 @@ from typing import Any
 import openai
 import pytest
 
-from resay._internal.nesting import marked
+from resay.adapters import marked
 from resay.errors import ConfigurationError
 from resay_openai import guard_http_client, verdict_of
 from simulation import Hang, RateLimited, RefusedLogprobs

@@ -7,9 +7,8 @@ import anyio
 import pytest
 from typer.testing import CliRunner
 
-from resay.core.passage import Passage
-from resay.core.scores import Scores
-from resay.core.usage import Usage
+from resay import Passage, Usage
+from resay.plugins import Scores
 from resay.scorers import snowballing
 from resay_lab.benchmarks import wikibio
 from resay_lab.benchmarks.commands import app

@@ -9,9 +9,8 @@ import anyio
 import pytest
 from typer.testing import CliRunner
 
-from resay import ConfigurationError, ProviderRefusedError
-from resay.core.usage import Usage
-from resay.providers import Completion, Completions
+from resay import ConfigurationError, ProviderRefusedError, Usage
+from resay.plugins import Completion, Completions
 from resay_lab.benchmarks import shroom
 from resay_lab.benchmarks.commands import app
 from simulation import EmptyAnswer, Refused

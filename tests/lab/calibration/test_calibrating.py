@@ -9,8 +9,8 @@ from functools import cache
 import pytest
 
 from resay import ConfigurationError, Guard, Policy
-from resay.providers.base import Completion, Completions
-from resay.providers.replay import ReplayProvider
+from resay.adapters.providers import ReplayProvider
+from resay.plugins import Completion, Completions
 from resay.scorers.prompt import render
 from resay_lab.calibration import Guarantee, LabelledRow, LabelledSentence, Target, calibrate
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp, kstwobign
 
-from resay import ConfigurationError, Guard, Policy, Verdict
-from resay.core.sentence_verdict import SentenceVerdict
+from resay import ConfigurationError, Guard, Policy, SentenceVerdict, Verdict
 from resay_lab.calibration import (
     LabelledRow,
     Target,

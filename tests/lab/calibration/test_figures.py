@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from resay import MissingDependencyError
-from resay.policy import Threshold
+from resay.adapters import Threshold
 from resay_lab.calibration import Figure, Outcome, measure_figures
 
 SOME = [

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from resay import ConfigurationError, Policy, Verdict
-from resay.policy import Threshold
+from resay.adapters import Threshold
 from resay_lab.calibration import (
     Guarantee,
     Outcome,

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import ConfigurationError
-from resay.core.passage import Passage, Sentence
+from resay import ConfigurationError, Passage, Sentence
 from resay_lab.calibration import LabelledRow, LabelledSentence, read_labels
 
 TEXT = "The bridge opened in 1932. It has 31 lamps. It is grey."

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import ConfigurationError, Policy
-from resay.policy import Threshold
+from resay.adapters import Threshold
 from resay_lab.calibration.policy_text import Change, changed_text
 
 NEW = Threshold(passage=0.83, sentence=1.0)

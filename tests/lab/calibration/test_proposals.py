@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 from resay import ConfigurationError
-from resay.policy import Threshold
-from resay.scorers import registry
+from resay.adapters import Threshold
+from resay.plugins import registry
 from resay_lab.benchmarks import wikibio
 from resay_lab.benchmarks.measuring import measure
 from resay_lab.calibration import (

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from resay.policy import Threshold
+from resay.adapters import Threshold
 from resay_lab.calibration import Guarantee, Outcome, Target, fit_thresholds
 
 CALIBRATIONS = 250

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from resay import ConfigurationError
-from resay.policy import Threshold
+from resay.adapters import Threshold
 from resay_lab.calibration import Guarantee, Outcome, Target, fit_thresholds
 
 EXPECTED = Guarantee("expected")

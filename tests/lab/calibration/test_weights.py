@@ -10,12 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from resay import ConfigurationError, MissingDependencyError, Policy
-from resay.core.passage import Passage
-from resay.scorers import Step
-from resay.scorers.combination import log_odds
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Samples
+from resay import ConfigurationError, MissingDependencyError, Passage, Policy
+from resay.adapters.methods import log_odds
+from resay.plugins import Evidence, Samples, Step
 from resay_lab.calibration.weights import (
     Learned,
     LearnedPart,

@@ -10,10 +10,9 @@ import anyio
 import numpy as np
 import pytest
 
-from resay.core.sentence_verdict import SentenceVerdict
-from resay.core.verdict import Verdict
-from resay.policy import Policy, Threshold
-from resay.scorers import registry
+from resay import Policy, SentenceVerdict, Verdict
+from resay.adapters import Threshold
+from resay.plugins import registry
 from resay_lab.benchmarks import wikibio
 from resay_lab.benchmarks.measuring import measure
 from resay_lab.benchmarks.wikibio import is_wrong

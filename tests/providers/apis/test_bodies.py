@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.providers.apis import Event
+from resay.adapters.apis import Event
 from support.apis import ALL, BLOCKED, JSON, PASSED, REWRITTEN, Spoken, in_words, spoiled
 
 every_api = pytest.mark.parametrize("spoken", ALL, ids=repr)

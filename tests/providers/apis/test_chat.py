@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from resay.core.request import Request
-from resay.providers.apis import CHAT_COMPLETIONS, Event, Outcome
+from resay import Request
+from resay.adapters.apis import CHAT_COMPLETIONS, Event, Outcome
 from support.apis import BLOCKED, PASSED, REWRITTEN, chat_stream, in_words
 
 QUESTION = {"role": "user", "content": "Who?"}

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.logprobs import TokenLogprob, TopLogprob
-from resay.core.request import Request
-from resay.providers.apis import COMPLETIONS, Event, Outcome
+from resay import Request, TokenLogprob
+from resay.adapters.apis import COMPLETIONS, Event, Outcome
+from resay.core.logprobs import TopLogprob
 from support.apis import (
     BLOCKED,
     BLOCKS,

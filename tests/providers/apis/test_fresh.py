@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from resay.core.request import Request
+from resay import Request
 from support.apis import ALL, MESSAGE, Spoken
 
 every_api = pytest.mark.parametrize("spoken", ALL, ids=repr)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from resay.core.check_context import CheckContext
-from resay.core.request import Request
-from resay.providers.apis import MESSAGES, Event
+from resay import Request
+from resay.adapters import CheckContext
+from resay.adapters.apis import MESSAGES, Event
 from resay.providers.base import Gathered
 from support.apis import BLOCKED, PASSED, REWRITTEN, after, hold, messages_stream, read
 

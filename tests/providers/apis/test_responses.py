@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from resay.core.check_context import CheckContext
-from resay.core.request import Request
-from resay.providers.apis import RESPONSES, Event
+from resay import Request
+from resay.adapters import CheckContext
+from resay.adapters.apis import RESPONSES, Event
 from support.apis import BLOCKED, PASSED, REWRITTEN, after, hold, read, responses_stream
 
 QUESTION = {"role": "user", "content": "Who?"}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from resay.providers.apis import CHAT_COMPLETIONS, MESSAGES, RESPONSES, Event
+from resay.adapters.apis import CHAT_COMPLETIONS, MESSAGES, RESPONSES, Event
 from support.apis import (
     BLOCKED,
     BLOCKS,

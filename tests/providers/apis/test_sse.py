@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.providers.apis import Event, EventReader, encoded
+from resay.adapters.apis import Event, EventReader, encoded
 from support.apis import JSON, received, sent
 
 LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), max_size=12)

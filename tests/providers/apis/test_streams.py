@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.providers.apis import Event
+from resay.adapters.apis import Event
 from support.apis import (
     ALL,
     BLOCKED,

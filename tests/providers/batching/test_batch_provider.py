@@ -21,9 +21,10 @@ import anyio.lowlevel
 import pytest
 
 from resay import Request
+from resay.adapters.providers import BatchCallsConfig
 from resay.errors import ConfigurationError, ProviderError, ProviderRefusedError
-from resay.providers import Completions
-from resay.providers.batching import BatchCallsConfig, BatchProvider
+from resay.plugins import Completions
+from resay.providers.batching import BatchProvider
 from support.alone import needs
 from support.batch_apis import LONGEST_S, WAIT_S, BatchServer, Fate, Fault, once_idle
 

@@ -9,14 +9,12 @@ from typing import Any
 import anyio
 import pytest
 
-from resay import Guard, Policy, PolicyError, Request, Verdict
-from resay.adapters import GuardRuntime
+from resay import Guard, Policy, PolicyError, Request, Sources, Verdict
+from resay.adapters import CheckContext, GuardRuntime
 from resay.adapters.policies import guard_of
-from resay.core.check_context import CheckContext
+from resay.adapters.providers import BatchCallsConfig, ReplayProvider
 from resay.errors import ConfigurationError
-from resay.providers import ReplayProvider
-from resay.providers.batching import BatchCallsConfig, BatchProvider
-from resay.providers.sources import Sources
+from resay.providers.batching import BatchProvider
 from simulation import SimulatedProvider
 from support.batch_apis import WAIT_S, BatchServer, Fate, once_idle
 

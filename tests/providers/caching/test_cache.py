@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import anyio
 import pytest
 
-from resay.providers import Completion
+from resay.plugins import Completion
 from resay.providers.caching import Cache, MemoryStore, StoreError
 from support.clock import Clock
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from resay._internal.strict import OneOf
 from resay.errors import MissingDependencyError
-from resay.providers import Completion
+from resay.plugins import Completion
 from resay.providers.caching import (
     Cache,
     CacheConfig,

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from resay import Request
-from resay.providers import ScriptedProvider
+from resay.adapters import source_of
 from resay.providers.batching.destinations import request_id
-from resay.providers.caching import source_of
 from resay.providers.caching.keys import keys_of
+from resay.testing import ScriptedProvider
 
 REQUEST = Request.of("Who?", model="m")
 

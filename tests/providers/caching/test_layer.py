@@ -9,11 +9,10 @@ from functools import partial
 import anyio
 import pytest
 
-from resay import ProviderError, ProviderRefusedError, Request
-from resay.core.logprobs import TokenLogprob
-from resay.core.usage import Usage
+from resay import ProviderError, ProviderRefusedError, Request, TokenLogprob, Usage
 from resay.errors import BudgetExceededError
-from resay.providers import Completion, Completions, FanOut
+from resay.plugins import Completion, Completions
+from resay.providers import FanOut
 from resay.providers.caching import Cache, Caching, MemoryStore
 
 pytestmark = pytest.mark.anyio

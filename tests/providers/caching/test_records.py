@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.logprobs import TokenLogprob, TopLogprob
-from resay.providers import Completion
+from resay import TokenLogprob
+from resay.core.logprobs import TopLogprob
+from resay.plugins import Completion
 from resay.providers.caching.records import read_record, record_of
 
 numbers = st.floats(allow_nan=False)

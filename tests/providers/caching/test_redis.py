@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import pytest
 from fakeredis import TcpFakeServer
 
-from resay.providers import Completion
+from resay.plugins import Completion
 from resay.providers.caching import Cache
 from resay.providers.caching.stores import RedisStore
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from resay.providers import Completion
+from resay.plugins import Completion
 from resay.providers.caching import Cache, StoreError
 from resay.providers.caching.sqlite import SqliteStore
 from support.clock import Clock

@@ -16,8 +16,9 @@ from resay import (
     Usage,
     Verdict,
 )
+from resay.adapters.terminal import print_verdict
 from resay.core.claim_verdict import Part
-from resay.reporting.render import print_answer, print_verdict
+from resay.reporting.render import print_answer
 from support.claims import claim_verdict
 
 RESPONSE = "# Bridge\n\nIt opened in 1932. It has [red]six[/red] lanes.\n\n```\ncode\n```\n"

@@ -5,16 +5,11 @@ from typing import Any
 import pytest
 
 from resay import Guard, Passage, Request, ScorerError
-from resay.core.scores import Scores
-from resay.providers import Completions, Metered, ScriptedProvider
-from resay.scorers.evidence import Evidence
-from resay.scorers.reverse_validation import (
-    Entity,
-    ReverseValidation,
-    render_construct,
-    render_search,
-    without,
-)
+from resay.adapters.methods import Entity, ReverseValidation
+from resay.adapters.providers import Metered
+from resay.plugins import Completions, Evidence, Scores
+from resay.scorers.reverse_validation import render_construct, render_search, without
+from resay.testing import ScriptedProvider
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay_server.journal import Feedback, JournalConfig, open_journal
 from support.cli import resay_here
 from support.journal import NOW, QUESTION, SENTENCE, entry

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from resay._internal.event_loops import run_sync
-from resay.core.sentence_verdict import SentenceVerdict
-from resay.core.verdict import Verdict
+from resay import SentenceVerdict, Verdict
+from resay.adapters import run_sync
 from resay.plugins import VerdictRecord
 from resay_server.journal import Entry, Feedback, JournalConfig, SampledEntry, open_journal
 from support.claims import claim_verdict

@@ -13,9 +13,8 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 
-from resay import Contradiction, SentenceVerdict, Verdict
-from resay._internal.event_loops import run_sync
-from resay.core.usage import Usage
+from resay import Contradiction, SentenceVerdict, Usage, Verdict
+from resay.adapters import run_sync
 from resay.plugins import VerdictRecord
 from resay_server.dashboard import routes
 from resay_server.journal import Entry, Journal, JournalConfig, open_journal

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from resay.core.usage import Usage
+from resay import Usage
 from resay_server.journal import Journal
 from support.dashboard import asking, make, shown, tiles, write
 from support.html import Element

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from resay.core.usage import Usage
+from resay import Usage
 from resay_server.journal import Journal
 from support.dashboard import asking, cells, make, recent, shown, write
 from support.html import Element

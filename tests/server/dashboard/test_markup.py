@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Contradiction, Document, SentenceVerdict, StepRecord, Verdict
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay.core.regeneration import Attempt, Edit, Regeneration
 from resay.plugins import VerdictRecord
 from resay_server.journal import Entry, JournalConfig, open_journal

@@ -12,8 +12,8 @@ import pytest
 
 from resay import Contradiction, SentenceVerdict, Verdict
 from resay.core.claim_verdict import Part
-from resay.core.grounds import Grounds
 from resay.core.references import Reference
+from resay.plugins import Grounds
 from resay_server.journal import Journal, SampledEntry
 from support.claims import claim_verdict
 from support.dashboard import asking, make, shown, write

@@ -4,11 +4,9 @@ from typing import Any
 
 import pytest
 
-from resay import Policy
-from resay.core.request import Request
-from resay.core.usage import Usage
+from resay import Policy, Request, Usage
 from resay.errors import ProviderRefusedError
-from resay.providers.base import Completion, Completions
+from resay.plugins import Completion, Completions
 from resay_server.gateway.harmless_params import HarmlessParams
 
 POLICY = Policy.of(

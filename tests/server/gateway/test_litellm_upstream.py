@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from resay._internal.nesting import inside_guard
+from resay.adapters import inside_guard
+from resay.adapters.apis import Event, EventReader
 from resay.errors import ConfigurationError
-from resay.providers.apis import Event, EventReader
 from resay_server.gateway.calls import Call, read_call
 from resay_server.gateway.config import ModelConfig
 from resay_server.gateway.errors import RefusedError

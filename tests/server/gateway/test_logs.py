@@ -17,9 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Guard
-from resay._internal.telemetry import request_id
-from resay.engine.actions import Answer
+from resay import Answer, Guard, request_id
 from resay.errors import MissingDependencyError
 from resay_server.gateway import Observation
 from resay_server.gateway.logs import (

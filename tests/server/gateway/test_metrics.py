@@ -14,10 +14,7 @@ from prometheus_client.openmetrics.parser import (
 )
 from prometheus_client.parser import text_string_to_metric_families as text_families
 
-from resay import MissingDependencyError, __version__
-from resay.core.usage import Usage
-from resay.core.verdict import Verdict
-from resay.engine.actions import Answer
+from resay import Answer, MissingDependencyError, Usage, Verdict, __version__
 from resay_server.gateway import GatewayConfig, Observation
 from resay_server.gateway.logs import one_line
 from resay_server.gateway.metrics import Metrics, Readings

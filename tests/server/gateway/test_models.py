@@ -15,8 +15,8 @@ import pytest
 from anthropic import Anthropic
 from openai import OpenAI
 
+from resay.adapters.apis import CHAT_COMPLETIONS
 from resay.errors import ConfigurationError, PolicyError
-from resay.providers.apis import CHAT_COMPLETIONS
 from resay_server.gateway import Gateway, GatewayConfig, Observation, check_exposure, serving
 from resay_server.gateway.calls import read_call
 from resay_server.gateway.config import ModelConfig

@@ -13,9 +13,8 @@ from rich.console import Console
 
 from resay import Answer, Guard, Request, Verdict
 from resay.adapters.pages import verdict_section
-from resay.plugins import VerdictRecord
-from resay.providers.base import Completion, Completions
-from resay.reporting.render.terminal import print_verdict
+from resay.adapters.terminal import print_verdict
+from resay.plugins import Completion, Completions, VerdictRecord
 from resay_lab.batch.scoring import columns_of
 from resay_server.gateway.guarded_request import verdict_headers
 from resay_server.journal.entry import Entry

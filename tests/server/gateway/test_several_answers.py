@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from resay.core.usage import Usage
+from resay import Usage
 from resay.errors import BudgetExceededError
 from resay.providers.limits import Budget
 from resay_server.gateway import GatewayConfig

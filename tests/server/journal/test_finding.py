@@ -9,8 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from resay import ConfigurationError, Usage
-from resay.core.documents import Document
+from resay import ConfigurationError, Document, Usage
 from resay.core.regeneration import Regeneration
 from resay_server.journal import Feedback, Journal, SampledEntry, Sort
 from support.journal import NOW, entry, make_verdict

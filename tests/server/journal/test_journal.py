@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resay import Guard, Usage, Verdict
-from resay.core.decision import Action, Decision
+from resay.adapters import Action, Decision
 from resay.errors import ConfigurationError
 from resay.plugins import ApiName, VerdictRecord
 from resay_server.journal import (

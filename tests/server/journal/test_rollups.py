@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resay import Usage
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay_server.journal import Entry, Journal, JournalConfig, Slice, open_journal
 from resay_server.journal.migrations import MIGRATIONS, SET_VERSION
 from resay_server.journal.rollups import values_of_ranks

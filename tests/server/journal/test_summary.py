@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resay import Usage
-from resay._internal.event_loops import run_sync
+from resay.adapters import run_sync
 from resay.errors import ConfigurationError
 from resay_server.journal import Journal, JournalConfig, open_journal
 from support.journal import NOW, entry, make_verdict

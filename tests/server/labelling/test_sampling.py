@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from resay import ConfigurationError, Verdict
-from resay.policy import Threshold
+from resay.adapters import Threshold
 from resay_server.journal import Entry
 from resay_server.labelling import SamplingCandidate, sample_entries
 from support.labelling import recorded

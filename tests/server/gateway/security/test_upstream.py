@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from resay.providers.apis import EventReader
+from resay.adapters.apis import EventReader
 from support.attacks import (
     ANSWER,
     CHAT,
