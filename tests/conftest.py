@@ -49,12 +49,21 @@ ALONE = find_spec("resay_server") is None
 FEWEST = ("_internal", "gateway", "integrations", "simulation", "testing")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave out files that are named on the command line, for which pytest asks nobody."""
+    config.args = [arg for arg in config.args if not _needs_more(Path(arg))]
+
+
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave out what needs more than `resay` where nothing else is installed."""
-    is_test = collection_path.name.startswith(("test_", "conftest"))
-    if ALONE and is_test and collection_path.suffix == ".py":
-        return True if missing_packages(collection_path) else None
-    return None
+    return True if _needs_more(collection_path) else None
+
+
+def _needs_more(path: Path) -> bool:
+    # What a folder's conftest imports, all of its tests need.
+    file = path / "conftest.py" if path.is_dir() else path
+    is_test = file.name.startswith(("test_", "conftest")) and file.suffix == ".py"
+    return ALONE and is_test and file.is_file() and bool(missing_packages(file))
 
 
 @pytest.hookimpl(wrapper=True)

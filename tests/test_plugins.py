@@ -306,6 +306,7 @@ def test_a_provider_that_cannot_be_created_is_named(tmp_path: Path) -> None:
         Guard(FACTS, model="acme/large").ask("How many lanes has the bridge?")
 
 
+@needs("litellm")
 def test_nobody_takes_a_name_of_litellms(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     points = {"resay.providers": "openai = acme_ai:Acme\nacme = acme_ai:Acme"}
     with installed(tmp_path, PROVIDER, points, name="acme_ai"):

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from support.alone import needs
+
 _FORKS = """
 import os
 import signal
@@ -59,6 +61,7 @@ print(os.waitpid(child, 0)[1])
 """
 
 
+@needs("resay_server")
 @pytest.mark.skipif(not hasattr(sys, "getdlopenflags"), reason="there are no forks")
 def test_a_child_can_import_what_was_being_imported_by_the_journal() -> None:
     done = subprocess.run(
