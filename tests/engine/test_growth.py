@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import subprocess
@@ -22,6 +23,7 @@ from resay import Guard, Request, Verdict
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.growing_passage import GrowingPassage, TextSoFar
 from resay.plugins import Chunk, Completion, Completions
+from support.clock import LoopClock
 
 pytestmark = pytest.mark.anyio
 
@@ -211,17 +213,21 @@ def test_three_times_as_much_takes_about_three_times_the_work(part: str, size: i
 async def test_search_for_contradictions_stops_at_the_deadline(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    clock, loop = LoopClock(monkeypatch), asyncio.get_running_loop()
     elsewhere = threading.Event()
 
     def endless(text: str) -> list[str]:
-        elsewhere.set()
+        if not elsewhere.is_set():
+            elsewhere.set()
+            clock.put_forward(3600)
+            loop.call_soon_threadsafe(lambda: None)
         while True:
             time.sleep(0.01)
             stop_if_abandoned()
 
     monkeypatch.setattr("resay.engine.contradictions.tokenize", endless)
     _, asked = checked("sentences", 50)
-    soon = {**POLICY, "limits": {"deadline_s": 2.0}}
+    soon = {**POLICY, "limits": {"deadline_s": 3600}}
     verdict = await Guard(soon).acheck(**asked)
     assert elsewhere.is_set()
     assert verdict.flagged

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import signal
 import subprocess
@@ -20,6 +19,7 @@ import pytest
 
 from resay import Verdict
 from resay._internal.event_loops import stop_if_abandoned
+from support.clock import LoopClock
 from support.gateway import Gateways
 
 POLICY = "chain: [{method: ngram}]\nsampling: {confidence: null}\nthreshold: {sentence: 0.1}\n"
@@ -78,9 +78,6 @@ def test_a_large_check_ends_with_its_deadline_and_so_does_its_work(
 ) -> None:
     begun, ended = threading.Event(), threading.Event()
     deadline_s = 3600
-    # The event loops' clock is put forward, so that how long anything takes makes no difference.
-    late_s = [0.0]
-    real_time = asyncio.BaseEventLoop.time
 
     def endless(text: str) -> list[str]:
         begun.set()
@@ -92,14 +89,14 @@ def test_a_large_check_ends_with_its_deadline_and_so_does_its_work(
             ended.set()
 
     served = gateways.start(POLICY + f"limits: {{deadline_s: {deadline_s}}}\n")
-    monkeypatch.setattr(asyncio.BaseEventLoop, "time", lambda loop: real_time(loop) + late_s[0])
+    clock = LoopClock(monkeypatch)
     monkeypatch.setattr("resay.engine.contradictions.tokenize", endless)
     url = f"{served.url}/v1/check"
     with ThreadPoolExecutor() as pool:
         checking = pool.submit(httpx.post, url, content=BODY, headers=JSON, timeout=None)
         assert begun.wait(LONGEST_S)
-        late_s[0] = deadline_s
-        # It wakes the loop up, which sleeps by the clock of before.
+        clock.put_forward(deadline_s)
+        # It wakes the gateway's loop up.
         httpx.get(f"{served.url}/healthz", timeout=LONGEST_S)
         verdict = Verdict.from_dict(checking.result(LONGEST_S).json()["hallucination"])
     assert len(verdict.flagged_sentences) == 250
