@@ -281,7 +281,10 @@ class _Keys:
             return " or ".join(dict.fromkeys(kinds))
         if given.get("type") == "array":
             return "list of " + self._type(given.get("items", {}), key)
-        values = [given.get("additionalProperties"), *given.get("patternProperties", {}).values()]
+        values: list[Any] = [
+            given.get("additionalProperties"),
+            *given.get("patternProperties", {}).values(),
+        ]
         if kinds := [self._type(value, key) for value in values if isinstance(value, dict)]:
             return "mapping to " + kinds[0]
         return _bounded(given)
@@ -354,7 +357,7 @@ def methods_page(scorers: Mapping[str, type[Any]]) -> str:
 
 def _escaped(text: str) -> str:
     """Return a docstring as Markdown that shows its prose as it is; formulas are indented."""
-    lines = []
+    lines: list[str] = []
     for line in text.splitlines():
         if line.startswith("    "):
             lines.append(line)
