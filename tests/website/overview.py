@@ -66,19 +66,19 @@ class Arrow:
 BOXES = (
     Box(12, 74, 172, "Question", (Line("Tell me about the bridge."),)),
     Box(220, 74, 142, "Your model", (Line("asked N + 1 times"),)),
-    Box(400, 16, 216, "Answer", (Line("It opened in 1932."), Line("It has 31 lamps."))),
+    Box(400, 16, 244, "Answer", (Line("The bridge opened in 1932."), Line("It has 31 lamps."))),
     Box(
         400,
         116,
-        216,
+        244,
         "Samples",
         (
-            Line("It has 11 lamps, since 1932."),
-            Line("Opened in 1932. 22 lamps."),
-            Line("It opened in 1932. 33 lamps."),
+            Line("It has 11 lamps and opened in 1932."),
+            Line("… opened in 1932. It has 22 lamps."),
+            Line("Opened in 1932, it has 33 lamps."),
         ),
     ),
-    Box(664, 16, 204, "Claims", (Line("1: It opened in 1932."), Line("2: It has 31 lamps."))),
+    Box(676, 16, 192, "Claims", (Line("The bridge opened in 1932."), Line("It has 31 lamps."))),
     Box(12, 258, 172, "Documents", (Line("if you have any"),), optional=True),
     Box(
         220,
@@ -93,7 +93,7 @@ BOXES = (
         190,
         "Verdict: flagged",
         (
-            Line("0.25  It opened in 1932.", "good"),
+            Line("0.25  The bridge opened …", "good"),
             Line("0.80  It has 31 lamps.", "bad"),
         ),
     ),
@@ -113,8 +113,8 @@ ARROWS = (
     Arrow(((184, 102), (216, 102))),
     Arrow(((362, 94), (382, 94), (382, 54), (396, 54))),
     Arrow(((362, 112), (382, 112), (382, 158), (396, 158))),
-    Arrow(((616, 54), (660, 54))),
-    Arrow(((766, 92), (766, 222), (318, 222), (318, 242))),
+    Arrow(((644, 54), (672, 54))),
+    Arrow(((772, 92), (772, 222), (318, 222), (318, 242))),
     Arrow(((508, 211), (508, 222))),
     Arrow(((184, 287), (216, 287))),
     Arrow(((412, 287), (444, 287))),
@@ -123,7 +123,7 @@ ARROWS = (
 # Colours that read on white and on black.
 _STYLE = """
 text { font-family: system-ui, -apple-system, Helvetica, Arial, sans-serif; fill: #1f2328; }
-text { font-size: 12.5px; }
+text { font-size: 12px; }
 text.title { font-size: 14px; font-weight: 600; }
 .good { fill: #1a7f37; }
 .bad { fill: #cf222e; font-weight: 600; }
