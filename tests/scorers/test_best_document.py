@@ -50,7 +50,7 @@ async def test_one_document_that_supports_is_enough_for_a_judge(mode: str) -> No
     verdict = await checked({"method": "prompt", "mode": mode}, documents, provider=judge)
     assert verdict.claims[0].score == 0.0
     assert verdict.decision == "consistent"
-    assert verdict.claims[0].reason == "supported by 1 of 4 texts compared"
+    assert verdict.claims[0].reason == "supported by 1 of 4 references"
 
 
 async def test_claims_that_one_document_contradicts_and_none_supports_are_contradicted() -> None:

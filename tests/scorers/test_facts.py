@@ -512,11 +512,11 @@ def test_different_values_in_samples_are_reported() -> None:
     (opposite,) = check(
         "Sales fell in 2023.", ["Sales rose in 2023."] * 4, "How were sales?"
     ).sentences
-    assert opposite.reason == "4 of 4 texts compared say otherwise, such as 'Sales rose in 2023.'"
+    assert opposite.reason == "4 of 4 samples say otherwise, such as 'Sales rose in 2023.'"
     (name,) = check(
         "It was led by Ann Hart.", ["It was led by Ann Hunt."] * 4, "Who led it?"
     ).sentences
-    assert name.reason == "'Hart' is in 0 of 4 texts compared; most of them say 'Hunt'"
+    assert name.reason == "'Hart' is in 0 of 4 samples; most of them say 'Hunt'"
 
 
 def test_additions_of_few_samples_are_not_doubted_for_silence() -> None:
@@ -894,7 +894,7 @@ def test_quotations_that_samples_word_otherwise_are_named() -> None:
     samples = [SAID.replace("We shall build the bridge again", "No stone will be left")] * 3
     verdict = check(SAID, [*samples, f"So: {samples[0]}"], "What did he say?")
     (claim,) = verdict.claims
-    assert claim.reason == "'We shall build the bridge again.' is in 0 of 4 texts compared"
+    assert claim.reason == "'We shall build the bridge again.' is in 0 of 4 samples"
 
 
 @given(st.text(alphabet="ab \"'«»„“”‘’「」《》`\n.", max_size=60))

@@ -454,7 +454,7 @@ async def test_the_matrix_is_found_once_whatever_a_chain_asks_of_it() -> None:
     verdict = await judged(model := Model(), *whole, "entailment")
     assert (len(model.asked), verdict.usage.calls) == (5, 5)
     assert verdict.claims[0].score == pytest.approx(0.5)
-    assert verdict.claims[0].reason == "support 0.50 in 4 texts compared"
+    assert verdict.claims[0].reason == "support 0.50 in 4 samples"
 
 
 async def test_the_heat_of_the_kernel_is_a_setting() -> None:

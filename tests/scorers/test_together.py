@@ -92,7 +92,7 @@ async def test_the_words_that_are_wrong_are_flagged_and_quoted() -> None:
     assert (said.source, said.index, said.text) == ("sample", 0, "The bridge opened in 1932.")
     assert said.evidence_span is not None
     assert said.text[slice(*said.evidence_span)] == "1932"
-    assert claim.reason == "contradicted by 3 of 3 texts compared"
+    assert claim.reason == "contradicted by 3 of 3 samples"
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ async def test_unmentioned_claims_are_unsupported_not_contradicted() -> None:
     verdict = await checked(Judge(silent))
     assert [s.band for s in verdict.sentences] == ["unsupported", "unsupported"]
     assert [s.contradicted_by for s in verdict.sentences] == [None, None]
-    assert verdict.sentences[0].reason == "not mentioned by any of 3 texts compared"
+    assert verdict.sentences[0].reason == "not mentioned by any of 3 samples"
 
 
 async def test_an_unreadable_answer_is_asked_for_again_and_then_inconclusive() -> None:
@@ -427,7 +427,7 @@ async def test_support_in_other_words_and_other_languages_is_believed(
     guard = Guard({"chain": [{"method": "prompt"}]}, provider=Judge(understands), model="m")
     verdict = await guard.acheck(answer, samples=samples)
     assert (verdict.decision, verdict.score) == ("consistent", 0.0)
-    assert verdict.claims[0].reason == "supported by 3 of 3 texts compared"
+    assert verdict.claims[0].reason == "supported by 3 of 3 samples"
 
 
 async def test_references_can_contradict_claims() -> None:

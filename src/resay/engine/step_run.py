@@ -15,6 +15,7 @@ from resay.engine.decision_reasons import TIMED_OUT
 from resay.engine.state import RunState
 from resay.providers.prices import Metered
 from resay.scorers import Step
+from resay.scorers.base import TEXTS_COMPARED
 from resay.scorers.evidence import Evidence
 
 
@@ -102,5 +103,13 @@ class StepRun:
 def write_results(runs: Sequence[StepRun]) -> None:
     """Write the results of steps to the state of their run, in order."""
     for run in runs:
-        run.state.write(run.step, run.indices, run.scores)
-        run.state.record(run.step, run.indices, run.scores, run.record())
+        scores = _with_evidence_named(run.scores, run.step)
+        run.state.write(run.step, run.indices, scores)
+        run.state.record(run.step, run.indices, scores, run.record())
+
+
+def _with_evidence_named(scores: Scores, step: Step) -> Scores:
+    """Return scores whose reasons say what a step compared with, which its scorer does not know."""
+    noun = "references" if step.compares_with_references else "samples"
+    reasons = [reason and reason.replace(TEXTS_COMPARED, noun) for reason in scores.reasons]
+    return replace(scores, reasons=tuple(reasons))

@@ -28,6 +28,8 @@ Need = Literal[
 steps, and sees every sentence of the passage, settled or not. For one that needs `sample_logprobs`,
 samples are drawn with the probabilities of their tokens."""
 
+TEXTS_COMPARED = "texts compared"
+"""What a scorer compares with, in its reasons: its step calls them samples or references."""
 Unit = Annotated[float, Field(ge=0, le=1)]
 
 

@@ -30,6 +30,7 @@ texts of rare words; of all methods it needs the most samples.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -44,12 +45,13 @@ from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.passage import Passage
 from resay.core.scores import Scores
 from resay.core.tokens import CachedTokenizer
-from resay.scorers.base import Need, SampleConfig, ScorerTraits
+from resay.scorers.base import TEXTS_COMPARED, Need, SampleConfig, ScorerTraits
 from resay.scorers.common.uncited import nearby_text, uncited_sentences
 from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Sample
 
 _START = "\x02"
+_WORD = re.compile(r"\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +225,7 @@ class Ngram:
             value = pooled(of_grams) if of_grams else 0.0
             raw.append(value)
             scores.append(self._scaled(value, counted.total, samples))
-            reasons.append(_reason(counted, samples, alone=alone))
+            reasons.append(_reason(counted, samples, alone=alone, is_average=is_average))
             if is_average:
                 surprises += of_grams
         raw_passage, passage_score = fmean(raw), fmean(scores)
@@ -273,25 +275,28 @@ def _or_one(score: float | None) -> float:
     return 1.0 if score is None else score
 
 
-def _reason(counted: _Counted, samples: int, *, alone: bool) -> str | None:
-    if not counted.grams:
+def _reason(counted: _Counted, samples: int, *, alone: bool, is_average: bool) -> str | None:
+    """Return how often the rarest words appear elsewhere."""
+    # A full stop is no reason, unless there is nothing else.
+    grams = [i for i, gram in enumerate(counted.grams) if _WORD.search(gram)]
+    grams = grams or list(range(len(counted.grams)))
+    if not grams:
         return None
-    count = min(counted.counts)
-    words = counted.grams[counted.counts.index(count)].replace(_START, "").strip()
-    elsewhere = count - 1
-    if elsewhere >= samples > 0:
-        # No word is rare, so there is nothing to doubt.
-        where = (
-            f"{samples} texts compared"
-            if alone
-            else f"the rest of the response and {samples} texts"
-        )
-        return f"{words!r} appears {_times(elsewhere)} in {where}, and nothing appears less often"
+    rarest = min(grams, key=lambda i: counted.counts[i])
+    words = counted.grams[rarest].replace(_START, "").strip()
+    elsewhere = counted.counts[rarest] - 1
+    texts = f"{samples} {TEXTS_COMPARED}"
+    if elsewhere >= samples > 0 and not is_average:
+        # Nothing is rare, so there is nothing to doubt.
+        unit = "sequence of its words" if " " in words else "word"
+        where = f"the {texts}" if alone else f"the rest of the response and the {texts}"
+        return f"every {unit} appears at least {_times(elsewhere)} in {where}"
+    only = "" if elsewhere >= samples > 0 else "only "
     if alone:
-        again = "nowhere" if count == 1 else f"only {_times(elsewhere)}"
-        return f"{words!r} appears {again} in {samples} texts compared"
-    again = "nowhere else" if count == 1 else f"only {_times(elsewhere)} elsewhere"
-    return f"{words!r} appears {again} in the response and {samples} texts compared"
+        again = f"{only}{_times(elsewhere)}" if elsewhere else "nowhere"
+        return f"{words!r} appears {again} in {texts}"
+    again = f"{only}{_times(elsewhere)} elsewhere" if elsewhere else "nowhere else"
+    return f"{words!r} appears {again} in the response and {texts}"
 
 
 def _times(count: int) -> str:

@@ -76,7 +76,7 @@ from resay.core.failures import tally
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.scores import Scores, mean_score
-from resay.scorers.base import Need, ScorerTraits
+from resay.scorers.base import TEXTS_COMPARED, Need, ScorerTraits
 from resay.scorers.common.entailing import EntailingConfig, EntailingScorer
 from resay.scorers.common.semantic_measures import (
     Affinity,
@@ -417,7 +417,7 @@ def _of_units(
     reasons: list[str | None] = []
     for score in scores:
         support = None if score is None else f"support {1 - score:.2f}"
-        reasons.append(support and f"{support} in {samples} texts compared")
+        reasons.append(support and f"{support} in {samples} {TEXTS_COMPARED}")
     return Scores(
         sentences=tuple(None if score is None else min(max(score, 0.0), 1.0) for score in scores),
         passage=passage,

@@ -391,6 +391,11 @@ class Step:
         return self.scorer.corrected(scores) if isinstance(self.scorer, Corrects) else scores
 
     @property
+    def compares_with_references(self) -> bool:
+        """Whether its texts are references, and not samples."""
+        return self.source == "reference" or self._uses_references
+
+    @property
     def needs(self) -> frozenset[Need]:
         """The scorer's needs, with references in place of samples if the policy says so."""
         needs = set(self.scorer.needs)

@@ -144,11 +144,19 @@ async def vote(
     against = sum(parsed.slots[0] is not True for parsed in answered)
     return Scores(
         passage=against / len(answered) if answered else None,
-        passage_reason=f"not supported by the context in {against} of {len(answered)} answers",
+        passage_reason=_reason(against, len(answered)),
         failures=tuple(failure for parsed in parsed_answers for failure in parsed.failures),
         undetermined=undetermined,
         error=_inconclusive_reason(votes, len(answered), undetermined),
     )
+
+
+def _reason(against: int, answers: int) -> str | None:
+    if not answers:
+        return None
+    if against:
+        return f"not supported by the context in {against} of {answers} answers"
+    return f"supported by the context in {answers} of {answers} answers"
 
 
 def _inconclusive_reason(votes: int, answered: int, undetermined: int) -> str | None:

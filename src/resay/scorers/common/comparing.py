@@ -13,7 +13,7 @@ from resay._internal.event_loops import compute
 from resay.core.failures import tally
 from resay.core.passage import Passage
 from resay.core.scores import Scores, mean_score
-from resay.scorers.base import Need, SampleConfig, ScorerTraits
+from resay.scorers.base import TEXTS_COMPARED, Need, SampleConfig, ScorerTraits
 from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Sample
 
@@ -281,7 +281,7 @@ def _reason(row: list[float | None], *, any_of: bool) -> str | None:
         return None
     support = sum(entry <= 0.5 for entry in entries)
     if any_of and len(entries) > 1 and support:
-        return f"supported by {support} of {len(entries)} texts compared"
+        return f"supported by {support} of {len(entries)} {TEXTS_COMPARED}"
     return support_reason(entries)
 
 
@@ -294,10 +294,10 @@ def support_reason(entries: Collection[float]) -> str:
     against = sum(entry > 0.5 for entry in entries)
     support = sum(entry < 0.5 for entry in entries)
     if against:
-        return f"not supported by {against} of {len(entries)} texts compared"
+        return f"not supported by {against} of {len(entries)} {TEXTS_COMPARED}"
     if support:
-        return f"supported by {support} of {len(entries)} texts compared"
-    return f"undecided by {len(entries)} of {len(entries)} texts compared"
+        return f"supported by {support} of {len(entries)} {TEXTS_COMPARED}"
+    return f"undecided by {len(entries)} of {len(entries)} {TEXTS_COMPARED}"
 
 
 def inconclusive_reason(

@@ -20,6 +20,7 @@ from resay.core.passage import Passage, Sentence
 from resay.core.quantities import Quantity
 from resay.core.quotes import quoted_pieces
 from resay.core.request import Request
+from resay.scorers.base import TEXTS_COMPARED
 from resay.scorers.common.fact import Fact, FactKind
 from resay.scorers.common.opposition import Opposition
 from resay.scorers.common.quantity_keys import Key
@@ -430,7 +431,7 @@ class FactComparison:
             kind="relation",
             support=support,
             mentioned=mentioned,
-            reason=f"{sum(mentioned)} of {index.count} texts compared have a word of it,"
+            reason=f"{sum(mentioned)} of {index.count} {TEXTS_COMPARED} have a word of it,"
             " or a synonym",
         )
 
@@ -572,7 +573,7 @@ class FactComparison:
         """Return in how many texts a fact is."""
         index = self._index
         written = normalized(fact.text).lower()
-        of_all = f"{sum(fact.mentioned)} of {index.count} texts compared"
+        of_all = f"{sum(fact.mentioned)} of {index.count} {TEXTS_COMPARED}"
         has_other_sense = has_other_form = False
         for sample, is_mentioned in enumerate(fact.mentioned):
             is_literal = index.has_literally(sample, written)

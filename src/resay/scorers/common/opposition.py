@@ -13,6 +13,7 @@ from functools import cached_property
 
 from resay.core.quantities import Quantity, negations
 from resay.core.segmentation.spans import Span
+from resay.scorers.base import TEXTS_COMPARED
 from resay.scorers.common.contrast import Wording, parts_of
 from resay.scorers.common.fact import Fact
 from resay.scorers.common.indexed_sentences import (
@@ -75,11 +76,14 @@ class Opposition:
             for sample in range(self._index.count)
         ]
         opposing_count = support.count(0.0)
+        agreeing_count = support.count(1.0)
+        texts = f"of {len(support)} {TEXTS_COMPARED}"
         if opposing_count:
-            reason = f"{opposing_count} of {len(support)} texts compared answer the other way"
+            reason = f"{opposing_count} {texts} answer the other way"
+        elif agreeing_count == len(support):
+            reason = f"{agreeing_count} {texts} answer the same way"
         else:
-            evasive_count = sum(value < 1 for value in support)
-            reason = f"{evasive_count} of {len(support)} texts compared do not answer the same way"
+            reason = f"{len(support) - agreeing_count} {texts} do not answer the same way"
         opposing_sentences = [
             self._index.topical[sample]
             for sample, value in enumerate(support)
@@ -142,7 +146,7 @@ class Opposition:
             support_of_silent if is_opposite is None else float(not is_opposite)
             for is_opposite in opposes
         ]
-        reason = f"{opposing} of {index.count} texts compared say otherwise"
+        reason = f"{opposing} of {index.count} {TEXTS_COMPARED} say otherwise"
         if opposing_sentence is not None:
             quoted = index.sentences[opposing_sentence].written.strip()
             reason = f"{reason}, such as {quoted!r}"

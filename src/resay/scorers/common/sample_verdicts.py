@@ -10,6 +10,7 @@ from resay.core.contradiction import Contradiction
 from resay.core.passage import Passage, Sentence
 from resay.core.quotes import find_quote
 from resay.core.scores import Scores, UnsupportedSpan, mean_score
+from resay.scorers.base import TEXTS_COMPARED
 from resay.scorers.common.comparing import Entries, best_scores, inconclusive_reason
 from resay.scorers.common.document_verdicts import DocumentVerdict
 from resay.scorers.common.judge_calls import ParsedAnswer
@@ -153,10 +154,10 @@ class SampleVerdicts:
         supporting = sum(judged.supports(claim) for judged in self._judged)
         contradicting = len(self._contradicting(claim))
         if not supporting and not contradicting:
-            return f"not mentioned by any of {total} texts compared"
+            return f"not mentioned by any of {total} {TEXTS_COMPARED}"
         if not contradicting:
-            return f"supported by {supporting} of {total} texts compared"
-        reason = f"contradicted by {contradicting} of {total} texts compared"
+            return f"supported by {supporting} of {total} {TEXTS_COMPARED}"
+        reason = f"contradicted by {contradicting} of {total} {TEXTS_COMPARED}"
         return f"{reason}, supported by {supporting}" if supporting else reason
 
     def _unsupported_spans(self, claim: int) -> tuple[UnsupportedSpan, ...]:

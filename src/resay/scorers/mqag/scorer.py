@@ -47,7 +47,7 @@ from pydantic import Field
 from resay.core.passage import Passage
 from resay.core.scores import Scores, mean_score
 from resay.models import ModelField, choice_scorer, text_generator, text_scorer
-from resay.scorers.base import Need, SampleConfig, ScorerTraits
+from resay.scorers.base import TEXTS_COMPARED, Need, SampleConfig, ScorerTraits
 from resay.scorers.evidence import Evidence
 from resay.scorers.mqag.examinee import Examinee, Questionnaire
 from resay.scorers.mqag.questions import ChoiceQuestion, write_questions
@@ -224,7 +224,7 @@ class _Mark:
         """A sentence that describes the answers."""
         options = self.question.options
         ((choice, times),) = Counter(other.choice for other in self.others).most_common(1)
-        count = f"{times} of {len(self.others)} texts compared"
+        count = f"{times} of {len(self.others)} {TEXTS_COMPARED}"
         asked, own_answer = f"asked {self.question.text!r}", options[self.own.choice]
         if choice == self.own.choice:
             return f"{asked}, the response and {count} say {own_answer!r}"
