@@ -19,6 +19,7 @@ SOURCES = ("src", "server/src", "lab/src", "integrations")
 # litellm's own.
 OTHERS = ("LiteLLM: model cost map fetch failed",)
 FACTS = {"chain": [{"method": "facts"}]}
+BY_REFERENCES = {"chain": [{"method": "ngram", "evidence": "references"}]}
 VARIABLE = "\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -67,7 +68,7 @@ def texts() -> tuple[str, ...]:
 MISTAKES: tuple[Callable[[], object], ...] = (
     lambda: Policy.parse("chain: [{method: factz}]\ntreshold: {}\nlimits: 5\n"),
     lambda: Guard(FACTS).check("It opened in 1932."),
-    lambda: Guard({"chain": [{"method": "grounding"}]}).check("It opened in 1932."),
+    lambda: Guard(BY_REFERENCES).check("It opened in 1932."),
 )
 
 
