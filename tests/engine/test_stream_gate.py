@@ -186,6 +186,18 @@ async def test_non_claims_are_shown_unjudged() -> None:
     assert stream.answer.verdict.decision == "consistent"
 
 
+async def test_a_label_is_a_claim_only_where_it_is_all_of_a_stream() -> None:
+    for pieces, reason in (
+        (("**Overview**\n\n", FIRST, SECOND), "claims nothing (label)"),
+        ((FIRST, SECOND, "\n\n**Overview**"), "claims nothing (label)"),
+        (("**Overview**",), "supported by"),
+    ):
+        stream = Guard(POLICY, provider=Writer(*pieces)).astream("When?")
+        await read(stream)
+        (label,) = [s for s in stream.answer.verdict.sentences if "Overview" in s.text]
+        assert (label.reason or "").startswith(reason)
+
+
 async def test_a_stream_that_claims_nothing_is_skipped() -> None:
     provider = Writer("I'm sorry. ", "I don't know.")
     guard = Guard({**POLICY, "action": {"do": "block"}, "on_error": "block"}, provider=provider)

@@ -133,16 +133,19 @@ def test_a_part_that_scores_the_passage_alone_loses_every_sentence_with_it(score
     assert not PartScores("zero_shot", Scores()).has_lost(0)
 
 
-async def test_unanswered_questions_about_unmentioned_claims_are_reported() -> None:
+@pytest.mark.parametrize("claims", [(1, 2), (1,)])
+async def test_unanswered_questions_about_unmentioned_claims_are_reported(
+    claims: tuple[int, ...],
+) -> None:
     class Silent:
-        """Finds no claim in any sample, and answers no question."""
+        """Finds none of these claims in any sample, and answers no question."""
 
         async def takes_n(self, request: Request) -> bool:
             return True
 
         async def complete(self, request: Request, *, n: int = 1) -> Completions:
             is_about_samples = "<samples-" in request.messages[0]["content"]
-            verdicts = [{"claim": n, "supported_by": [], "contradicted_by": []} for n in (1, 2)]
+            verdicts = [{"claim": n, "supported_by": [], "contradicted_by": []} for n in claims]
             return Completions((Completion(json.dumps(verdicts) if is_about_samples else "?"),))
 
     parts = [{"scorer": {"method": "prompt", "probe": 3}}]
@@ -150,7 +153,7 @@ async def test_unanswered_questions_about_unmentioned_claims_are_reported() -> N
     guard = Guard(policy, provider=Silent(), model="m")
     verdict = await guard.acheck(PASSAGE.text, question="What of the bridge?", samples=SAMPLES)
     assert verdict.inconclusive
-    assert "most samples do not mention 2 of them" in verdict.reason
+    assert f"most samples do not mention {len(claims)} of them" in verdict.reason
 
 
 async def test_parts_see_the_evidence_their_own_way() -> None:

@@ -8,6 +8,7 @@ import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from resay import Passage, Policy, PolicyError, TokenLogprob
 from resay.plugins import Evidence, Scores
@@ -264,3 +265,9 @@ async def test_default_settings_require_nothing() -> None:
     scores = await Logprobs().score(PASSAGE, Evidence(logprobs=surprising()))
     assert scores.raw == pytest.approx([fmean(row) for row in SURPRISES])
     assert alternatives_needed(()) == 0
+
+
+def test_a_provider_may_list_up_to_1000_alternatives() -> None:
+    assert Logprobs.Config(top=1000).top == 1000
+    with pytest.raises(ValidationError, match="top"):
+        Logprobs.Config(top=1001)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -84,6 +85,8 @@ async def test_the_published_question_is_about_one_claim() -> None:
     verdict = await checked(jury, form="published")
     assert [claim.score for claim in verdict.claims] == [1.0, 1.0]
     assert len(jury.asked) == 6
+    # 1,024 for the explanation, and 256 around an answer.
+    assert jury.asked[0].params == {"max_tokens": 1_280}
     assert jury.asked[0].question == render_published("When?", CLAIMS[0])
     assert jury.asked[0].question.startswith(
         "Question: When?, Proposed Answer: The bridge opened in 1932.. Is the proposed answer: (A)"
@@ -99,6 +102,8 @@ async def test_the_published_question_is_about_one_claim() -> None:
         ("The proposed answer: a bridge. Nothing is incorrect.\n\nAnswer: (A)\nSo it is.", 0.0),
         ("answer: correct", 0.0),
         ("answer: unsure", 0.5),
+        # A word that means something else inside a sentence.
+        ("answer: non", 1.0),
     ],
 )
 async def test_the_answer_stands_behind_the_explanation(said: str, score: float) -> None:
@@ -135,7 +140,8 @@ async def test_judges_see_the_end_of_the_conversation(chars: int, shown: str | N
     jury = Jury(dict.fromkeys(JUDGES, "1: A\n2: A"))
     await checked(jury, conversation_chars=chars)
     for query in jury.asked:
-        assert ("<conversation-" in query.question) is (shown is not None)
+        marker = re.search(r"<conversation-[0-9a-f]{16}>\n", query.question)
+        assert (marker is not None) is (shown is not None)
         assert shown is None or f">\n{shown}\n</conversation-" in query.question
 
 

@@ -302,6 +302,7 @@ async def test_a_chain_of_verification_asks_without_the_answer_in_sight() -> Non
     model = Model(answer=lambda prompt: "I don't know.")
     assert (await repaired(model, "verify")).text == f"{RIGHT} {WHEEL}"
     assert "   answered: I don't know (x3)\n" in model.prompts[-1]
+    assert re.search(r"<sentences-[0-9a-f]{16}>", model.prompts[-1])
     # Without an answer nothing is written.
     model = Model(quiz="1: none")
     unasked = await repaired(model, "verify", action={"attempts": 1})
