@@ -134,6 +134,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.fields": ("scorers/test_fields.py",),
     "resay.scorers.common.items": ("scorers/test_fields.py",),
     "resay.scorers.leaning": ("scorers/test_leaning.py",),
+    "resay.scorers.common.correcting": ("scorers/test_leaning.py", "scorers/test_snowballing.py"),
+    "resay.scorers.common.logistic": ("scorers/test_combination.py",),
     "resay.scorers.logprobs": ("scorers/test_logprobs.py",),
     "resay.scorers.common.token_alignment": ("scorers/test_token_alignment.py",),
     "resay.scorers.common.token_uncertainty": ("scorers/test_logprobs.py",),
@@ -333,18 +335,16 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.decide:Decider.undecided: claim.is_checkable  ->  True": (
         "What claims nothing has no score to decide by."
     ),
-    "resay.scorers.combination:_logistic: 0  ->  1": "Both forms are right between 0 and 1.",
-    "resay.scorers.mqag.scoring:_sigmoid: x >= 0  ->  x > 0": "Both forms are right at 0.",
     "resay.scorers.common.comparing:_Comparison.scored: len(self.columns) * "
     "len(self.passage.sentences)  ->  len(self.columns) / len(self.passage.sentences)": _TURNS,
     "resay.scorers.common.comparing:_Comparison._compare_with: self.passage if everything else"
     " self.passage.only(pending)  ->  self.passage.only(pending)": "A copy of all is the same.",
-    "resay.scorers.leaning:_reason: before is None or after is None or f'{before:.2f}' == "
-    "f'{after:.2f}'  ->  after is None or f'{before:.2f}' == f'{after:.2f}'": (
+    "resay.scorers.common.correcting:CorrectingScorer._reason: before is None or after is None or "
+    "f'{before:.2f}' == f'{after:.2f}'  ->  after is None or f'{before:.2f}' == f'{after:.2f}'": (
         "What has no score has no corrected one."
     ),
-    "resay.scorers.leaning:_reason: before is None or after is None or f'{before:.2f}' == "
-    "f'{after:.2f}'  ->  before is None or f'{before:.2f}' == f'{after:.2f}'": (
+    "resay.scorers.common.correcting:CorrectingScorer._reason: before is None or after is None or "
+    "f'{before:.2f}' == f'{after:.2f}'  ->  before is None or f'{before:.2f}' == f'{after:.2f}'": (
         "What has a score has a corrected one."
     ),
     "resay.scorers.structured:Comparable.complete: any((item.was_cut for item in answers.items))  "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
@@ -133,6 +133,15 @@ def mean_score(scores: Sequence[float | None]) -> float | None:
     """Return the mean of the available scores, or None if there are none."""
     available = [score for score in scores if score is not None]
     return without_noise(fmean(available)) if available else None
+
+
+def any_denied(denials: Iterable[tuple[bool, ...]]) -> tuple[bool, ...]:
+    """Return for each sentence whether any text denies it; nothing where none tells.
+
+    Args:
+        denials: What each method or text denies, by sentence; empty where it does not tell.
+    """
+    return tuple(any(row) for row in zip(*filter(None, denials), strict=True))
 
 
 def without_noise(score: float) -> float:

@@ -31,13 +31,14 @@ combination that leans: the passage would count twice.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, log
+from math import log
 from typing import Annotated, ClassVar, Literal, Protocol
 
 from pydantic import Field, field_validator
 
 from resay.core.scores import Scores, mean_score
 from resay.scorers.common.composite import Composite, CompositeConfig, ScorerPart
+from resay.scorers.common.logistic import logistic
 
 Scale = Literal["raw", "log_odds"]
 
@@ -160,7 +161,7 @@ def combine(z: Sequence[float | None], *, intercept: float, lean: float) -> list
     """
     mean = mean_score(z) or 0.0
     return [
-        None if value is None else _logistic(intercept + (1 - lean) * value + lean * mean)
+        None if value is None else logistic(intercept + (1 - lean) * value + lean * mean)
         for value in z
     ]
 
@@ -169,8 +170,3 @@ def log_odds(score: float) -> float:
     """Return the log-odds of a score, first scaled to [0.02, 0.98] to keep them finite."""
     inside = _MARGIN + (1 - 2 * _MARGIN) * score
     return log(inside / (1 - inside))
-
-
-def _logistic(x: float) -> float:
-    # This form cannot overflow, whatever the policy's weights.
-    return 1 / (1 + exp(-x)) if x >= 0 else exp(x) / (1 + exp(x))

@@ -29,18 +29,16 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from resay.core.passage import Passage
-from resay.core.scores import Scores, mean_score
-from resay.scorers.base import Need, ScorerConfig, ScorerTraits
-from resay.scorers.evidence import Evidence
+from resay.core.scores import mean_score
+from resay.scorers.base import ScorerConfig
+from resay.scorers.common.correcting import CorrectingScorer
 
 
-class Leaning:
+class Leaning(CorrectingScorer):
     """Draws the scores of sentences towards the mean of their passage."""
 
     name: ClassVar[str] = "leaning"
-    needs: ClassVar[frozenset[Need]] = frozenset({"scores"})
-    traits: ClassVar[ScorerTraits] = ScorerTraits()
+    cause: ClassVar[str] = "what is around it"
 
     class Config(ScorerConfig):
         """Settings of `leaning`."""
@@ -54,19 +52,6 @@ class Leaning:
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
 
-    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Correct the scores of the previous steps.
-
-        Args:
-            passage: The whole passage.
-            evidence: Its `scores` are corrected.
-
-        Returns:
-            One corrected score per sentence; None if there is none to correct.
-        """
-        scores = self.corrected(evidence.scores)
-        return Scores(sentences=tuple(scores), reasons=tuple(map(_reason, evidence.scores, scores)))
-
     def corrected(self, scores: Sequence[float | None]) -> list[float | None]:
         """Return the corrected scores; None if there is none to correct."""
         mean, lean = mean_score(scores), self.config.lean
@@ -75,9 +60,3 @@ class Leaning:
             None if score is None or mean is None else score + lean * (mean - score)
             for score in scores
         ]
-
-
-def _reason(before: float | None, after: float | None) -> str | None:
-    if before is None or after is None or f"{before:.2f}" == f"{after:.2f}":
-        return None
-    return f"{'raised' if after > before else 'lowered'} from {before:.2f} by what is around it"

@@ -247,7 +247,7 @@ class Ngram:
         raw: list[float] = []
         reasons: list[str | None] = []
         for sentence in range(len(passage.sentences)):
-            best = min(by_document, key=lambda document: _or_one(document.sentences[sentence]))
+            best = min(by_document, key=lambda document: _score_or_one(document, sentence))
             scores.append(best.sentences[sentence])
             if best.raw:
                 raw.append(best.raw[sentence])
@@ -271,7 +271,8 @@ class Ngram:
         return min(max((raw - lowest) / (highest - lowest), 0.0), 1.0)
 
 
-def _or_one(score: float | None) -> float:
+def _score_or_one(scores: Scores, sentence: int) -> float:
+    score = scores.sentences[sentence]
     return 1.0 if score is None else score
 
 

@@ -33,18 +33,15 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from resay.core.passage import Passage
-from resay.core.scores import Scores
-from resay.scorers.base import Need, ScorerConfig, ScorerTraits
-from resay.scorers.evidence import Evidence
+from resay.scorers.base import ScorerConfig
+from resay.scorers.common.correcting import CorrectingScorer
 
 
-class Snowballing:
+class Snowballing(CorrectingScorer):
     """Raises the scores of sentences that follow doubtful ones."""
 
     name: ClassVar[str] = "snowballing"
-    needs: ClassVar[frozenset[Need]] = frozenset({"scores"})
-    traits: ClassVar[ScorerTraits] = ScorerTraits()
+    cause: ClassVar[str] = "what comes before it"
 
     class Config(ScorerConfig):
         """Settings of `snowballing`."""
@@ -63,22 +60,6 @@ class Snowballing:
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
-
-    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Correct the scores of the previous steps.
-
-        Args:
-            passage: The whole passage.
-            evidence: Its `scores` are corrected.
-
-        Returns:
-            One corrected score per sentence; None if there is none to correct.
-        """
-        scores = self.corrected(evidence.scores)
-        return Scores(
-            sentences=tuple(scores),
-            reasons=tuple(map(_reason, evidence.scores, scores)),
-        )
 
     def corrected(self, scores: Sequence[float | None]) -> list[float | None]:
         """Return the corrected scores; None if there is none to correct."""
@@ -107,9 +88,3 @@ def correct(scores: Sequence[float], *, theta: float = 0.1, normalise: bool = Fa
         value = score + (before - greatest * score) / (len(scores) + greatest)
         corrected.append(min(max(value, 0.0), 1.0))
     return corrected
-
-
-def _reason(before: float | None, after: float | None) -> str | None:
-    if before is None or after is None or before == after:
-        return None
-    return f"{'raised' if after > before else 'lowered'} from {before:.2f} by what comes before it"

@@ -12,7 +12,7 @@ import anyio
 from resay._internal.event_loops import compute
 from resay.core.failures import tally
 from resay.core.passage import Passage
-from resay.core.scores import Scores, mean_score
+from resay.core.scores import Scores, any_denied, mean_score
 from resay.scorers.base import TEXTS_COMPARED, Need, SampleConfig, ScorerTraits
 from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Sample
@@ -123,7 +123,9 @@ class _Comparison:
         pending = frozenset(range(len(self.passage.sentences)))
         compared, required = 0, rule.min_samples if rule else samples.available
         while pending:
-            await self._compare(pending, after=compared, required=required)
+            async with anyio.create_task_group() as tasks:
+                async for sample in samples.first(required, after=compared):
+                    tasks.start_soon(self._compare_with, sample, pending)
             compared = len(self.columns)
             if rule is None or compared < required or compared >= samples.available:
                 return
@@ -134,11 +136,6 @@ class _Comparison:
                 bounded=not any(column.raw for column in columns),
             )
             pending, required = work.sentences, compared + work.more
-
-    async def _compare(self, pending: frozenset[int], *, after: int, required: int) -> None:
-        async with anyio.create_task_group() as tasks:
-            async for sample in self.evidence.samples.first(required, after=after):
-                tasks.start_soon(self._compare_with, sample, pending)
 
     async def _compare_with(self, sample: Sample, pending: frozenset[int]) -> None:
         count = len(self.passage.sentences)
@@ -185,7 +182,7 @@ class _Comparison:
             failures=failures,
             undetermined=undetermined,
             error=inconclusive_reason(rows, failures, undetermined),
-            denied=_denied(columns, len(sentences)),
+            denied=any_denied([column.denied for column in columns]),
         )
 
 
@@ -223,13 +220,6 @@ def _silent(columns: Sequence[Column], sentences: int) -> tuple[tuple[int, ...],
             if is_silent:
                 silent[sentence].append(position)
     return tuple(map(tuple, silent))
-
-
-def _denied(columns: Sequence[Column], sentences: int) -> tuple[bool, ...]:
-    reporting = [column.denied for column in columns if column.denied]
-    if not reporting:
-        return ()
-    return tuple(any(denied[i] for denied in reporting) for i in range(sentences))
 
 
 def best_scores(

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from resay._internal.strict import Imported, OneOf
 from resay.core.passage import Passage
 from resay.core.request import Request
-from resay.core.scores import Scores
+from resay.core.scores import Scores, any_denied
 from resay.errors import ConfigurationError
 from resay.scorers.base import Need, ScorerConfig, ScorerTraits
 from resay.scorers.common.judge_calls import ask_each
@@ -173,7 +173,7 @@ class Composite(ABC):
             unanswered=_unanswered(parts, sentences),
             undetermined=sum(part.scores.undetermined for part in parts),
             error=", ".join(errors) or None,
-            denied=_denied(parts, len(sentences)),
+            denied=any_denied([part.scores.denied for part in parts]),
         )
 
     def _combined(self, parts: Sequence[PartScores], sentences: int) -> list[float | None]:
@@ -198,14 +198,6 @@ def _reason(parts: Sequence[PartScores], index: int | None) -> str:
         score = part.scores.passage_score if index is None else part.scores.of_sentence(index)
         reasons.append(f"{part.name} {'?' if score is None else f'{score:.2f}'}")
     return ", ".join(reasons)
-
-
-def _denied(parts: Sequence[PartScores], sentences: int) -> tuple[bool, ...]:
-    """Return for each sentence whether a text of any part says something else."""
-    reporting = [part.scores.denied for part in parts if part.scores.denied]
-    if not reporting:
-        return ()
-    return tuple(any(denied[index] for denied in reporting) for index in range(sentences))
 
 
 def _unanswered(

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from math import ceil, exp, fsum, log, log1p, sqrt, tanh
+from math import ceil, exp, fsum, log, log1p, sqrt
 from operator import mul
 from statistics import NormalDist, fmean
 
@@ -39,6 +39,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.tokens import tokenize
 from resay.scorers.common.comparing import support_reason
+from resay.scorers.common.logistic import logistic
 from resay.scorers.stopping import Stopping
 
 _GRID = tuple(step / 2 for step in range(-6, 7))
@@ -109,7 +110,7 @@ class Estimate(BaseModel):
         means: list[float] = []
         variances: list[float] = []
         for u in _GRID:
-            chances = [_logistic(odds + self.spread * u) for odds in unjudged]
+            chances = [logistic(odds + self.spread * u) for odds in unjudged]
             means.append(sum(chances))
             variances.append(sum(chance * (1 - chance) for chance in chances))
         mean = sum(map(mul, weights, means)) / total_weight
@@ -123,11 +124,6 @@ class Estimate(BaseModel):
         shift = self.spread * u
         likelihood = sum(entry * (odds + shift) - _softplus(odds + shift) for odds, entry in judged)
         return likelihood - u * u / 2
-
-
-def _logistic(odds: float) -> float:
-    # This form cannot overflow.
-    return 0.5 + 0.5 * tanh(odds / 2)
 
 
 def _softplus(odds: float) -> float:

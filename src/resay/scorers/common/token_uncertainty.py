@@ -109,15 +109,23 @@ def score_tokens(
     alignment = align(tokens, passage)
     if alignment is None:
         return Scores(error="the tokens given do not make up the text of the response")
+    is_entropy = settings.measure == "entropy"
     rows: list[list[_TokenValue]] = [[] for _ in passage.sentences]
     for i, (token, owner) in enumerate(zip(tokens, alignment.owners, strict=True)):
-        value = _value(token, settings)
+        value = perplexity(token, settings.top) if is_entropy else surprise(token)
         if owner is not None and value is not None:
             rows[owner].append(_TokenValue(i, value))
     if not any(rows):
-        return Scores(error=_nothing_known(settings))
-    raw = [_pooled(row, settings) for row in rows]
+        error = "no token of the response's sentences has a log-probability"
+        if is_entropy:
+            error = (
+                "the tokens came without their most probable alternatives, which an entropy is"
+                " made of"
+            )
+        return Scores(error=error)
     is_average = settings.pool == "average"
+    pooled = fmean if is_average else max
+    raw = [pooled([value.value for value in row]) if row else None for row in rows]
     if is_average:
         raw_passage = fmean(value.value for row in rows for value in row)
     else:
@@ -130,25 +138,6 @@ def score_tokens(
         reasons=tuple(_reason(row, tokens, alignment, settings) for row in rows),
         lost=tuple(i for i, value in enumerate(raw) if value is None),
     )
-
-
-def _value(token: TokenLogprob, settings: UncertaintyConfig) -> float | None:
-    if settings.measure == "probability":
-        return surprise(token)
-    return perplexity(token, settings.top)
-
-
-def _nothing_known(settings: UncertaintyConfig) -> str:
-    if settings.measure == "probability":
-        return "no token of the response's sentences has a log-probability"
-    return "the tokens came without their most probable alternatives, which an entropy is made of"
-
-
-def _pooled(row: Sequence[_TokenValue], settings: UncertaintyConfig) -> float | None:
-    if not row:
-        return None
-    values = [value.value for value in row]
-    return max(values) if settings.pool == "maximum" else fmean(values)
 
 
 def _score(value: float, settings: UncertaintyConfig) -> float:

@@ -203,9 +203,11 @@ class Fibe:
         points: dict[str, float] = {}
         to_grade: dict[str, str] = {}
         for student, answer in answer_of.items():
-            if answer is not None and _same(answer, sentence):
+            if answer is None:
+                continue
+            if " ".join(answer.split()).casefold() == sentence.casefold():
                 points[student] = 100.0
-            elif answer is not None:
+            else:
                 to_grade[student] = answer
         parsed = None
         if to_grade:
@@ -225,10 +227,6 @@ class Fibe:
             points=tuple(points.get(student) for student in answer_of),
             parsed=parsed,
         )
-
-
-def _same(answer: str, sentence: str) -> bool:
-    return " ".join(answer.split()).casefold() == sentence.casefold()
 
 
 def _scores(

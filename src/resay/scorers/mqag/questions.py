@@ -142,10 +142,6 @@ async def _prompts(
         if room - length >= _MIN_CONTEXT:
             parts = await windows(context, room - length, model)
             fitting.append(draft)
-            prompts.append(head + _around(sentences[draft.sentence], parts))
+            sentence = sentences[draft.sentence]
+            prompts.append(head + next((part for part in parts if sentence in part), parts[0]))
     return fitting, prompts
-
-
-def _around(sentence: str, contexts: Sequence[str]) -> str:
-    """Return the part of the passage that contains a sentence."""
-    return next((context for context in contexts if sentence in context), contexts[0])

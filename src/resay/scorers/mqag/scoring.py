@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log
+from math import log
 from typing import Literal, TypeAlias
+
+from resay.scorers.common.logistic import logistic
 
 Scoring: TypeAlias = Literal["counting", "bayes", "bayes_alpha"]
 
@@ -60,14 +62,9 @@ class ScoringRule:
         gamma1 = self.beta2 / (1.0 - self.beta1)
         gamma2 = self.beta1 / (1.0 - self.beta2)
         # gamma2^n / (gamma1^m + gamma2^n), in logarithms because the powers soon overflow.
-        return _sigmoid(another * log(gamma2) - same * log(gamma1))
+        return logistic(another * log(gamma2) - same * log(gamma1))
 
     def _weight(self, answer: ChosenOption) -> float:
         if self.scoring == "bayes_alpha":
             return answer.answerability
         return float(answer.answerability >= self.answerable)
-
-
-def _sigmoid(x: float) -> float:
-    power = exp(-abs(x))
-    return 1.0 / (1.0 + power) if x >= 0 else power / (1.0 + power)
