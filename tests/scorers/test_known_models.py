@@ -287,6 +287,7 @@ async def test_bertscore_clips_what_is_less_alike_than_unrelated_sentences(use) 
     use(Embedder())
     scores = await scored(Bertscore(Bertscore.Config(rescale=0.2)), ["red."], ["a b c d e."])
     assert (scores.raw, scores.sentences) == (pytest.approx((1.25,)), (1.0,))
+    assert scores.error is None
     assert scores.columns == ((1.0,),)
     same = await scored(Bertscore(Bertscore.Config(rescale=0.2)), ["a b c d."], ["a b c d."])
     assert same.sentences == pytest.approx((0.0,))

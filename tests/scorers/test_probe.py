@@ -200,6 +200,7 @@ async def test_claims_beyond_the_calls_that_are_left_are_not_begun() -> None:
     assert asked.asked["quiz"] == 1
     assert verdict.decision == "inconclusive"
     assert "BudgetExceededError" in verdict.reason
+    assert verdict.steps[0].undetermined == 0
 
 
 async def test_claims_without_questions_or_answers_are_inconclusive() -> None:
@@ -221,7 +222,7 @@ async def test_answers_that_cannot_be_compared_are_inconclusive() -> None:
 
 
 async def test_an_empty_answer_counts_for_nothing() -> None:
-    answers = {**ANSWERS, "When did the bridge open?": ["1932", "", "**"]}
+    answers = {**ANSWERS, "When did the bridge open?": ["\n \n1932\n\nIt opened then.", "", "**"]}
     verdict = await checked(Model(answers))
     assert verdict.claims[0].reason is not None
     assert "asked 'When did the bridge open?': 1932 (x2);" in verdict.claims[0].reason
