@@ -130,7 +130,7 @@ async def test_the_score_is_the_mean_entropy_of_the_questions() -> None:
         "entropy 0.80; asked 'When did the bridge open?': 1932 (x3), 1923 (x1); 'What opened in"
         " that year?': The bridge (x2), A tunnel (x1), The harbour (x1)"
     )
-    assert verdict.steps[0].undetermined == 0
+    assert verdict.steps[0].undetermined == 1
     assert sum(model.asked.values()) == verdict.usage.calls == verdict.steps[0].usage.calls
 
 
@@ -200,7 +200,7 @@ async def test_claims_beyond_the_calls_that_are_left_are_not_begun() -> None:
     assert asked.asked["quiz"] == 1
     assert verdict.decision == "inconclusive"
     assert "BudgetExceededError" in verdict.reason
-    assert verdict.steps[0].undetermined == 0
+    assert verdict.steps[0].undetermined == 1
 
 
 async def test_claims_without_questions_or_answers_are_inconclusive() -> None:
