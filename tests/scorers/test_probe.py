@@ -130,7 +130,7 @@ async def test_the_score_is_the_mean_entropy_of_the_questions() -> None:
         "entropy 0.80; asked 'When did the bridge open?': 1932 (x3), 1923 (x1); 'What opened in"
         " that year?': The bridge (x2), A tunnel (x1), The harbour (x1)"
     )
-    assert verdict.steps[0].undetermined == 1
+    assert verdict.steps[0].undetermined == 0
     assert sum(model.asked.values()) == verdict.usage.calls == verdict.steps[0].usage.calls
 
 
