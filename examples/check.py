@@ -1,11 +1,11 @@
 """Check a response you already have against other responses to the same question.
 
-The n-gram method calls no model, so this runs anywhere.
+The method `facts` calls no model, so this runs anywhere.
 """
 
 from resay import Guard
 
-guard = Guard({"chain": [{"method": "ngram"}]})
+guard = Guard({"chain": [{"method": "facts"}]})
 verdict = guard.check(
     "The bridge opened in 1932. Its first painter was Harold Finch.",
     samples=[

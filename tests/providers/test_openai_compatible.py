@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
 import subprocess
 import sys
 import time
@@ -570,3 +571,23 @@ def test_litellm_is_never_imported(server: SimulatedProvider) -> None:
         check=False,
     )
     assert (run.stdout.strip(), run.stderr) == ("[]", "")
+
+
+def test_what_is_wrong_is_said_in_few_lines() -> None:
+    program = (
+        "import sys; from resay import Guard;"
+        " Guard(model='m', api_base=sys.argv[1]).ask('Who designed it?')"
+    )
+    for base_url in ("http://127.0.0.1:9/v1", "https://api.openai.com/v1"):
+        run = subprocess.run(
+            [sys.executable, "-W", "error", "-c", program, base_url],
+            env={"PATH": os.environ["PATH"]},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        lines = run.stderr.splitlines()
+        assert lines[0] == "Traceback (most recent call last):"
+        assert len(lines) < 15
+        assert "direct cause" not in run.stderr
+        assert "During handling" not in run.stderr

@@ -29,6 +29,7 @@ from anyio.abc import TaskGroup
 from anyio.from_thread import BlockingPortal
 
 from resay._internal.notify import VerdictRelay
+from resay.errors import ConfigurationError, ResayError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -397,7 +398,13 @@ def sync_version(work: Callable[P, Awaitable[T]]) -> Callable[P, T]:
 
     @wraps(work)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        return run_sync(work, *args, **kwargs)
+        try:
+            return run_sync(work, *args, **kwargs)
+        except ResayError as error:
+            # The message says what to do, and the way to it is sixty lines long.
+            if isinstance(error, ConfigurationError) or getattr(error, "unusable", False):
+                raise error.with_traceback(None)  # noqa: B904 - it is the same error
+            raise
 
     return name_sync_version(run)
 

@@ -7,8 +7,10 @@ adds its own; put none around the provider of a guard.
 from __future__ import annotations
 
 from resay.providers.batching import BATCH_SHARE, BatchCallsConfig
+from resay.providers.default import DefaultProvider
 from resay.providers.layers import AnswersOnly, Limited, Retrying, TimeLimited, draw
 from resay.providers.litellm import LiteLLMProvider
+from resay.providers.openai_compatible import OpenAICompatibleProvider
 from resay.providers.prices import Metered, Price, Prices
 from resay.providers.replay import ReplayProvider, ScriptedProvider
 from resay.providers.unusable import collecting_unusable
@@ -18,9 +20,11 @@ __all__ = [
     "BATCH_SHARE",
     "AnswersOnly",
     "BatchCallsConfig",
+    "DefaultProvider",
     "Limited",
     "LiteLLMProvider",
     "Metered",
+    "OpenAICompatibleProvider",
     "Price",
     "Prices",
     "ReplayProvider",

@@ -23,7 +23,11 @@ from resay.providers.base import (
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.litellm_names import LITELLM_NAMES
 from resay.providers.litellm_problems import problem_before_import
-from resay.providers.openai_compatible import OpenAICompatibleProvider, is_compatible
+from resay.providers.openai_compatible import (
+    OpenAICompatibleProvider,
+    is_compatible,
+    problem_before_sending,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -39,13 +43,15 @@ class DefaultProvider:
     Args:
         requests: The requests whose providers `prepare` prepares: that of the main call, and those
             to models that the policy names.
+        timeout_s: Seconds without data before a request fails.
     """
 
     endpoint = "default"
     """The server is known from the request alone."""
 
-    def __init__(self, requests: Iterable[Request] = ()) -> None:
+    def __init__(self, requests: Iterable[Request] = (), *, timeout_s: float = 600.0) -> None:
         self._requests = tuple(requests)
+        self._timeout_s = timeout_s
 
     @property
     def cache_source(self) -> str | None:
@@ -62,7 +68,9 @@ class DefaultProvider:
         name = _installed_name(request)
         if name is not None:
             return _installed(name)
-        return OpenAICompatibleProvider() if is_compatible(request) else LiteLLMProvider()
+        if is_compatible(request):
+            return OpenAICompatibleProvider(timeout_s=self._timeout_s)
+        return LiteLLMProvider(timeout_s=self._timeout_s)
 
     def needs_litellm(self, request: Request) -> bool:
         """Return whether a request goes through litellm."""
@@ -70,7 +78,9 @@ class DefaultProvider:
 
     def problem(self, request: Request) -> ProviderError | None:
         """Return why a request would be refused for sure, if that is known before it is sent."""
-        return problem_before_import(request) if self.needs_litellm(request) else None
+        if self.needs_litellm(request):
+            return problem_before_import(request)
+        return problem_before_sending(request) if is_compatible(request) else None
 
     async def prepare(self) -> None:
         """Let the providers load what they need; litellm takes seconds."""

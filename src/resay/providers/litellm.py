@@ -45,7 +45,11 @@ class LiteLLMProvider:
 
     def __init__(self, *, timeout_s: float = 600.0) -> None:
         if find_spec("litellm") is None:
-            raise MissingDependencyError("litellm", "litellm", "calling a model without `api_base`")
+            raise MissingDependencyError(
+                "litellm",
+                "litellm",
+                "calling a model without the address of its server (`api_base`)",
+            )
         self._timeout_s = timeout_s
 
     async def prepare(self) -> None:

@@ -109,6 +109,26 @@ def is_compatible(request: Request) -> bool:
     return provider in _PREFIXES or not is_litellm_provider(provider)
 
 
+def problem_before_sending(request: Request) -> ProviderRefusedError | None:
+    """Return why a request cannot be sent: its address is none, or a key is missing for sure.
+
+    Args:
+        request: The request; it is compatible.
+    """
+    model, base_url = model_of(request), base_url_in(request.params) or ""
+    problem = problem_with_url(base_url)
+    if problem is not None:
+        return ProviderRefusedError(f"`api_base` {problem}", unusable=True)
+    key_variable = _key_variable(model, base_url)
+    if _is_openai(base_url) and not _has_key(_headers(request.params, key_variable)):
+        return ProviderRefusedError(
+            f"{model!r} needs an API key; set {key_variable} or pass `api_key`",
+            status=401,
+            unusable=True,
+        )
+    return None
+
+
 class OpenAICompatibleProvider:
     """Send requests to a server with OpenAI's API, whose address is the request's `api_base`.
 
@@ -255,7 +275,7 @@ class _Call:
     @property
     def has_key(self) -> bool:
         """Whether it is sent with a key."""
-        return any(name.lower() in ("authorization", "api-key") for name in self.headers)
+        return _has_key(self.headers)
 
     def options(self, body: Body) -> dict[str, Any]:
         """Return httpx's options for sending a body."""
@@ -340,18 +360,14 @@ def _call_of(request: Request, timeout_s: float) -> _Call:
     base_url = base_url_in(request.params)
     if base_url is None:
         raise ProviderRefusedError("no address was given; pass `api_base`", unusable=True)
-    problem = problem_with_url(base_url)
+    problem = problem_before_sending(request)
     if problem is not None:
-        raise ProviderRefusedError(f"`api_base` {problem}", unusable=True)
-    prefix, slash, rest = model.partition("/")
-    has_prefix = bool(slash) and prefix in _PREFIXES
-    key_variable = _PREFIXES[prefix] if has_prefix else None
-    host = host_of(base_url)
-    if key_variable is None and (host == _OPENAI_HOST or host.endswith(f".{_OPENAI_HOST}")):
-        key_variable = _OPENAI_VARIABLE
+        raise problem
+    key_variable = _key_variable(model, base_url)
     seconds = _timeout_in(request.params, timeout_s)
-    sent_model = rest if has_prefix else model
-    call = _Call(
+    prefix, slash, name = model.partition("/")
+    sent_model = name if slash and prefix in _PREFIXES else model
+    return _Call(
         model=model,
         sent_model=sent_model,
         base_url=base_url,
@@ -360,13 +376,23 @@ def _call_of(request: Request, timeout_s: float) -> _Call:
         timeout=httpx.Timeout(seconds, connect=min(_CONNECT_TIMEOUT_S, seconds)),
         key_variable=key_variable,
     )
-    if not call.has_key and host.endswith(_OPENAI_HOST):
-        raise ProviderRefusedError(
-            f"{model!r} needs an API key; set {key_variable} or pass `api_key`",
-            status=401,
-            unusable=True,
-        )
-    return call
+
+
+def _key_variable(model: str, base_url: str) -> str | None:
+    """Return the environment variable with the key for a model at an address; None if none."""
+    prefix, slash, _ = model.partition("/")
+    if slash and prefix in _PREFIXES:
+        return _PREFIXES[prefix]
+    return _OPENAI_VARIABLE if _is_openai(base_url) else None
+
+
+def _is_openai(base_url: str) -> bool:
+    host = host_of(base_url)
+    return host == _OPENAI_HOST or host.endswith(f".{_OPENAI_HOST}")
+
+
+def _has_key(headers: Mapping[str, str]) -> bool:
+    return any(name.lower() in ("authorization", "api-key") for name in headers)
 
 
 def _timeout_in(params: Mapping[str, Any], default_s: float) -> float:

@@ -15,8 +15,8 @@ import yaml
 from resay import Passage, Request, Usage
 from resay.adapters import tally
 from resay.adapters.providers import (
+    DefaultProvider,
     Limited,
-    LiteLLMProvider,
     Metered,
     ReplayProvider,
     Retrying,
@@ -124,7 +124,9 @@ class LiveJudge:
         self.name = model
         self._request = Request((), model, dict(params))
         self.settings: Mapping[str, Any] = {"judge": JudgeConfig(model=model, params=dict(params))}
-        self._provider = LiteLLMProvider(timeout_s=_TIMEOUT_S)
+        self._provider = DefaultProvider([self._request], timeout_s=_TIMEOUT_S)
+        # Refuses a provider that is not installed.
+        self._provider.provider_of(self._request)
 
     async def prepare(self) -> None:
         """Ask one question.

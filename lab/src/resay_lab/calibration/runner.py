@@ -15,8 +15,8 @@ from resay import Guard, Passage, Policy, Request, Verdict
 from resay.adapters import Threshold, tokens_of, without_reasoning
 from resay.adapters.providers import (
     AnswersOnly,
+    DefaultProvider,
     Limited,
-    LiteLLMProvider,
     Retrying,
     TimeLimited,
     draw,
@@ -174,7 +174,7 @@ class Runner:
         """
         steps = [Step.of(config) for config in configs]
         needs = _needs(configs)
-        provider = self.provider or LiteLLMProvider()
+        provider = self.provider or DefaultProvider()
 
         async def score(row: LabelledRow) -> Scored:
             passage = await anyio.to_thread.run_sync(
