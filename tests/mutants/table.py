@@ -375,6 +375,14 @@ EQUIVALENT: Mapping[str, str] = {
         "Only whether there is an entry is counted."
     ),
     "resay.scorers.common.eigen:_MAX_SWEEPS: 60  ->  61": "The sweeps end long before.",
+    "resay.scorers.common.eigen:_MAX_SWEEPS: 60  ->  59": "The sweeps end long before.",
+    "resay.scorers.common.semantic_measures:_NO_SHARE: 1e-12  ->  1.5e-12": "As good a tolerance.",
+    "resay.scorers.common.fact_comparison:_forms_of_number: 1  ->  0 #2": (
+        "The whole number is a form already."
+    ),
+    "resay.scorers.common.words:word_stems: not word.isascii() and _IS_UNSPACED.match(word)  ->  "
+    "_IS_UNSPACED.match(word)": "A longer way to the same.",
+    "resay.scorers.common.quantity_keys:_SIZE_OF_ZERO: 1000  ->  999": "Nothing is as small.",
     "resay.core.verdict:Verdict.from_dict: False  ->  True": "Only the places of errors are read.",
 }
 

@@ -34,6 +34,7 @@ from resay.scorers.common import semantic_measures as measures
 from resay.scorers.common.eigen import eigen
 from resay.scorers.common.entailing import render_pair
 from resay.scorers.entailments import Entailment
+from resay.scorers.samples import Samples
 from resay.scorers.semantic import Semantic
 from support.later import LazyImport
 from support.tiny_models import make_deberta, sentences
@@ -417,7 +418,8 @@ async def test_a_judge_fills_the_matrix() -> None:
 
 async def test_luq_atomic_is_of_what_texts_claim() -> None:
     said = "Opened: 1932\nPainted: 1940"
-    others = ["It opened in 1932.", "Opened: 1923\nPainted: 1940", "It is red."]
+    # What claims nothing is no claim of a sample.
+    others = ["It opened in 1932. I hope this helps!", "Opened: 1923\nPainted: 1940", "It is red."]
     policy = {"chain": steps("luq_atomic"), "cache": {"store": "none"}}
     guard = Guard(policy, provider=Model(), model="m")
     verdict = await guard.acheck(said, question="When did it open?", samples=others)
@@ -494,6 +496,11 @@ async def test_failed_comparisons_are_inconclusive_with_a_reason() -> None:
     assert itself.reason == (
         "semantic: comparisons with 4 of 5 answers failed (ProviderTimeoutError x1)"
     )
+    evidence = Evidence(Samples(OTHERS), judge_provider=Model(garbled=True))
+    unread = await Semantic(Semantic.Config(by="judge", measure="entailment")).score(
+        Passage.of(SHORT), evidence
+    )
+    assert (unread.sentences, unread.reasons, unread.lost) == ((None,), (None,), (0,))
     nothing = await Semantic().score(Passage.of(SHORT), Evidence())
     assert nothing.error == "there are no samples to compare with"
 

@@ -71,6 +71,26 @@ async def checked(judge: Judge, answer: str = ANSWER, **settings: Any) -> Verdic
     return await guard.acheck(answer, question="What do you know of it?", samples=SAMPLES)
 
 
+@pytest.mark.parametrize(("chars", "calls"), [(24_000, 1), (24_001, 2)])
+async def test_samples_of_24000_characters_fit_into_one_prompt(chars: int, calls: int) -> None:
+    judge = Judge(of_years)
+    policy = {"chain": [{"method": "prompt", "mode": "together"}], "cache": {"store": "none"}}
+    samples = ["It opened. ".ljust(size, "x") for size in (12_000, chars - 12_000)]
+    sampling = {"min": 2, "max": 2}
+    guard = Guard(policy | {"sampling": sampling}, provider=judge, model="m")
+    await guard.acheck("It has six lanes.", question="What is it?", samples=samples)
+    assert len(judge.prompts) == calls
+
+
+async def test_the_first_call_shows_no_more_than_six_samples_that_have_arrived() -> None:
+    judge = Judge(of_years)
+    policy = {"chain": [{"method": "prompt", "mode": "together"}], "cache": {"store": "none"}}
+    guard = Guard(policy | {"sampling": {"min": 3, "max": 8}}, provider=judge, model="m")
+    samples = [f"It has six lanes. Note {i}." for i in range(8)]
+    await guard.acheck("It has six lanes.", question="What is it?", samples=samples)
+    assert len(_TEXT.findall(judge.prompts[0])) == 6
+
+
 async def test_one_call_shows_all_samples_and_claims_once() -> None:
     judge = Judge(of_years)
     verdict = await checked(judge)
