@@ -371,6 +371,8 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.scorers.nli:Nli._divided: size <= room // 2  ->  size < room // 2": (
         "What has just room is one part, cut or not."
     ),
+    "resay.scorers.prompt:Prompt._ask_about_silence: askable and evidence.prober is not None  ->  "
+    "askable": "Nothing is askable where nobody answers.",
     "resay.scorers.prompt:_estimated_scores: 0.0  ->  0.5": (
         "Only whether there is an entry is counted."
     ),

@@ -82,6 +82,26 @@ async def test_samples_of_24000_characters_fit_into_one_prompt(chars: int, calls
     assert len(judge.prompts) == calls
 
 
+async def test_what_a_list_says_and_no_sample_does_weighs_most() -> None:
+    def find_nothing(claims: Sequence[str], shown: dict[int, str]) -> list[dict[str, Any]]:
+        del shown
+        numbers = range(1, len(claims) + 1)
+        return [{"claim": n, "supported_by": [], "contradicted_by": []} for n in numbers]
+
+    step = {
+        "method": "prompt",
+        "mode": "together",
+        "weights": {"not_mentioned": {"min": 0.2, "max": 0.9}},
+    }
+    policy = {"chain": [step]}
+    listed = await checked(
+        Judge(find_nothing), "- The bridge is red.\n- The bridge has lanes.", **policy
+    )
+    told = await checked(Judge(find_nothing), "The bridge is red. The bridge has lanes.", **policy)
+    assert [claim.score for claim in listed.claims] == [0.9, 0.9]
+    assert all((claim.score or 0.0) < 0.9 for claim in told.claims)
+
+
 async def test_the_first_call_shows_no_more_than_six_samples_that_have_arrived() -> None:
     judge = Judge(of_years)
     policy = {"chain": [{"method": "prompt", "mode": "together"}], "cache": {"store": "none"}}
