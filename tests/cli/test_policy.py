@@ -67,6 +67,13 @@ def test_the_cost_of_an_answer_is_measured(tmp_path: Path) -> None:
     assert "  with nobody/knows-it: unknown; set it in `prices`" in unknown
 
 
+@pytest.mark.parametrize("chain", ["[nli]", "[facts, {method: semantic, by: nli}]"])
+def test_no_neural_model_is_loaded_for_an_estimate(tmp_path: Path, chain: str) -> None:
+    pytest.importorskip("torch")
+    stdout, _ = checked(tmp_path, f"chain: {chain}")
+    assert "cost per answer: not measured, because method" in stdout
+
+
 @pytest.mark.parametrize(
     ("text", "warning"),
     [

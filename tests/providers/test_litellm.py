@@ -225,6 +225,34 @@ def test_the_providers_of_the_installed_litellm_are_known() -> None:
     assert missed == []
 
 
+_UNAWAITED = """
+import asyncio, gc
+from resay.adapters.providers import LiteLLMProvider
+
+class OpenAIChatCompletion:
+    async def acompletion(self): ...
+
+class OwnClient:
+    async def acompletion(self): ...
+
+asyncio.run(LiteLLMProvider().prepare())
+OpenAIChatCompletion().acompletion()
+OwnClient().acompletion()
+gc.collect()
+"""
+
+
+def test_only_litellms_own_coroutines_may_be_left_behind() -> None:
+    run = subprocess.run(
+        [sys.executable, "-W", "default::RuntimeWarning", "-c", _UNAWAITED],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "OpenAIChatCompletion" not in run.stderr
+    assert "coroutine 'OwnClient.acompletion' was never awaited" in run.stderr
+
+
 @pytest.mark.parametrize("name", ["ollama", "bedrock", "zai", "vertex_ai", "lemonade", "helicone"])
 def test_a_provider_without_a_key_is_left_to_litellm(
     name: str, monkeypatch: pytest.MonkeyPatch

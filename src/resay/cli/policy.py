@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,6 +26,7 @@ from resay.providers.base import Completions, Layer
 from resay.providers.batching import LiveCallsConfig
 from resay.providers.caching import NoCacheConfig
 from resay.providers.openai_compatible import OpenAICompatibleProvider
+from resay.scorers import ScorerConfig
 from resay.testing import SimulatedProvider
 
 app = typer.Typer(
@@ -140,6 +141,10 @@ class _Redirected(Layer):
 
 def _estimate_lines(policy: Policy, model: str | None) -> Iterator[str]:
     """Yield what an answer costs, measured with a simulated model."""
+    neural = next((step.method_name for step in policy.chain if _loads_model(step)), None)
+    if neural is not None:
+        yield f"cost per answer: not measured, because method {neural!r} loads a neural model"
+        return
     try:
         measured = _measured(policy)
     except ResayError as error:
@@ -159,6 +164,17 @@ def _estimate_lines(policy: Policy, model: str | None) -> Iterator[str]:
     cost = policy.prices.cost_usd(model, measured.answer + check)
     price = "unknown; set it in `prices`" if cost is None else f"${cost:.4f}"
     yield f"  with {model}: {price}"
+
+
+def _loads_model(config: ScorerConfig) -> bool:
+    """Return whether a method loads a neural model, by the types of its settings."""
+    if getattr(config, "by", None) in ("judge", "words"):
+        return False
+    fields = type(config).model_fields.values()
+    if any("ModelConfig" in str(field.annotation) for field in fields):
+        return True
+    parts: Sequence[Any] = getattr(config, "parts", ())
+    return any(_loads_model(part.scorer) for part in parts)
 
 
 def _measured(policy: Policy) -> _Measured:

@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
@@ -38,6 +39,8 @@ PER_CALL: Mapping[str, Any] = {
     "cache": {"no-cache": True, "no-store": True},
     "stream": False,
 }
+# A call that is cancelled, or fails, while litellm makes its coroutine leaves that one behind.
+_NEVER_AWAITED = r"coroutine '(OpenAI|Azure|Anthropic|BaseLLMHTTP)\w*\.a\w+' was never awaited"
 _NO_KEY = re.compile(r"Missing credentials|api_key client option|(?i:missing .{0,40}api key)")
 
 
@@ -59,6 +62,7 @@ def _import_quietly() -> Any:
     if first:
         # Nothing else uses it yet, so its advertisements on stdout can be turned off.
         litellm.suppress_debug_info = True
+        warnings.filterwarnings("ignore", _NEVER_AWAITED, RuntimeWarning)
     return litellm
 
 

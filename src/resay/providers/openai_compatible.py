@@ -397,8 +397,9 @@ def _has_key(headers: Mapping[str, str]) -> bool:
 
 def _timeout_in(params: Mapping[str, Any], default_s: float) -> float:
     value: object = params.get("timeout", params.get("request_timeout"))
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and 0 < value < math.inf else default_s
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return default_s
+    return float(value) if 0 < value < math.inf else default_s
 
 
 def _headers(params: Mapping[str, Any], key_variable: str | None) -> dict[str, str]:
