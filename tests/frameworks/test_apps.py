@@ -1,4 +1,7 @@
-"""The web applications of docs/cookbook.md, each with its framework: `make test-frameworks`."""
+"""The web applications of docs/cookbook.md and examples/apps, each with its framework.
+
+`make test-frameworks` installs the frameworks first.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,36 @@ doubtful = [warning.value.removeprefix("Not confirmed: ") for warning in app.war
 decision, _, _ = app.expander[0].label.partition(":")
 text = app.chat_message[1].markdown[0].value
 print(json.dumps({{"text": text, "decision": decision, "doubtful": doubtful}}))
+""",
+}
+
+ANSWER = "The bridge opened in 1932. It has 31 lamps."
+OTHERS = "The bridge opened in 1932. It has 33 lamps.\nIt opened in 1932. It has 35 lamps."
+# The same for those in examples/apps; they print the flagged sentences, and the HTML shown.
+EXAMPLE_USERS = {
+    "gradio": f"""
+import json
+from gradio_app import app
+from gradio_client import Client
+_, url, _ = app.launch(prevent_thread_lock=True, server_name="127.0.0.1", quiet=True)
+spans, html = Client(url, verbose=False).predict({ANSWER!r}, {OTHERS!r}, api_name="/check")
+bands = ("unsupported", "contradicted")
+flagged = [span["token"] for span in spans if span["class_or_confidence"] in bands]
+app.close(verbose=False)
+print(json.dumps({{"flagged": flagged, "html": html}}))
+""",
+    "streamlit": f"""
+import json
+from streamlit.testing.v1 import AppTest
+app = AppTest.from_file({str(ROOT / "examples" / "apps" / "streamlit_app.py")!r})
+app.run(timeout=60)
+app.text_area[0].set_value({ANSWER!r})
+app.text_area[1].set_value({OTHERS!r})
+app.button[0].click().run(timeout=60)
+assert not app.exception, app.exception
+frame = app.dataframe[0].value
+flagged = list(frame.loc[frame["flagged"], "sentence"])
+print(json.dumps({{"flagged": flagged, "html": app.get("html")[0].proto.body}}))
 """,
 }
 
@@ -81,3 +114,27 @@ def test_an_application_shows_what_is_in_doubt(
     assert shown["decision"] == "flagged"
     assert shown["doubtful"]
     assert all(sentence in shown["text"] for sentence in shown["doubtful"])
+
+
+@pytest.mark.skipif(INSTALLED is None, reason="`make test-frameworks` installs the frameworks")
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("framework", EXAMPLE_USERS)
+def test_an_example_shows_a_verdict_in_colours(framework: str, tmp_path: Path) -> None:
+    python = Path(INSTALLED or "").resolve() / framework / "bin" / "python"
+    done = subprocess.run(
+        [python, "-c", EXAMPLE_USERS[framework]],
+        env={
+            **os.environ,
+            "GRADIO_ANALYTICS_ENABLED": "False",
+            "PYTHONPATH": str(ROOT / "examples" / "apps"),
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=150,
+    )
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout.splitlines()[-1])
+    assert shown["flagged"] == ["It has 31 lamps."]
+    assert "It has <u>31 lamps</u>.</span><sup>1</sup>" in shown["html"]

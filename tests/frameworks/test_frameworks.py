@@ -60,7 +60,7 @@ PROGRAMS = list(programs())
 
 
 def test_every_program_has_its_versions() -> None:
-    elsewhere = {"fastapi", "spark", "streamlit"}  # on pages with tests of their own
+    elsewhere = {"fastapi", "gradio", "spark", "streamlit"}  # on pages with tests of their own
     listed = {path.stem for path in HERE.glob("*.txt")} - elsewhere
     assert {program.home for program in PROGRAMS} == listed | {"node"}
 

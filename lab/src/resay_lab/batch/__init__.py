@@ -4,6 +4,7 @@ from resay_lab.batch.columns import Columns
 from resay_lab.batch.engines import Engine, Local, Ray, engine_of
 from resay_lab.batch.estimate import Estimate, estimate
 from resay_lab.batch.filters import Where
+from resay_lab.batch.frames import check_frame
 from resay_lab.batch.inputs import Rows, open_rows
 from resay_lab.batch.progress import Failure, Progress, Summary, Tally
 from resay_lab.batch.report import results_page
@@ -28,6 +29,7 @@ __all__ = [
     "Summary",
     "Tally",
     "Where",
+    "check_frame",
     "engine_of",
     "estimate",
     "open_rows",
