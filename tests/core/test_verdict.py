@@ -172,6 +172,22 @@ def test_a_claim_keeps_its_own_and_its_completed_words_through_json(text: str) -
     assert Verdict.from_json(verdict.moved(7).to_json()) == verdict.moved(7)
 
 
+def test_a_moved_verdict_has_other_offsets_and_the_same_words() -> None:
+    sentence = SentenceVerdict("It has 40 lamps.", 0, 16, 0.9, True)
+    verdict = Verdict("flagged", 0.9, "1 of 1 > 0.50", (sentence,))
+    moved = verdict.moved(7)
+    assert [(s.text, s.start, s.end) for s in moved.sentences] == [("It has 40 lamps.", 7, 23)]
+    assert moved.moved(-7) == verdict
+    assert verdict.moved(0) is verdict
+
+
+def test_a_verdict_is_shown_by_its_decision_score_and_counts() -> None:
+    sentence = SentenceVerdict("It has 40 lamps.", 0, 16, 0.9, True)
+    flagged = Verdict("flagged", 0.9, "1 of 1 > 0.50", (sentence,))
+    assert repr(flagged) == "<Verdict flagged 0.90: 1 of 1 sentence>"
+    assert repr(Verdict("skipped", None, "no words")) == "<Verdict skipped>"
+
+
 def test_without_content_no_word_is_left() -> None:
     said = Contradiction("sample", 0, "secret two")
     sentence = SentenceVerdict("secret one", 0, 10, 0.9, True, "prompt", "secret three", said)

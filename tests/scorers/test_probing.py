@@ -178,7 +178,7 @@ async def test_how_much_silence_leaves_a_claim_open_is_a_setting() -> None:
                 return Completions((Completion("1: supported\n2: supported"),))
             return await super().complete(request, n=n)
 
-    for above, score in ((0.5, 0.75), (0.7, 0.4)):
+    for above, score in ((0.5, 0.75), (2 / 3, 0.4), (0.7, 0.4)):
         settings = policy(prompt={"probe_above": above}, threshold={"sentence": 0.3})
         found = await checked(Divided(*["1932"] * 3), settings)
         # One sample supports it; the answers take the place of the other two.
