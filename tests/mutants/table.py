@@ -205,7 +205,10 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.core.display.highlighting": ("core/test_verdict.py",),
     "resay.core.marks": ("adapters/test_marks.py", "engine/test_marks.py"),
     "resay.core.regeneration": ("core/test_verdict.py",),
-    "resay.core.scores": ("core/test_verdict.py",),
+    "resay.core.scores": (
+        *("core/test_verdict.py", "scorers/test_comparing.py", "scorers/test_combination.py"),
+        *("scorers/test_ensemble.py", "engine/test_decide.py"),
+    ),
     "resay.core.sentence_verdict": ("core/test_verdict.py",),
     "resay.core.step_record": ("core/test_verdict.py",),
     "resay.core.unscored": ("core/test_verdict.py",),
@@ -385,6 +388,7 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.scorers.common.words:word_stems: not word.isascii() and _IS_UNSPACED.match(word)  ->  "
     "_IS_UNSPACED.match(word)": "A longer way to the same.",
     "resay.scorers.common.quantity_keys:_SIZE_OF_ZERO: 1000  ->  999": "Nothing is as small.",
+    "resay.core.scores:_DECIMALS: 12  ->  13": "As good a tolerance.",
     "resay.core.verdict:Verdict.from_dict: False  ->  True": "Only the places of errors are read.",
 }
 

@@ -138,6 +138,18 @@ def test_tasks_require_their_inputs_before_any_call() -> None:
         guard.check(HYPOTHESIS)
 
 
+@pytest.mark.parametrize(
+    ("task", "needs"),
+    [
+        ("paraphrase", {"judge", "question"}),
+        ("definition", {"judge", "question", "references"}),
+        ("translation", {"judge", "question", "references"}),
+    ],
+)
+def test_a_paraphrase_is_of_the_question(task: str, needs: set[str]) -> None:
+    assert Prompt(Prompt.Config.model_validate({"task": task})).needs == needs
+
+
 def test_a_guard_needs_no_samples_for_it() -> None:
     prompt = render(TaskContext(f"{SOURCE} {TARGET}"), HYPOTHESIS)
     judge = ReplayProvider({prompt: ["No"] * 5})
