@@ -74,42 +74,60 @@ def kept(file: Path) -> tuple[list[Feedback], list[SampledEntry]]:
     return run_sync(_kept, file)
 
 
-def test_what_is_drawn_is_shown_and_labelled(file: Path) -> None:
-    stdin = "w it has 30\n2 w\n?\nu\nb\nn unclear\nr\ns\nw\n"
+def test_claims_are_labelled_true_or_made_up(file: Path) -> None:
+    # Back from the second claim to the first; a wrong key; the second answer is skipped.
+    stdin = "1\nb\n1\nw\n2 it has 30\ns\n1\n1\n3\n1\n"
     shown = said(file, "--draw", "4", "--rater", "ann", "--seed", "1", stdin=stdin)
     assert "4 of 6 entries drawn at random; each represents about 1.5" in shown
-    assert "Question" in shown
-    assert "It has 31 lamps." in shown
+    assert "question: Question" in shown
+    assert "Is this claim true, made up, or can't you tell?" in shown
+    assert "claim 2 of 2: It has 31 lamps." in shown
     assert "1 of 4" in shown
     assert "3 labelled by ann, 1 left" in shown
     feedback, draws = kept(file)
     assert {one.weight for one in draws} == {1.5}
     order = [one.entry_id for one in draws]
-    found = [(order.index(f.entry_id), f.claim, f.rating, f.note) for f in feedback]
-    assert found == [
-        (0, None, "wrong", "it has 30"),
-        (1, 1, "wrong", None),
-        # Back, and then otherwise.
-        (1, None, "right", "unclear"),
-        (3, None, "wrong", None),
-    ]
-    assert {one.source for one in feedback} == {"terminal"}
+    labels = {
+        (order.index(f.entry_id), f.claim): (f.rating, f.about, f.note, f.source) for f in feedback
+    }
+    assert labels == {
+        (0, 0): ("right", "answer", None, "terminal"),
+        (0, 1): ("wrong", "answer", "it has 30", "terminal"),
+        (0, None): ("wrong", "answer", None, "terminal"),
+        (2, 0): ("right", "answer", None, "terminal"),
+        (2, 1): ("right", "answer", None, "terminal"),
+        (2, None): ("right", "answer", None, "terminal"),
+        (3, 0): ("unsure", "answer", None, "terminal"),
+        (3, 1): ("right", "answer", None, "terminal"),
+        (3, None): ("unsure", "answer", None, "terminal"),
+    }
     # The next time there is what was skipped.
-    assert "1 of 1" in said(file, "--rater", "ann", stdin="3 w\n1\nw\nu\n")
+    assert "1 of 1" in said(file, "--rater", "ann", stdin="1\n2\n")
     assert "nothing is left for ann" in said(file, "--rater", "ann")
     assert "1 of 4" in said(file, "--rater", "ben")
 
 
-def test_a_line_with_two_claims_rates_neither(file: Path) -> None:
-    shown = said(file, "--draw", "1", "--rater", "ann", stdin="1 1 w\nw\n")
-    assert "could not parse '1 1 w'; enter a claim number and a label, e.g. `2 w`" in shown
-    assert [(one.claim, one.rating) for one in kept(file)[0]] == [(None, "wrong")]
+def test_labels_are_blind(file: Path) -> None:
+    words = ("--request", "req-5", "--rater", "ann")
+    asked = said(file, *words, stdin="q\n")
+    assert "It has 31 lamps." in asked
+    for hidden in ("flagged", "0.75", "with 5 samples"):
+        assert hidden not in asked
+    labelled = said(file, *words, stdin="1\n2\n")
+    assert "Resay: flagged, score 0.75" in labelled
+    assert "claim 2: you: made up; Resay: 0.75, flagged" in labelled
+    assert "0.75" in said(file, *words, "--show-verdict", stdin="q\n")
+
+
+def test_an_unfinished_answer_is_not_labelled(file: Path) -> None:
+    said(file, "--draw", "1", "--rater", "ann", stdin="1\n")
+    assert kept(file)[0] == []
 
 
 def test_nobody_sees_what_others_say(file: Path) -> None:
-    said(file, "--draw", "1", "--rater", "ann", stdin="w because of Ben\n")
+    said(file, "--draw", "1", "--rater", "ann", stdin="1\n2 because of Ben\n")
     assert "because of Ben" not in said(file, "--rater", "ben")
-    said(file, "--rater", "ben", stdin="r\n")
+    said(file, "--rater", "ben", stdin="1\n1\n")
     assert "ann and ben: 0 of 1 entries alike" in said(file, "--agreement")
     (found,) = json.loads(resay_here("label", file, "--agreement", "--json").stdout)["agreement"]
     assert (found["raters"], found["entries"], found["agreed"]) == (["ann", "ben"], 1, 0)
@@ -118,7 +136,7 @@ def test_nobody_sees_what_others_say(file: Path) -> None:
 
 
 def test_by_uncertainty_and_without_a_draw(file: Path) -> None:
-    assert "these are the newest entries" in said(file, "--rater", "a", stdin="r\n")
+    assert "these are the newest entries" in said(file, "--rater", "a", stdin="1\n1\n")
     assert "1 of 1" in said(file, "--rater", "a", "--request", "req-3", stdin="q\n")
     assert "nothing is left" in said(file, "--rater", "a", "--policy-name", "other")
     told = said(file, "--draw", "2", "--by", "uncertainty", "--since", "1h")
@@ -143,27 +161,33 @@ def test_without_text_nothing_can_be_labelled_here(tmp_path: Path) -> None:
 
 def test_csv_goes_out_and_comes_in(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
-    said(file, "--draw", "3", "--rater", "ann", stdin="w =1932\nq\n")
+    said(file, "--draw", "3", "--rater", "ann", stdin="1 =1932\n2\nq\n")
     said(file, "--csv-out", out, "--rater", "ann")
     with out.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
-    assert [row["rating"] for row in rows] == ["wrong", "", ""]
+    assert [row["rating"] for row in rows] == ["right", "wrong", "wrong", "", ""]
+    assert {row["about"] for row in rows} == {"answer"}
     assert rows[0]["note"] == "'=1932"
-    rows[1] |= {"rating": "Right", "claim": "1", "rater": "", "id": rows[1]["request_id"]}
-    rows[2] |= {"rating": "unsure", "about": "answer", "rater": "ben"}
+    assert "score" not in rows[0]
+    rows[3] |= {"rating": "Made up", "claim": "1", "rater": "", "id": rows[3]["request_id"]}
+    rows[4] |= {"rating": "unsure", "about": "verdict", "rater": "ben"}
     with out.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.DictWriter(lines, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    assert "3 ratings, 2 of them new or changed" in said(file, "--csv-in", out, "--rater", "ann")
+    assert "5 ratings, 2 of them new or changed" in said(file, "--csv-in", out, "--rater", "ann")
     feedback, _ = kept(file)
-    assert [(f.rating, f.claim, f.rater, f.source) for f in feedback] == [
-        ("wrong", None, "ann", "terminal"),
-        ("right", 1, "ann", "csv"),
-        ("unsure", None, "ben", "csv"),
+    assert [(f.rating, f.about, f.claim, f.rater, f.source) for f in feedback] == [
+        ("right", "answer", 0, "ann", "terminal"),
+        ("wrong", "answer", 1, "ann", "terminal"),
+        ("wrong", "answer", None, "ann", "terminal"),
+        ("wrong", "answer", 1, "ann", "csv"),
+        ("unsure", "verdict", None, "ben", "csv"),
     ]
     assert feedback[0].note == "=1932"
-    assert "3 ratings, 0 of them new" in said(file, "--csv-in", out, "--rater", "ann")
+    assert "5 ratings, 0 of them new" in said(file, "--csv-in", out, "--rater", "ann")
+    said(file, "--csv-out", out, "--show-verdict")
+    assert "score" in out.read_text(encoding="utf-8").partition("\n")[0]
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -215,13 +239,13 @@ def test_a_journal_is_labelled_drawn_from_and_calibrated_with(tmp_path: Path) ->
     file, policy = tmp_path / "j.db", tmp_path / "policy.yaml"
     run_sync(fill, file, "all", 8)
     policy.write_text("chain: [{method: ngram}]\n")
-    said(file, "--draw", "8", "--rater", "ann", stdin="w\n" * 8)
+    said(file, "--draw", "8", "--rater", "ann", stdin="1\n1\n" * 5 + "1\n2\n" * 3)
     words = ("--policy", policy, "--from-journal", file, "--bootstrap", "20")
     done = resay_here("calibrate", *words, "--guarantee", "expected", "--passage-fpr", "0.3")
     assert done.returncode == 0, done.stderr
     out = " ".join(done.stdout.split())
     assert "8 labelled entries were drawn at random" in out
-    assert "Flagged before and now: 5 and" in out
+    assert "of the 5 correct" in out
     for more, message in (
         (("--labels", "x.jsonl"), "--from-journal has labels and verdicts"),
         (("--rater", "ben"), "has no feedback by 'ben'"),

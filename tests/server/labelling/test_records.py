@@ -45,6 +45,37 @@ async def test_reviews_make_a_label(
     assert (entry.drawn, entry.weight) == ("uncertainty", 2.5)
 
 
+@pytest.mark.parametrize("decision", ["flagged", "consistent", "inconclusive"])
+async def test_a_label_of_a_claim_is_about_the_claim_and_not_the_verdict(
+    tmp_path: Path, decision: Any
+) -> None:
+    """Whether the claim is flagged does not matter, unlike for ratings of the verdict on it."""
+    verdicts = {name: recorded(0.9, claims=2, decision=decision) for name in ("a", "b")}
+    feedback = [
+        rated("a", "right", claim=0, about="answer"),
+        rated("a", "wrong", claim=1, about="answer"),
+        rated("b", "right", claim=0, about="answer"),
+        rated("b", "right", claim=1, about="answer"),
+    ]
+    file = write_journal(tmp_path / "j.db", verdicts, feedback)
+    labels = {entry.id: entry for entry in (await open_records(file).labels()).verdicts}
+    assert labels["a"].hallucinated is True
+    assert labels["b"].hallucinated is False
+
+
+async def test_ratings_of_verdicts_on_claims_keep_their_meaning(tmp_path: Path) -> None:
+    """Earlier versions asked about the verdict: wrong, of a flagged claim, means it is true."""
+    verdicts = {name: recorded(0.9, claims=1) for name in ("old", "new")}
+    feedback = [
+        rated("old", "wrong", claim=0),
+        rated("new", "wrong", claim=0, about="answer"),
+    ]
+    file = write_journal(tmp_path / "j.db", verdicts, feedback)
+    labels = {entry.id: entry for entry in (await open_records(file).labels()).verdicts}
+    assert labels["old"].hallucinated is False
+    assert labels["new"].hallucinated is True
+
+
 async def test_without_a_decision_nothing_is_right_or_wrong(tmp_path: Path) -> None:
     verdicts = {"a": recorded(0.9, decision="inconclusive")}
     file = write_journal(tmp_path / "j.db", verdicts, [rated("a", "right")])

@@ -33,7 +33,7 @@ from resay_server.journal.export import (
     timestamp,
     write_entries,
 )
-from resay_server.labelling import Agreement, aread_agreements
+from resay_server.labelling import Agreement, aread_agreements, rating_text
 
 app = typer.Typer(
     help="List, search, export or delete recorded verdicts.",
@@ -333,13 +333,11 @@ def _in_place(verdict: Verdict) -> str | None:
 
 
 def _feedback_line(feedback: Feedback) -> str:
-    rating = "unsure"
-    if feedback.rating != "unsure":
-        rating = f"the {feedback.about} is {feedback.rating}"
     rater = feedback.rater or "(no rater name)"
     claim = "" if feedback.claim is None else f", claim {feedback.claim + 1}"
     note = f": {feedback.note}" if feedback.note else ""
-    return f"{timestamp(feedback.time)}  {rater} ({feedback.source}){claim}: {rating}{note}"
+    rating = f"{rating_text(feedback)}{note}"
+    return f"{timestamp(feedback.time)}  {rater} ({feedback.source}){claim}: {rating}"
 
 
 @app.command()

@@ -40,39 +40,39 @@ from resay_server.commands.journal import (
 from resay_server.journal import About, Entry, Feedback, Journal, Rating, SamplingMethod
 from resay_server.journal.export import FORMULAS, answer_of, csv_text, entry_cells
 from resay_server.journal.feedback import check_claim
-from resay_server.labelling import SamplingCandidate, aread_agreements, sample_entries
+from resay_server.labelling import (
+    ANSWERS,
+    QUESTION,
+    SamplingCandidate,
+    aread_agreements,
+    claims_of,
+    feedback_on,
+    sample_entries,
+)
 
 app = typer.Typer(add_completion=False)
 _NEWEST = 200
-_CLAIM_CHARS = 100
 _SHOWN = 5
-_RATINGS: Mapping[str, Rating] = {
-    "r": "right",
-    "right": "right",
-    "w": "wrong",
-    "wrong": "wrong",
-    "u": "unsure",
-    "unsure": "unsure",
+_RATINGS: Mapping[str, Rating] = {"1": "right", "2": "wrong", "3": "unsure"}
+# The words of a CSV file that name the truth of the answer, whatever `about` is.
+_WORDS: Mapping[str, Rating] = {text: rating for rating, text in ANSWERS.items()}
+_BACK, _SKIP, _QUIT = "back", "skip", "quit"
+_MOVES: Mapping[str, str] = {
+    "s": _SKIP,
+    "skip": _SKIP,
+    "b": _BACK,
+    "back": _BACK,
+    "q": _QUIT,
+    "quit": _QUIT,
 }
-# The number of entries to move forward; None to quit.
-_MOVES: Mapping[str, int | None] = {
-    "s": 1,
-    "skip": 1,
-    "b": -1,
-    "back": -1,
-    "q": None,
-    "quit": None,
-}
-_LINE = re.compile(r"\s*(\d{1,6})?\s*([A-Za-z?]+)?\s*(.*?)\s*", re.DOTALL)
-_HELP = (
-    "r, w, u: the verdict is right, wrong, or you are unsure; a note may follow (`w it has 30`)."
-    " 2 w: claim 2: the verdict is wrong. n TEXT: attach a note to your next label."
-    " s: skip, b: back, q: quit"
-)
+_LINE = re.compile(r"\s*([0-9]+|[A-Za-z?]+)?\s*(.*?)\s*", re.DOTALL)
+_KEYS = "1 true, 2 made up, 3 can't tell"
+_HELP = f"{_KEYS}; a note may follow (`2 it has 30`). s: skip the answer, b: back, q: quit"
 _COLUMNS = (
-    *("id", "request_id", "time", "model", "policy", "tenant", "decision", "score", "reason"),
+    *("id", "request_id", "time", "model", "policy", "tenant"),
     *("question", "answer", "rating", "about", "claim", "note", "rater"),
 )
+_VERDICT_COLUMNS = ("decision", "score", "reason")
 
 
 class _By(str, Enum):
@@ -128,9 +128,19 @@ def label(
         int | None,
         typer.Option(help="The random seed of a draw.", show_default="another each time"),
     ] = None,
+    show_verdict: Annotated[
+        bool,
+        typer.Option(
+            "--show-verdict",
+            help="Show the decision and the scores before you label. Such labels are biased.",
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Draw recorded verdicts and label them, in the terminal or as CSV."""
+    """Draw recorded answers and label their claims: true, made up, or can't tell.
+
+    The decision and the scores are shown after you have labelled an answer.
+    """
     if as_json and not agreement:
         raise ConfigurationError("--json needs --agreement")
     if agreement and (draw or csv_in or csv_out or request):
@@ -141,7 +151,9 @@ def label(
     names = {"policy": policy_name, "model": model, "tenant": tenant, "request_id": request}
     selection = select(since, until, None, **names)
     threshold = Policy.of(policy).threshold
-    labelling = _Labelling(_user() if rater is None else rater, selection)
+    labelling = _Labelling(
+        rater=_user() if rater is None else rater, selection=selection, blind=not show_verdict
+    )
 
     async def work(opened: Journal) -> None:
         if agreement:
@@ -194,10 +206,12 @@ class _Labelling:
     Attributes:
         rater: The rater's name.
         selection: The entries to draw from.
+        blind: Whether to hide the verdicts of answers that the rater has not labelled.
     """
 
     rater: str
     selection: Selection
+    blind: bool
 
     async def draw(
         self,
@@ -304,61 +318,54 @@ class _Labelling:
         index = 0
         while index < len(entries):
             console.rule(f"{index + 1} of {len(entries)}")
-            step = await self._ask_of(journal, entries[index], console, rated)
-            if step is None:
+            entry = entries[index]
+            move = await self._ask_about(journal, entry, console)
+            if move == _QUIT:
                 break
-            index = max(0, index + step)
+            if move is None:
+                rated.add(entry.id)
+            index = max(0, index - 1) if move == _BACK else index + 1
         left = len(entries) - len(rated)
         by = f"by {self.rater}" if self.rater else "(no rater name)"
         typer.echo(f"{len(rated)} labelled {by}, {left} left")
 
-    async def _ask_of(
-        self, journal: Journal, entry: Entry, console: Console, rated: set[str]
-    ) -> int | None:
-        """Ask for ratings of an entry; return the number of entries to move, None to quit."""
-        # Raters must not see each other's feedback, or their agreement would mean nothing.
-        print_entry(entry, await self._own_feedback(journal, entry.id), console)
-        parts: Sequence[Mapping[str, Any]] = (
-            entry.verdict.get("claims") or entry.verdict.get("sentences") or ()
-        )
-        for number, part in enumerate(parts, 1):
-            mark = "flagged" if part.get("flagged") else ""
-            console.print(Text(f"claim {number} {mark:7} {clean(part['text'])[:_CLAIM_CHARS]}"))
-        claim: int | None = None
-        note = ""
-        while True:
-            number, key, text = _read_line(claim)
-            if text and not key:
-                line = f"{number or ''} {text}".strip()
-                typer.echo(
-                    f"could not parse {line!r}; enter a claim number and a label, e.g. `2 w`"
-                )
-                continue
-            claim = claim if number is None else number
-            if key in _MOVES:
-                return _MOVES[key]
-            if claim is not None and not 0 < claim <= len(parts):
-                typer.echo(f"there are claims 1 to {len(parts)}, not {claim}")
-                claim = None
+    async def _ask_about(self, journal: Journal, entry: Entry, console: Console) -> str | None:
+        """Ask for ratings of an entry's claims; return where to move if they are not given."""
+        if self.blind:
+            if entry.question:
+                console.print(Text(f"question: {clean(entry.question)}", "bold"))
+            console.print(Text(clean(answer_of(entry) or "")))
+        else:
+            # Raters must not see each other's feedback, or their agreement would mean nothing.
+            print_entry(entry, await self._own_feedback(journal, entry.id), console)
+        claims = claims_of(entry)
+        texts = [clean(claim["text"]) for claim in claims] or ["the whole answer"]
+        typer.echo(QUESTION)
+        ratings: list[Rating] = []
+        notes: dict[int, str] = {}
+        while len(ratings) < len(texts):
+            index = len(ratings)
+            console.print(Text(f"claim {index + 1} of {len(texts)}: {texts[index]}"))
+            key, note = _read_line()
+            move = _MOVES.get(key)
+            if move == _BACK and ratings:
+                ratings.pop()
+                notes.pop(index - 1, None)
+            elif move is not None:
+                return move
             elif key in _RATINGS:
-                feedback = Feedback(
-                    entry_id=entry.id,
-                    rating=_RATINGS[key],
-                    claim=None if claim is None else claim - 1,
-                    note=text or note or None,
-                    rater=self.rater,
-                    source="terminal",
-                )
-                await journal.rate(feedback)
-                if claim is None:
-                    rated.add(entry.id)
-                    return 1
-                typer.echo(f"claim {claim}: {feedback.rating}")
-                claim, note = None, ""
-            elif key in ("n", "note"):
-                note = text
-            elif key or number is None:
+                ratings.append(_RATINGS[key])
+                if note:
+                    notes[index] = note
+            else:
                 typer.echo(_HELP)
+        for feedback in feedback_on(
+            entry, ratings, rater=self.rater, source="terminal", notes=notes
+        ):
+            await journal.rate(feedback)
+        for line in _comparison(entry, claims, ratings):
+            console.print(Text(line))
+        return None
 
     async def _own_feedback(self, journal: Journal, entry_id: str) -> list[Feedback]:
         return [
@@ -375,7 +382,8 @@ class _Labelling:
             entry = await journal.get(name)
             if entry is None:
                 continue
-            cells = {**entry_cells(entry), "rating": None, "rater": self.rater}
+            # Whoever labels here rates the answer, as the verdict is not shown.
+            cells = {**entry_cells(entry), "rating": None, "about": "answer", "rater": self.rater}
             own = await self._own_feedback(journal, name)
             for feedback in own:
                 rating = {
@@ -387,12 +395,16 @@ class _Labelling:
                 rows.append({**cells, **rating})
             if not own:
                 rows.append(cells)
+        columns = _COLUMNS if self.blind else (*_COLUMNS, *_VERDICT_COLUMNS)
         lines: list[Mapping[str, Any]] = []
         for row in rows:
-            line = {name: row.get(name) for name in _COLUMNS}
+            line = {name: row.get(name) for name in columns}
             lines.append(line)
-        write_text(path, csv_text(lines, _COLUMNS))
-        typer.echo(f"{path}: {len(rows)} rows; fill in `rating` and read it with --csv-in")
+        write_text(path, csv_text(lines, columns))
+        typer.echo(
+            f"{path}: {len(rows)} rows; write true, made up or can't tell in `rating`, and read it"
+            " with --csv-in"
+        )
 
     async def read(self, journal: Journal, path: Path) -> None:
         """Record the ratings in a CSV file, or none if any of them is invalid."""
@@ -453,11 +465,13 @@ class _Labelling:
         claim = values.get("claim", "")
         if claim and not claim.isdecimal():
             raise ConfigurationError(f"{where}: `claim` must be an index from 0, not {claim!r}")
+        text = values["rating"].lower()
+        is_truth = text in _WORDS
         try:
             return Feedback(
                 entry_id=values["id"],
-                rating=cast("Rating", values["rating"].lower()),
-                about=cast("About", values.get("about") or "verdict"),
+                rating=_WORDS[text] if is_truth else cast("Rating", text),
+                about="answer" if is_truth else cast("About", values.get("about") or "verdict"),
                 claim=int(claim) if claim else None,
                 note=values.get("note") or None,
                 rater=values.get("rater") or self.rater,
@@ -467,19 +481,32 @@ class _Labelling:
             raise ConfigurationError(f"{where}: {error}") from None
 
 
-def _read_line(claim: int | None) -> tuple[int | None, str, str]:
-    """Read a line as a number, a key and a note; the end of the input counts as `q`."""
-    prefix = "" if claim is None else f"claim {claim} "
-    typer.echo(f"{prefix}r/w/u, claim, n(ote), s(kip), b(ack), q(uit)? ", nl=False)
+def _read_line() -> tuple[str, str]:
+    """Read a line as a key and a note; the end of the input counts as `q`."""
+    typer.echo(f"{_KEYS}, s(kip), b(ack), q(uit)? ", nl=False)
     line = sys.stdin.readline()
     if not line:
         typer.echo()
-        return None, "q", ""
+        return "q", ""
     match = _LINE.fullmatch(line)
     if match is None:
-        return None, "?", ""
-    number, word, text = match.groups()
-    return int(number) if number else None, (word or "").lower(), text
+        return "?", ""
+    key, note = match.groups()
+    return (key or "?").lower(), note
+
+
+def _comparison(
+    entry: Entry, claims: Sequence[Mapping[str, Any]], ratings: Sequence[Rating]
+) -> list[str]:
+    """Return the lines that compare a verdict with a rater's labels."""
+    score = "" if entry.score is None else f", score {entry.score:.2f}"
+    lines = [f"Resay: {entry.decision}{score}"]
+    for number, (claim, rating) in enumerate(zip(claims, ratings, strict=False), 1):
+        claim_score = claim.get("score")
+        scored = "not scored" if claim_score is None else f"{claim_score:.2f}"
+        mark = ", flagged" if claim.get("flagged") else ""
+        lines.append(f"  claim {number}: you: {ANSWERS[rating]}; Resay: {scored}{mark}")
+    return lines
 
 
 def _plain(value: str | None) -> str:
