@@ -12,6 +12,7 @@ import pytest
 
 from resay.cli.app import COMMANDS
 from simulation import SimulatedProvider
+from support.alone import needs
 from support.cli import resay_here
 
 QUESTION = "Tell me about the Sydney Harbour Bridge."
@@ -91,6 +92,7 @@ def test_a_server_is_asked_with_the_key_of_a_variable(
         assert "sk-mine" not in done.stdout + done.stderr
 
 
+@needs("litellm")
 @pytest.mark.parametrize(
     ("words", "message"),
     [

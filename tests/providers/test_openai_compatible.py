@@ -17,7 +17,6 @@ import pytest
 from pydantic import BaseModel
 
 from resay import Guard, ProviderError, ProviderRefusedError, Request
-from resay.adapters.providers import LiteLLMProvider
 from resay.errors import ConfigurationError, ProviderTimeoutError
 from resay.providers import FanOut, Gathered, WithLogprobs, open_stream
 from resay.providers.default import DefaultProvider
@@ -91,8 +90,9 @@ def test_an_address_selects_the_own_provider(
 ) -> None:
     request = Request.of("Who?", model=model, params=params)
     assert is_compatible(request) is is_own
-    expected = OpenAICompatibleProvider if is_own else LiteLLMProvider
-    assert type(DefaultProvider().provider_of(request)) is expected
+    assert DefaultProvider().needs_litellm(request) is not is_own
+    if is_own:
+        assert isinstance(DefaultProvider().provider_of(request), OpenAICompatibleProvider)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from support.gateway import Served
 from support.loop_server import LONGEST_S, LoopServer
+
+if TYPE_CHECKING:
+    from support.gateway import Served
 
 __all__ = [
     "ANSWER",

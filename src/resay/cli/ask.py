@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
@@ -38,7 +38,6 @@ from resay.engine.actions import Answer
 from resay.engine.answer_stream import SyncAnswerStream
 from resay.errors import ConfigurationError, PolicyError, ProviderError
 from resay.reporting.render import print_answer, print_part, print_verdict
-from resay.reporting.render.html import Reported, page
 
 ask_app = typer.Typer(add_completion=False)
 check_app = typer.Typer(add_completion=False)
@@ -106,7 +105,7 @@ def ask(
                 params=connection_params(api_base, api_key_env),
             )
             streamed = _print_stream(parts)
-            _write_page(html, Reported.from_dict(streamed.to_dict()), question)
+            _write_page(html, streamed.to_dict(), question)
             raise typer.Exit(_exit_code(streamed.verdict))
         answer = guard.ask(
             question, model=model, entity=entity, params=connection_params(api_base, api_key_env)
@@ -115,7 +114,7 @@ def ask(
         print_json(answer.to_dict())
     else:
         print_answer(answer, Console())
-    _write_page(html, Reported.from_dict(answer.to_dict()), question)
+    _write_page(html, answer.to_dict(), question)
     raise typer.Exit(_exit_code(answer.verdict))
 
 
@@ -203,13 +202,18 @@ def check(
         print_json(verdict.to_dict())
     else:
         print_verdict(verdict, text, Console())
-    _write_page(html, Reported(verdict), question or "Verdict")
+    _write_page(html, verdict.to_dict(), question or "Verdict")
     raise typer.Exit(_exit_code(verdict))
 
 
-def _write_page(path: Path | None, reported: Reported, title: str) -> None:
-    if path is not None:
-        write_text(path, page([reported], title=title))
+def _write_page(path: Path | None, reported: Mapping[str, Any], title: str) -> None:
+    """Write the output of `to_dict` of a verdict or an answer as a page, if there is a path."""
+    if path is None:
+        return
+    # Imported late, because templates take a tenth of a second.
+    from resay.reporting.render.html import Reported, page
+
+    write_text(path, page([Reported.from_dict(reported)], title=title))
 
 
 def _print_stream(stream: SyncAnswerStream) -> Answer:
