@@ -1,4 +1,4 @@
-"""The clock of event loops, put forward: deadlines pass whatever the load of the machine."""
+"""Clocks that tests set."""
 
 from __future__ import annotations
 
@@ -6,11 +6,23 @@ import asyncio
 
 import pytest
 
-__all__ = ["LoopClock"]
+__all__ = ["Clock", "LoopClock"]
+
+
+class Clock:
+    """Return the time that the test set, in seconds."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 class LoopClock:
-    """The clock of all event loops that run while a test does.
+    """The clock of all event loops that run while a test does, put forward.
+
+    A deadline passes in it whatever the load of the machine.
 
     Args:
         monkeypatch: Puts it back at the end.
