@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from langchain_core.runnables import RunnableLambda
 
 import resay
 from resay import Policy, Verdict
+from resay_langchain import guard_runnable
 from simulation import Invention, SimulatedProvider, Subject, World
 from support.clients import CLIENTS
 from support.known_world import KNOWN, MADE_UP, WORLD
@@ -141,3 +143,11 @@ def test_the_rest_of_a_stream_is_left_out_in_a_paragraph_of_its_own(
         text = client(provider, blocking, stream=True)("What is the harbour?")
 
     assert text == f"The harbour is deep. \n\n{message}"
+
+
+def test_a_text_of_a_chain_is_marked() -> None:
+    answers = iter(["It has 31 lamps. It is red."] + ["It has 33 lamps. It is red."] * 3)
+    chain = RunnableLambda(lambda _: next(answers))
+    guarded = guard_runnable(chain, marking("inline", sampling={"max": 3, "start": "after"}))
+
+    assert guarded.invoke("How many?") == "It has 31 lamps. [contradicted] It is red."

@@ -83,6 +83,8 @@ export interface Usage {
 export interface Verdict {
   decision: Decision;
   action: Action;
+  /** The text without marks, if the policy marks it (`action: {marks: inline}`). */
+  response?: string;
   /** The score that decides: the answer is flagged if and only if it is above `threshold`. */
   score: number | null;
   threshold: number | null;

@@ -330,3 +330,21 @@ async def test_errors_come_as_they_are(call, make_llm, index):
 async def test_what_cannot_work_is_refused_at_once(llm, index, wrap, policy, problem):
     with pytest.raises(ConfigurationError, match=problem):
         GuardedQueryEngine(wrap(index.as_query_engine(llm=llm)), policy)
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+async def test_what_is_flagged_is_marked(call, llm, index, streaming):
+    policy = {**JUDGED, "action": {"do": "annotate", "marks": "inline"}}
+    engine = GuardedQueryEngine(index.as_query_engine(llm=llm, streaming=streaming), policy)
+
+    response = await call(engine, "query", MADE_UP)
+    text = "".join(await read(response)) if streaming else response.response
+
+    plain = response.metadata[VERDICT_KEY]["response"]
+    marked = ""
+    position = 0
+    for sentence in verdict_of(response).flagged_sentences:
+        marked += f"{plain[position : sentence.end]} [{sentence.band}]"
+        position = sentence.end
+    assert position > 0
+    assert text == marked + plain[position:]
