@@ -89,6 +89,16 @@ def report(browser: Chromium, folder: Path) -> None:
     _picture(browser, (folder / "verdict.html").as_uri(), "report", height=760)
 
 
+def notebook(browser: Chromium, folder: Path) -> None:
+    """Take a picture of an answer as notebooks and apps show it."""
+    with SimulatedProvider(seed=7) as provider:
+        policy = {"chain": [{"method": "facts"}], "threshold": {"doubtful": 0.3}}
+        answer = Guard(policy, model="openai/simulated").ask(QUESTION, params=provider.params)
+    html = f'<meta charset="utf-8"><body style="margin: 16px">{answer.to_html()}</body>'
+    (folder / "notebook.html").write_text(html, encoding="utf-8")
+    _picture(browser, (folder / "notebook.html").as_uri(), "notebook", height=190)
+
+
 def dashboard(browser: Chromium, folder: Path) -> None:
     """Take a picture of the dashboard of a gateway with a day of traffic."""
     (folder / "policy.yaml").write_text("chain: [{method: facts}]\ncache: {store: none}\n")
@@ -160,6 +170,7 @@ def main() -> None:
     terminal()
     with TemporaryDirectory() as folder, chromium(Path(folder) / "profile") as browser:
         report(browser, Path(folder))
+        notebook(browser, Path(folder))
         dashboard(browser, Path(folder))
     for path in sorted(PICTURES.iterdir()):
         size = path.stat().st_size
