@@ -147,7 +147,7 @@ class RequestHandler:
         outgoing = Outgoing(send, call)
         incoming = self._incoming(call, receive)
         work = self._answer(call, incoming, outgoing)
-        await run_until_disconnect(incoming, work, lambda: outgoing.complete)
+        await run_until_disconnect(task, work, incoming, lambda: outgoing.complete)
 
     def _incoming(self, call: Call, receive: Receive) -> Incoming:
         limits = self._config.limits

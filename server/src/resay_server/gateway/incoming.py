@@ -158,19 +158,21 @@ class Incoming:
 
 
 async def run_until_disconnect(
-    incoming: Incoming, work: Coroutine[Any, Any, None], is_answered: Callable[[], bool]
+    task: asyncio.Task[object],
+    work: Coroutine[Any, Any, None],
+    incoming: Incoming,
+    is_answered: Callable[[], bool],
 ) -> None:
     """Run `work`, and cancel it if the client disconnects.
 
     It is cancelled only once, so that it can close its resources.
 
     Args:
-        incoming: The request's body.
+        task: The current task.
         work: The work to do.
+        incoming: The request's body.
         is_answered: Whether the client has its complete answer; then the work is not cancelled.
     """
-    task = asyncio.current_task()
-    assert task is not None  # noqa: S101 - a server's
     is_abandoned = False
 
     def abandon(disconnected: asyncio.Future[None]) -> None:

@@ -212,7 +212,9 @@ class _Protocol(HTTPProtocol):
     def data_received(self, data: bytes) -> None:
         before = self._progress
         super().data_received(data)
-        self._unparsed = self._unparsed + len(data) if self._progress == before else 0
+        # Of a further request, h11 reads nothing while it waits for its turn.
+        is_read = self._progress != before or self.flow.read_paused
+        self._unparsed = 0 if is_read else self._unparsed + len(data)
         # httptools has no limit on headers, nor on what follows the last chunk of a body.
         if self._unparsed > self.header_bytes and not self.transport.is_closing():
             if self._is_idle or not self.cycle.response_started:

@@ -154,6 +154,13 @@ def test_each_of_many_requests_at_once_is_guarded(served: Served) -> None:
     assert len(re.findall(b'"hallucination"', answer.data)) == 4
 
 
+def test_a_long_request_may_come_with_the_one_before(served: Served) -> None:
+    long = BODY + b" " * 190_000
+    answer = answered(served, posting(CHAT, BODY, close=False) + posting(CHAT, long))
+    assert answer.count == 2
+    assert len(re.findall(b'"hallucination"', answer.data)) == 2
+
+
 def test_a_request_behind_a_refused_one_is_not_part_of_it(
     served: Served, upstream: Upstream
 ) -> None:
