@@ -15,6 +15,7 @@ from resay.scorers.entailments import Entailed, Entailment, Pair, pairs_among
 from resay.scorers.evidence import Evidence
 from resay.scorers.nli import Nli
 from resay.scorers.semantic import Semantic
+from support.alone import needs
 
 pytestmark = pytest.mark.anyio
 
@@ -140,6 +141,7 @@ async def test_a_text_entails_itself_without_being_compared() -> None:
     ]
 
 
+@needs("torch")
 async def test_each_classifier_is_asked_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     async def entailed(nli: Nli, pairs: Sequence[Pair]) -> Entailed:
         models.append(nli.config.model)

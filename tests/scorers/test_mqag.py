@@ -27,6 +27,7 @@ from resay.scorers.mqag import (
     write_questions,
 )
 from resay.scorers.samples import Samples
+from support.alone import needs
 from support.known_models import DISTRACTORS, make_reader, make_writer
 from support.later import LazyImport
 from support.tiny_models import make_longformer, make_roberta, sentences
@@ -407,5 +408,6 @@ def test_the_default_models_are_those_of_the_paper() -> None:
     assert (config.beta1, config.beta2, config.scoring) == (0.8, 0.8, "bayes_alpha")
 
 
+@needs("torch")
 def test_the_published_settings_are_the_defaults() -> None:
     assert Mqag().config == Mqag.Config()
