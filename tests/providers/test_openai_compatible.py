@@ -591,3 +591,21 @@ def test_what_is_wrong_is_said_in_few_lines() -> None:
         assert len(lines) < 15
         assert "direct cause" not in run.stderr
         assert "During handling" not in run.stderr
+
+
+def test_a_server_on_this_machine_is_asked_without_a_proxy(
+    server: SimulatedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    for variable in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(variable, raising=False)
+    base_url = server.base_url.replace("127.0.0.1", "localhost")
+
+    async def ask(url: str) -> str:
+        return (await OpenAICompatibleProvider().complete(request_to(url))).first.text
+
+    assert asyncio.run(ask(server.base_url))
+    assert asyncio.run(ask(base_url))
+    with pytest.raises(ProviderError):
+        asyncio.run(ask("http://model.invalid/v1"))

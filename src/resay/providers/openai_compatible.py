@@ -166,14 +166,16 @@ class OpenAICompatibleProvider:
             ProviderError: The server does not say.
         """
         request = Request((), "server", params)
-        call = replace(_call_of(request, self._timeout_s), path="/models")
+        http_request = replace(_http_request_of(request, self._timeout_s), path="/models")
         client = await _clients.get_ready()
         try:
-            response = await client.get(call.url, headers=call.headers, timeout=call.timeout)
+            response = await client.get(
+                http_request.url, headers=http_request.headers, timeout=http_request.timeout
+            )
             _raise_for_status(response)
             listed = _parsed(response.content)
         except Exception as error:
-            raise call.error(error) from None
+            raise http_request.error(error) from None
         return tuple(str(model.get("id")) for model in mappings(listed.get("data")))
 
     async def takes_n(self, request: Request) -> bool:
@@ -201,17 +203,17 @@ class OpenAICompatibleProvider:
             ProviderTimeoutError: No answer arrived in time.
             ProviderError: Anything else that went wrong.
         """
-        call = _call_of(request, self._timeout_s)
-        body = {**call.body, "n": n} if n > 1 else call.body
+        http_request = _http_request_of(request, self._timeout_s)
+        body = {**http_request.body, "n": n} if n > 1 else http_request.body
         client = await _clients.get_ready()
         try:
-            response = await client.post(call.url, **call.options(body))
+            response = await client.post(http_request.url, **http_request.options(body))
             _raise_for_status(response)
             answer = _parsed(response.content)
         # httpx's errors, and httpcore's, which it does not translate all.
         except Exception as error:
-            raise call.error(error) from None
-        return _read(answer, call)
+            raise http_request.error(error) from None
+        return _read(answer, http_request)
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
@@ -231,11 +233,11 @@ class OpenAICompatibleProvider:
             ProviderTimeoutError: On entering or between chunks: nothing arrived in time.
             ProviderError: Anything else that went wrong.
         """
-        call = _call_of(request, self._timeout_s)
-        response, refused_calls = await _open(call)
+        http_request = _http_request_of(request, self._timeout_s)
+        response, refused_calls = await _open(http_request)
         try:
             async with (
-                aclosing(_chunks(response, call)) as chunks,
+                aclosing(_chunks(response, http_request)) as chunks,
                 aclosing(_counted(chunks, refused_calls)) as counted,
             ):
                 yield counted
@@ -244,7 +246,7 @@ class OpenAICompatibleProvider:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _HttpRequest:
     """A request as it is sent, and what messages about it name.
 
     Attributes:
@@ -353,7 +355,7 @@ def _raise_for_status(response: httpx.Response) -> None:
         raise _StatusError(response.status_code, response.text, after)
 
 
-def _call_of(request: Request, timeout_s: float) -> _Call:
+def _http_request_of(request: Request, timeout_s: float) -> _HttpRequest:
     import httpx
 
     model = model_of(request)
@@ -367,7 +369,7 @@ def _call_of(request: Request, timeout_s: float) -> _Call:
     seconds = _timeout_in(request.params, timeout_s)
     prefix, slash, name = model.partition("/")
     sent_model = name if slash and prefix in _PREFIXES else model
-    return _Call(
+    return _HttpRequest(
         model=model,
         sent_model=sent_model,
         base_url=base_url,
@@ -455,24 +457,24 @@ def _json_schema_of(value: Any) -> Any:
     return {"type": "json_schema", "json_schema": {"name": value.__name__, "schema": schema()}}
 
 
-async def _open(call: _Call) -> tuple[httpx.Response, int]:
+async def _open(http_request: _HttpRequest) -> tuple[httpx.Response, int]:
     """Open a stream; return the response, and the number of requests that were refused before."""
-    own_options = call.body.get("stream_options")
-    body = {**call.body, "stream": True}
+    own_options = http_request.body.get("stream_options")
+    body = {**http_request.body, "stream": True}
     with_usage = {**body, "stream_options": {"include_usage": True, **mapping(own_options)}}
     try:
-        return await _send(call, with_usage), 0
+        return await _send(http_request, with_usage), 0
     except ProviderRefusedError as error:
         # Older servers do not support the parameter.
         if own_options is not None or error.status not in (400, 422):
             raise
-    return await _send(call, body), 1
+    return await _send(http_request, body), 1
 
 
-async def _send(call: _Call, body: Body) -> httpx.Response:
+async def _send(http_request: _HttpRequest, body: Body) -> httpx.Response:
     client = await _clients.get_ready()
     try:
-        request = client.build_request("POST", call.url, **call.options(body))
+        request = client.build_request("POST", http_request.url, **http_request.options(body))
         response = await client.send(request, stream=True)
         if not response.is_success:
             try:
@@ -481,20 +483,20 @@ async def _send(call: _Call, body: Body) -> httpx.Response:
             finally:
                 await response.aclose()
     except Exception as error:
-        raise call.error(error) from None
+        raise http_request.error(error) from None
     return response
 
 
-async def _chunks(response: httpx.Response, call: _Call) -> AsyncGenerator[Chunk]:
+async def _chunks(response: httpx.Response, http_request: _HttpRequest) -> AsyncGenerator[Chunk]:
     has_answer = False
     end = StreamEnd(CHAT_COMPLETIONS)
     last_finish: str | None = None
     try:
-        async with aclosing(_events(response, call)) as events:
+        async with aclosing(_events(response, http_request)) as events:
             async for event in events:
                 if is_error_event(event):
                     raise ProviderError(
-                        f"{call.model!r} ended its answer with an error", retryable=True
+                        f"{http_request.model!r} ended its answer with an error", retryable=True
                     )
                 end.note(event)
                 for index, chunk in CHAT_COMPLETIONS.chunks(event):
@@ -504,19 +506,19 @@ async def _chunks(response: httpx.Response, call: _Call) -> AsyncGenerator[Chunk
                     last_finish = chunk.finish_reason or last_finish
                     yield replace(chunk, raw=dict(event.body))
     except Exception as error:
-        raise call.error(error) from None
+        raise http_request.error(error) from None
     if not has_answer and last_finish is None:
-        raise ProviderError(f"{call.model!r} streamed no answer", retryable=True)
+        raise ProviderError(f"{http_request.model!r} streamed no answer", retryable=True)
     if last_finish is None and not end.is_complete:
         # The connection broke, or the server gives no reasons.
         yield Chunk(finish_reason="incomplete")
 
 
-async def _events(response: httpx.Response, call: _Call) -> AsyncGenerator[Event]:
+async def _events(response: httpx.Response, http_request: _HttpRequest) -> AsyncGenerator[Event]:
     """Read the events of a stream; a whole answer becomes one event."""
     if "json" in response.headers.get("content-type", ""):
         answer = _parsed(await response.aread())
-        choice = dict(mapping(_choices_of(answer, call)[0]))
+        choice = dict(mapping(_choices_of(answer, http_request)[0]))
         choice["delta"] = choice.pop("message", {})
         yield Event({**answer, "choices": [choice]})
         return
@@ -550,18 +552,18 @@ def _parsed(content: bytes) -> Body:
     return cast("Body", body)
 
 
-def _choices_of(answer: Body, call: _Call) -> Sequence[Any]:
+def _choices_of(answer: Body, http_request: _HttpRequest) -> Sequence[Any]:
     """Return the choices of a response, at least one."""
     if is_error(answer):
-        raise ProviderError(f"{call.model!r} answered with an error", retryable=True)
+        raise ProviderError(f"{http_request.model!r} answered with an error", retryable=True)
     choices = mappings(answer.get("choices"))
     if not choices:
-        raise ProviderError(f"{call.model!r} answered without a choice", retryable=True)
+        raise ProviderError(f"{http_request.model!r} answered without a choice", retryable=True)
     return choices
 
 
-def _read(answer: Body, call: _Call) -> Completions:
-    _choices_of(answer, call)
+def _read(answer: Body, http_request: _HttpRequest) -> Completions:
+    _choices_of(answer, http_request)
     items = CHAT_COMPLETIONS.completions(answer)
     return Completions(items, with_counted_tokens(items, CHAT_COMPLETIONS.usage(answer)))
 
@@ -595,7 +597,11 @@ def _new_client() -> httpx.AsyncClient:
 
     # The guard limits how many requests are sent at once.
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
-    return httpx.AsyncClient(verify=_ssl_context(), limits=limits)
+    # A proxy on the way to this machine would be somewhere else.
+    direct: dict[str, httpx.AsyncBaseTransport | None] = {
+        f"all://{host}": None for host in ("127.0.0.1", "localhost", "[::1]")
+    }
+    return httpx.AsyncClient(verify=_ssl_context(), limits=limits, mounts=direct)
 
 
 async def _close(client: httpx.AsyncClient) -> None:
