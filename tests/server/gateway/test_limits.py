@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import anyio
 import httpx
 import pytest
+from starlette.types import Message
 
 from resay_server.gateway import Gateway, GatewayConfig, GatewayLimits, serving
 from resay_server.gateway.admission import Admission, OverloadError
@@ -86,6 +87,33 @@ def test_headers_that_are_too_long_are_refused(gateways: Gateways) -> None:
     with served.connected() as connection:
         connection.sendall(HEAD % PATHS[0] + b"X-Long: " + b"x" * 100_000)
         assert received(connection).startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.anyio
+async def test_a_client_of_any_server_may_read_nothing_for_as_long_as_the_limit_says() -> None:
+    config = {"upstream": {"url": "http://127.0.0.1:9/v1"}, "limits": {"write_s": 0.05}}
+    sent: list[str] = []
+
+    async def receive() -> Message:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message["type"])
+        if message["type"] == "http.response.body":
+            await anyio.sleep_forever()
+
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/nowhere",
+        "raw_path": b"/nowhere",
+        "query_string": b"",
+        "headers": [(b"host", b"localhost")],
+    }
+    with anyio.fail_after(30):
+        await Gateway(GatewayConfig.of(config)).app()(scope, receive, send)
+    assert sent == ["http.response.start", "http.response.body"]
 
 
 def test_an_answer_that_is_too_long_is_not_kept(gateways: Gateways) -> None:

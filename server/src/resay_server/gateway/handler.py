@@ -8,7 +8,7 @@ import logging
 import re
 import time
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
@@ -144,7 +144,7 @@ class RequestHandler:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         call = read_call(scope)
-        outgoing = Outgoing(send, call)
+        outgoing = Outgoing(send, call, self._config.limits.write_s)
         incoming = self._incoming(call, receive)
         work = self._answer(call, incoming, outgoing)
         await run_until_disconnect(task, work, incoming, lambda: outgoing.complete)
@@ -185,7 +185,8 @@ class RequestHandler:
 
     async def _refuse(self, error: RefusedError, outgoing: Outgoing) -> None:
         if outgoing.status is None:
-            await outgoing.refuse(error)
+            with suppress(ClientDisconnectedError):
+                await outgoing.refuse(error)
 
     async def _route(self, call: Call, incoming: Incoming, outgoing: Outgoing) -> None:
         self._check_headers(call)

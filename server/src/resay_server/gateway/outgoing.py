@@ -8,9 +8,12 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
+import anyio
+
 from resay.adapters.apis import Api, Event, encoded, number
 from resay_server.gateway.calls import Call, Headers
 from resay_server.gateway.errors import RefusedError, error_body, error_event
+from resay_server.gateway.incoming import ClientDisconnectedError
 
 if TYPE_CHECKING:
     from starlette.types import Send
@@ -27,6 +30,7 @@ class Outgoing:
     Args:
         send: The ASGI channel.
         call: The request.
+        timeout_s: How long the client may pause reading.
 
     Attributes:
         status: The status sent; None before.
@@ -35,9 +39,10 @@ class Outgoing:
         reported: Whether observers were notified.
     """
 
-    def __init__(self, send: Send, call: Call) -> None:
+    def __init__(self, send: Send, call: Call, timeout_s: float) -> None:
         self._send = send
         self._call = call
+        self._timeout_s = timeout_s
         self._last_s = 0.0
         self._writing = asyncio.Lock()
         self.status: int | None = None
@@ -54,12 +59,19 @@ class Outgoing:
         )
 
     async def write(self, data: bytes, *, last: bool = False) -> None:
-        """Send a piece of the body."""
+        """Send a piece of the body.
+
+        Raises:
+            ClientDisconnectedError: The client stopped reading.
+        """
         async with self._writing:
             await self._write(data, last=last)
 
     async def _write(self, data: bytes, *, last: bool) -> None:
-        await self._send({"type": "http.response.body", "body": data, "more_body": not last})
+        with anyio.move_on_after(self._timeout_s) as scope:
+            await self._send({"type": "http.response.body", "body": data, "more_body": not last})
+        if scope.cancelled_caught:
+            raise ClientDisconnectedError
         self._last_s = time.monotonic()
         self.complete = last
 
@@ -133,7 +145,7 @@ class Outgoing:
             yield
         finally:
             heartbeats.cancel()
-            with suppress(asyncio.CancelledError):
+            with suppress(asyncio.CancelledError, ClientDisconnectedError):
                 await heartbeats
 
     async def _send_heartbeats(self, headers: Headers, every_s: float) -> None:
