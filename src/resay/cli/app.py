@@ -93,7 +93,7 @@ COMMANDS: Mapping[str, Command] = {
         help="List, search, export or delete recorded verdicts.", panel=_SERVING, extra="server"
     ),
     "label": Command(
-        help="Draw recorded verdicts and label them, in the terminal or as CSV.",
+        help="Draw recorded answers and label their claims: true, made up, or can't tell.",
         panel=_SERVING,
         extra="server",
     ),
