@@ -147,7 +147,7 @@ class Rules:
         """
         if not self._skips:
             return "fact"
-        kind = non_claim_kind(text, is_open=self._is_open, asked=self.question)
+        kind = non_claim_kind(text, is_open=self._is_open, question=self.question)
         kind = kind or self._user_kind(text)
         if kind is not None:
             return kind

@@ -25,43 +25,43 @@ def suggest_keywords(function: Callable[P, T]) -> Callable[P, T]:
         The function. It raises a TypeError for an unknown keyword.
     """
     parameters = inspect.signature(function).parameters
-    known = [name for name in parameters if name not in ("self", "cls")]
+    names = [name for name in parameters if name not in ("self", "cls")]
 
     if inspect.iscoroutinefunction(function):
 
         @wraps(function)
         async def call_async(*args: Any, **kwargs: Any) -> Any:
-            _refuse_unknown(function, known, kwargs)
+            _refuse_unknown(function, names, kwargs)
             return await function(*args, **kwargs)
 
         return cast("Callable[P, T]", call_async)
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        _refuse_unknown(function, known, kwargs)
+        _refuse_unknown(function, names, kwargs)
         return function(*args, **kwargs)
 
     return call
 
 
 def _refuse_unknown(
-    function: Callable[..., object], known: Collection[str], given: Iterable[str]
+    function: Callable[..., object], names: Collection[str], given: Iterable[str]
 ) -> None:
     for name in given:
-        if name not in known:
+        if name not in names:
             message = f"{function.__qualname__}() got an unexpected keyword argument {name!r}"
-            raise TypeError(f"{message}; {_hint(name, known)}")
+            raise TypeError(f"{message}; {_hint(name, names)}")
 
 
-def _hint(name: str, known: Collection[str]) -> str:
-    takes_params = "params" in known
+def _hint(name: str, names: Collection[str]) -> str:
+    takes_params = "params" in names
     if takes_params and name in PROVIDER_PARAMS:
         return _params_hint(name)
-    for nearest in get_close_matches(name, known, n=1):
+    for nearest in get_close_matches(name, names, n=1):
         return f"did you mean {nearest!r}?"
     for nearest in get_close_matches(name, PROVIDER_PARAMS, n=1) if takes_params else ():
         return _params_hint(nearest)
-    return f"it takes {', '.join(map(repr, known))}"
+    return f"it takes {', '.join(map(repr, names))}"
 
 
 def _params_hint(param: str) -> str:

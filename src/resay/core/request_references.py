@@ -45,19 +45,19 @@ def is_path(text: str) -> bool:
     return _PATH.fullmatch(text) is not None
 
 
-def references_in(context: CheckContext, places: Collection[str]) -> tuple[Reference, ...]:
+def references_in(context: CheckContext, sources: Collection[str]) -> tuple[Reference, ...]:
     """Find the references of a request.
 
     Args:
         context: The request, with the client's own.
-        places: The places to search: origins, and paths in the client's request.
+        sources: Where to search: origins, and paths in the client's request.
 
     Returns:
         The references, in the order of the conversation, followed by those at paths; each text
         once.
     """
-    references = list(_in_context(context, places))
-    for path in filter(is_path, places):
+    references = list(_in_context(context, sources))
+    for path in filter(is_path, sources):
         references += _at_path(context.client_request, path)
     by_text: dict[str, Reference] = {}
     for reference in references:
@@ -66,12 +66,12 @@ def references_in(context: CheckContext, places: Collection[str]) -> tuple[Refer
     return tuple(by_text.values())
 
 
-def _in_context(context: CheckContext, places: Collection[str]) -> Iterator[Reference]:
+def _in_context(context: CheckContext, sources: Collection[str]) -> Iterator[Reference]:
     request = context.request
-    if "given" in places:
+    if "given" in sources:
         for i, text in enumerate(context.client_references):
             yield Reference(text=text, source=f"resay.references[{i}]")
-    if "documents" in places:
+    if "documents" in sources:
         for i, document in enumerate(_items(request.params.get("documents"))):
             yield Reference(
                 text=document_text(document),
@@ -79,24 +79,24 @@ def _in_context(context: CheckContext, places: Collection[str]) -> Iterator[Refe
                 origin="documents",
                 label=str(i + 1),
             )
-    is_required = _is_context_required(request) if "messages" in places else None
+    is_required = _is_context_required(request) if "messages" in sources else None
     for i, message in enumerate(request.messages):
-        yield from _in_message(message, f"messages[{i}]", places, is_required=is_required)
+        yield from _in_message(message, f"messages[{i}]", sources, is_required=is_required)
 
 
 def _in_message(
-    message: Message, source: str, places: Collection[str], *, is_required: bool | None
+    message: Message, source: str, sources: Collection[str], *, is_required: bool | None
 ) -> Iterator[Reference]:
     role = message.get("role")
     content: Any = message.get("content")
     if role in ("tool", "function"):
-        if "tools" in places:
+        if "tools" in sources:
             yield Reference(text=joined_text(content), source=source, origin="tools")
     elif role in ("user", "system", "developer"):
-        if "messages" in places:
-            for place, text in _texts(content):
-                yield from _in_text(text, source + place, is_required=is_required)
-        yield from _in_parts(content, source, places)
+        if "messages" in sources:
+            for path, text in _texts(content):
+                yield from _in_text(text, source + path, is_required=is_required)
+        yield from _in_parts(content, source, sources)
 
 
 def _is_context_required(request: Request) -> bool | None:
@@ -136,17 +136,17 @@ def _in_text(text: str, source: str, *, is_required: bool | None) -> Iterator[Re
         )
 
 
-def _in_parts(content: Any, source: str, places: Collection[str]) -> Iterator[Reference]:
+def _in_parts(content: Any, source: str, sources: Collection[str]) -> Iterator[Reference]:
     """Yield references from providers' own content parts: tool results, documents, search hits."""
     for i, part in enumerate(_mappings(content)):
         kind = part.get("type")
-        if kind in ("tool_result", "function_call_output") and "tools" in places:
+        if kind in ("tool_result", "function_call_output") and "tools" in sources:
             yield Reference(
                 text=joined_text(part.get("content") or part.get("output")),
                 source=f"{source}.content[{i}]",
                 origin="tools",
             )
-        elif kind in ("document", "search_result") and "documents" in places:
+        elif kind in ("document", "search_result") and "documents" in sources:
             title, address = part.get("title"), part.get("source")
             yield Reference(
                 text=document_text(part),
@@ -158,7 +158,7 @@ def _in_parts(content: Any, source: str, places: Collection[str]) -> Iterator[Re
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Located:
     """A place in a request.
 
     Attributes:
@@ -174,37 +174,34 @@ class _Place:
 
 def _at_path(request: Mapping[str, Any], path: str) -> Iterator[Reference]:
     """Yield the references at a path in the client's request, except the model's own words."""
-    places = [_Place(path="", value=request)]
+    values = [_Located(path="", value=request)]
     for key, index in _STEP.findall(path):
-        inner: list[_Place] = []
-        for place in places:
-            inner += _under_key(place, key) if key else _under_index(place, index)
-        places = inner
-    for place in places:
-        items = _items(place.value)
-        if items:
-            values = [(f"{place.path}[{i}]", item) for i, item in enumerate(items)]
-        else:
-            values = [(place.path, place.value)]
-        for source, value in values:
-            reference = own_reference(value, source)
+        inner: list[_Located] = []
+        for value in values:
+            inner += _under_key(value, key) if key else _under_index(value, index)
+        values = inner
+    for value in values:
+        items = _items(value.value)
+        texts = [(f"{value.path}[{i}]", item) for i, item in enumerate(items)]
+        for source, text in texts or [(value.path, value.value)]:
+            reference = own_reference(text, source)
             if reference is not None:
                 yield reference
 
 
-def _under_index(place: _Place, index: str) -> Iterator[_Place]:
+def _under_index(place: _Located, index: str) -> Iterator[_Located]:
     """Yield the item of a list at an index, or all of them at `*`."""
     for i, item in enumerate(_items(place.value)):
         if index == "*" or i == int(index):
-            yield _Place(f"{place.path}[{i}]", item, _is_model_output(item))
+            yield _Located(f"{place.path}[{i}]", item, _is_model_output(item))
 
 
-def _under_key(place: _Place, key: str) -> Iterator[_Place]:
+def _under_key(place: _Located, key: str) -> Iterator[_Located]:
     if not isinstance(place.value, Mapping):
         return
     fields = cast("Mapping[str, object]", place.value)
     if key in fields and not (place.is_model_output and key in _MODEL_OUTPUT_KEYS):
-        yield _Place(f"{place.path}.{key}" if place.path else key, fields[key])
+        yield _Located(f"{place.path}.{key}" if place.path else key, fields[key])
 
 
 def _is_model_output(item: object) -> bool:

@@ -260,11 +260,11 @@ class Check:
         """Find the references contained in the request itself."""
         if not self._chain.grounds:
             return
-        context, places = self.context, self._policy.references.from_
+        context, searched = self.context, self._policy.references.from_
         request = context.request
 
         def find() -> tuple[tuple[Reference, ...], Request]:
-            references = references_in(context, places)
+            references = references_in(context, searched)
             return references, without_references(request, references)
 
         chars = sum(len(str(message.get("content"))) for message in request.messages)
@@ -297,10 +297,10 @@ class Check:
                 self._reference_errors.append(StepRecord("references", 0, error=failure))
         return references
 
-    def _with_sources(self, evidence: Evidence, more: Sequence[Reference]) -> Evidence:
+    def _with_sources(self, evidence: Evidence, further: Sequence[Reference]) -> Evidence:
         """Return evidence with further references, without duplicate texts."""
         by_text: dict[str, Reference] = {}
-        for reference in (*evidence.sources, *more):
+        for reference in (*evidence.sources, *further):
             by_text.setdefault(reference.text.strip(), reference)
         sources = tuple(by_text.values())
         texts = [reference.text for reference in sources]
@@ -617,8 +617,8 @@ class Check:
             evidence = replace(evidence, references=references)
             if self._chain.grounds and "retriever" in self._policy.references.from_:
                 evidence = self._with_sources(evidence, retrieved)
-        places = self._policy.references.from_ if self._chain.grounds else ()
-        if completion.found and "documents" in places:
+        reads_documents = self._chain.grounds and "documents" in self._policy.references.from_
+        if completion.found and reads_documents:
             evidence = self._with_sources(evidence, completion.found)
         evidence = replace(evidence, citations=completion.citations)
         logprobs = answer_tokens(evidence.logprobs) or completion.logprobs

@@ -86,7 +86,7 @@ _AGAIN = (
     " instead."
 )
 _CONVERSATION_CHARS = 4_000
-_INSTEAD_CHARS = 300
+_CORRECTION_CHARS = 300
 _Answer = Literal["right", "wrong", "unknown"]
 _CHOICES: Choices[_Answer] = Choices(
     words={
@@ -438,8 +438,8 @@ def read_opinions(text: str, count: int) -> list[_Opinion | None]:
         if answer is None:
             opinions.append(None)
             continue
-        instead = correction if answer == "wrong" else None
-        opinions.append(_Opinion(_SCORES[answer], instead or ""))
+        is_wrong = answer == "wrong"
+        opinions.append(_Opinion(_SCORES[answer], correction or "" if is_wrong else ""))
     return opinions
 
 
@@ -449,15 +449,15 @@ def _answer(part: str) -> _Answer | None:
 
 def _correction(part: str) -> str | None:
     """Return what is right instead, behind the bar."""
-    instead = part.partition("|")[2][:_INSTEAD_CHARS]
-    printable = "".join(c if c.isprintable() else " " for c in instead)
+    text = part.partition("|")[2][:_CORRECTION_CHARS]
+    printable = "".join(c if c.isprintable() else " " for c in text)
     return printable.strip(" \t*_`|") or None
 
 
 def _says_nothing(sample: Passage, question: str) -> bool:
     """Return whether a sample only refuses, or says that something is unknown."""
     sentences = sample.sentences
-    return all(non_claim_kind(s.text, is_open=True, asked=question) for s in sentences)
+    return all(non_claim_kind(s.text, is_open=True, question=question) for s in sentences)
 
 
 def _cross(scores: Scores, claim: int) -> float | None:

@@ -209,7 +209,7 @@ class When(Strict):
         )
 
     def _by_gate(self, request: Request, passage: Passage) -> str | None:
-        kind = nothing_to_check(passage, asked=request.question) if self.checkable else None
+        kind = nothing_to_check(passage, question=request.question) if self.checkable else None
         return f"the response is {kind}, with nothing to check (`when.checkable`)" if kind else None
 
     async def _by_call(self, request: Request, passage: Passage) -> str | None:

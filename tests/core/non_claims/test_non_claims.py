@@ -355,7 +355,7 @@ LANGUAGES = [("en",), ("de",), ("nl",), ("sv", "da", "no"), ("fr",), ("es",), ("
 def test_no_claim_is_skipped_that_is_worded_like_talk() -> None:
     skipped: list[str] = []
     for what, _, question, sentence in TABLE:
-        if what == "claim" and non_claim_kind(sentence, is_open=True, asked=question):
+        if what == "claim" and non_claim_kind(sentence, is_open=True, question=question):
             skipped.append(sentence)
     assert skipped == []
 
@@ -367,7 +367,7 @@ def test_nine_tenths_of_talk_are_recognized_in_each_language(languages: tuple[st
     for what, language, question, sentence in TABLE:
         if what == "nothing" and language in languages:
             count += 1
-            if non_claim_kind(sentence, is_open=True, asked=question) is None:
+            if non_claim_kind(sentence, is_open=True, question=question) is None:
                 missed.append(sentence)
     assert len(missed) <= 0.1 * count, missed
 
@@ -375,8 +375,8 @@ def test_nine_tenths_of_talk_are_recognized_in_each_language(languages: tuple[st
 @given(st.lists(st.sampled_from(sorted({w for row in TABLE for w in row[3].split()})), max_size=12))
 def test_a_new_name_and_a_number_are_claims_among_any_words(words: list[str]) -> None:
     text = " ".join(words)
-    assert non_claim_kind(f"{text} 1932", is_open=True, asked="Why?") is None
-    assert non_claim_kind(f"It is {text} of Zürich", is_open=True, asked="Why?") is None
+    assert non_claim_kind(f"{text} 1932", is_open=True, question="Why?") is None
+    assert non_claim_kind(f"It is {text} of Zürich", is_open=True, question="Why?") is None
 
 
 def test_denials_about_the_world_are_claims_in_any_language() -> None:
@@ -596,7 +596,7 @@ def test_presuppositions_of_silence_are_claims(text: str, question: str) -> None
 def test_a_response_is_skipped_only_for_what_the_question_contains(
     text: str, question: str, kind: str | None
 ) -> None:
-    assert nothing_to_check(Passage.of(text), asked=question) == kind
+    assert nothing_to_check(Passage.of(text), question=question) == kind
 
 
 @pytest.mark.parametrize("text", sentences("disclaimer"))

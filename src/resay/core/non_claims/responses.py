@@ -22,7 +22,7 @@ ResponseKind = Literal["a greeting", "only code", "a refusal", "only questions"]
 _MAX_SENTENCES = 12
 
 
-def nothing_to_check(passage: Passage, *, asked: str = "") -> ResponseKind | None:
+def nothing_to_check(passage: Passage, *, question: str = "") -> ResponseKind | None:
     """Return the kind of a response with nothing to check.
 
     Recognizes greetings, thanks and farewells, refusals and answers of not knowing, in the
@@ -30,7 +30,7 @@ def nothing_to_check(passage: Passage, *, asked: str = "") -> ResponseKind | Non
 
     Args:
         passage: The response.
-        asked: The question.
+        question: The question.
 
     Returns:
         The kind, or None if the response needs a check.
@@ -44,9 +44,9 @@ def nothing_to_check(passage: Passage, *, asked: str = "") -> ResponseKind | Non
         return "only code" if is_code else None
     if not sentences or not kinds <= {"prose", "rule"}:
         return None
-    question = Question.of(asked, is_open=is_open_question(asked))
+    parsed = Question.of(question, is_open=is_open_question(question))
     for language in languages_of(" ".join(sentences)):
-        kind = _response_kind(sentences, language, question)
+        kind = _response_kind(sentences, language, parsed)
         if kind is not None:
             return kind
     return None

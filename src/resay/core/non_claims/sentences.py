@@ -46,7 +46,7 @@ _QUESTION_END = re.compile(r"(?:[?？؟]|か。?)[\s\"'”’»」』)\]*_]*\Z")
 _FINITE: Final = frozenset({"be", "have", "do", "able"})
 
 
-def non_claim_kind(text: str, *, is_open: bool, asked: str | None = None) -> NonClaim | None:
+def non_claim_kind(text: str, *, is_open: bool, question: str | None = None) -> NonClaim | None:
     """Return the kind of a sentence that claims nothing.
 
     Recognizes greetings, thanks, offers and other filler, refusals and statements that something is
@@ -55,14 +55,14 @@ def non_claim_kind(text: str, *, is_open: bool, asked: str | None = None) -> Non
     Args:
         text: The sentence.
         is_open: Whether it answers who, what or how: "Sure!" is then filler.
-        asked: The question. Numbers and names from it are not claimed: "I do not know what the X100
-            costs." Others are, unless it is None.
+        question: The question. Numbers and names from it are not claimed: "I do not know what the
+            X100 costs." Others are, unless it is None.
 
     Returns:
         The kind, or None for a claim.
     """
-    question = Question.of(asked or "", is_open=is_open)
-    text = question.without_numbers(text)
+    parsed = Question.of(question or "", is_open=is_open)
+    text = parsed.without_numbers(text)
     if may_claim(text):
         return None
     spoken = without_gesture(text)
@@ -70,11 +70,11 @@ def non_claim_kind(text: str, *, is_open: bool, asked: str | None = None) -> Non
     if is_open:
         clauses = tuple(clause for clause in clauses if not affirms(clause))
     if not clauses and _LETTER.search(text):
-        return None if any(new_names(text, question.words)) else "filler"
+        return None if any(new_names(text, parsed.words)) else "filler"
     for language in languages_of(spoken):
-        kind = sentence_kind(text, clauses, language, question, checks_detail=asked is not None)
+        kind = sentence_kind(text, clauses, language, parsed, checks_detail=question is not None)
         # To a user who asks where to turn, a referral is an answer, which can be wrong.
-        if kind == "referral" and asks_where_to_turn(question.text):
+        if kind == "referral" and asks_where_to_turn(parsed.text):
             return None
         if kind in REFUSALS:
             return "refusal"

@@ -358,12 +358,12 @@ class _DocumentRepair(Repair):
         return abstentions
 
     def _is_refusal(self, text: str) -> bool:
-        return non_claim_kind(text, is_open=True, asked=self._question) == "refusal"
+        return non_claim_kind(text, is_open=True, question=self._question) == "refusal"
 
     def _claims_nothing(self, passage: Passage, abstains: Collection[int]) -> bool:
         """Return whether an answer says that the documents have no answer, and nothing else."""
         return bool(abstains) and all(
-            i in abstains or non_claim_kind(s.text, is_open=True, asked=self._question)
+            i in abstains or non_claim_kind(s.text, is_open=True, question=self._question)
             for i, s in enumerate(passage.sentences)
         )
 

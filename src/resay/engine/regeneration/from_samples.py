@@ -406,7 +406,7 @@ def _fitted(
     """
     if not replacement.text:
         return replacement
-    if non_claim_kind(replacement.text, is_open=True, asked=quotable(question)):
+    if non_claim_kind(replacement.text, is_open=True, question=quotable(question)):
         return Replacement("")
     text = _unquoted(replacement.text, target.text)
     if not fits(text, target.text, evidence, known_text):

@@ -147,7 +147,7 @@ def _read(text: str, question: str, conversation: str) -> str | None:
     # Some models answer the question, or decline to.
     if _ASKS.search(question) and not _ASKS.search(written):
         return None
-    if non_claim_kind(written, is_open=True, asked=f"{conversation}\n{question}") == "refusal":
+    if non_claim_kind(written, is_open=True, question=f"{conversation}\n{question}") == "refusal":
         return None
     numbers = set(_NUMBER.findall(written))
     if not numbers <= set(_NUMBER.findall(f"{conversation}\n{question}")):

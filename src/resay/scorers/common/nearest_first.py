@@ -229,7 +229,7 @@ class _SentenceEntries:
         return len(self.order) - self.taken
 
     @property
-    def known(self) -> dict[int, float]:
+    def judged(self) -> dict[int, float]:
         return {n: entry for n, entry in self.entries.items() if entry is not None}
 
     @property
@@ -238,21 +238,21 @@ class _SentenceEntries:
 
     def estimate_score(self, model: Estimate) -> _ScoreEstimate:
         """Return what is known about the score; entries of failed calls are left out."""
-        known, estimated = self.known, self.estimated
-        count = len(known) + len(estimated)
-        if not known:
+        judged, estimated = self.judged, self.estimated
+        count = len(judged) + len(estimated)
+        if not judged:
             return _ScoreEstimate(None, 0.0, 0.0, 1.0)
-        rest, variance = model.expect(
-            [(self.log_odds[n], entry) for n, entry in known.items()],
+        expected, variance = model.expect(
+            [(self.log_odds[n], entry) for n, entry in judged.items()],
             [self.log_odds[n] for n in estimated],
         )
-        total = fsum(known.values())
+        total = fsum(judged.values())
         return _ScoreEstimate(
-            (total + rest) / count,
+            (total + expected) / count,
             _OVERDISPERSION * variance / count**2,
             total / count,
             (total + len(estimated)) / count,
-            total / len(known),
+            total / len(judged),
         )
 
 
@@ -296,14 +296,14 @@ class NearestFirst:
             if self._rule
             else max((sentence.left for sentence in sentences), default=0)
         )
-        asked = 0
+        requested = 0
         while pending:
             async with anyio.create_task_group() as tasks:
                 for i in pending:
                     for n in sentences[i].take(wave):
                         tasks.start_soon(self._ask, ask, i, n)
-            asked += wave
-            wave = ceil(asked / 2)
+            requested += wave
+            wave = ceil(requested / 2)
             pending = [i for i in self._unsettled() if sentences[i].left]
 
     async def _ask(
@@ -350,18 +350,21 @@ class NearestFirst:
         others = self._rule.decisions.settled_scores if self._rule else ()
         sentences = zip(self._sentences, estimates, strict=True)
         # A sentence whose calls all failed has no score; one with samples left may still get one.
-        there = [estimate for sentence, estimate in sentences if sentence.left or sentence.known]
-        scores = [estimate.score for estimate in there if estimate.score is not None]
-        if not scores or len(scores) < len(there):
+        scorable = [
+            estimate for sentence, estimate in sentences if sentence.left or sentence.judged
+        ]
+        scores = [estimate.score for estimate in scorable if estimate.score is not None]
+        if not scores or len(scores) < len(scorable):
             return _ScoreEstimate(None, 0.0, 0.0, 1.0)
-        count, before = len(there) + len(others), fsum(others)
-        apart = fsum(estimate.variance for estimate in there)
-        together = fsum(sqrt(estimate.variance) for estimate in there) ** 2
+        count, settled = len(scorable) + len(others), fsum(others)
+        independent = fsum(estimate.variance for estimate in scorable)
+        correlated = fsum(sqrt(estimate.variance) for estimate in scorable) ** 2
+        variance = (1 - _CORRELATION) * independent + _CORRELATION * correlated
         return _ScoreEstimate(
-            (fsum(scores) + before) / count,
-            ((1 - _CORRELATION) * apart + _CORRELATION * together) / count**2,
-            (fsum(estimate.low for estimate in there) + before) / count,
-            (fsum(estimate.high for estimate in there) + before) / count,
+            (fsum(scores) + settled) / count,
+            variance / count**2,
+            (fsum(estimate.low for estimate in scorable) + settled) / count,
+            (fsum(estimate.high for estimate in scorable) + settled) / count,
         )
 
     @property
@@ -380,9 +383,9 @@ class NearestFirst:
     def reason(self, i: int) -> str | None:
         """Return a one-line explanation of a sentence's score."""
         sentence = self._sentences[i]
-        known = sentence.known
-        if not known:
+        judged = sentence.judged
+        if not judged:
             return None
-        explanation = support_reason(known.values())
+        explanation = support_reason(judged.values())
         left = len(sentence.estimated)
         return f"{explanation}; {left} less similar ones estimated" if left else explanation

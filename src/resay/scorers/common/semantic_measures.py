@@ -41,15 +41,15 @@ def meanings(matrix: Matrix, equivalence: Equivalence = "both") -> list[int]:
     return meaning_of_each
 
 
-def are_equivalent(there: Entailment, back: Entailment, equivalence: Equivalence) -> bool:
+def are_equivalent(forward: Entailment, backward: Entailment, equivalence: Equivalence) -> bool:
     """Return whether two texts have the same meaning.
 
     Args:
-        there: The relation of one to the other.
-        back: The relation of the other to the one.
+        forward: The relation of one to the other.
+        backward: The relation of the other to the one.
         equivalence: As for `meanings`.
     """
-    labels = {label(there), label(back)}
+    labels = {label(forward), label(backward)}
     if equivalence == "both":
         return labels == {"entails"}
     return "entails" in labels and (equivalence == "either" or "contradicts" not in labels)

@@ -143,9 +143,9 @@ def restricts(text: str) -> bool:
     return not all_words("comparison", "restricts").isdisjoint(words)
 
 
-def share(wanted: Collection[str], words: Collection[str]) -> float:
-    """Return the share of wanted words that are among others; 0 if none are wanted."""
-    return sum(word in words for word in wanted) / len(wanted) if wanted else 0.0
+def share(stems: Collection[str], others: Collection[str]) -> float:
+    """Return the share of stems that are among others; 0 if there are none."""
+    return sum(stem in others for stem in stems) / len(stems) if stems else 0.0
 
 
 def asks_for_order(question: str) -> bool:
@@ -161,8 +161,9 @@ def out_of_order(text: str, other: str) -> bool | None:
     """
     if _inverts().search(text) or _inverts().search(other):
         return None
-    mine, theirs = list(dict.fromkeys(stems_of(text))), list(dict.fromkeys(stems_of(other)))
-    places = [theirs.index(stem) for stem in mine if stem in theirs and not stem[0].isdigit()]
-    if len(places) < 2:
+    stems, others = list(dict.fromkeys(stems_of(text))), list(dict.fromkeys(stems_of(other)))
+    positions = [others.index(stem) for stem in stems if stem in others and not stem[0].isdigit()]
+    if len(positions) < 2:
         return None
-    return _OUT_OF_ORDER * sum(a > b for a, b in pairwise(places)) >= len(places) - 1
+    reversed_pairs = sum(first > second for first, second in pairwise(positions))
+    return _OUT_OF_ORDER * reversed_pairs >= len(positions) - 1
