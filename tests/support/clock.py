@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 
 import pytest
 
@@ -22,7 +23,8 @@ class Clock:
 class LoopClock:
     """The clock of all event loops that run while a test does, put forward.
 
-    A deadline passes in it whatever the load of the machine.
+    A deadline passes in it whatever the load of the machine. Make it before a gateway: uvloop's
+    clock cannot be put forward, so gateways run without it from here on.
 
     Args:
         monkeypatch: Puts it back at the end.
@@ -30,6 +32,7 @@ class LoopClock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._ahead_s = 0.0
+        monkeypatch.setitem(sys.modules, "uvloop", None)
         real_time = asyncio.BaseEventLoop.time
         monkeypatch.setattr(
             asyncio.BaseEventLoop, "time", lambda loop: real_time(loop) + self._ahead_s

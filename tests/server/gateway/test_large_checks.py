@@ -88,8 +88,8 @@ def test_a_large_check_ends_with_its_deadline_and_so_does_its_work(
         finally:
             ended.set()
 
-    served = gateways.start(POLICY + f"limits: {{deadline_s: {deadline_s}}}\n")
     clock = LoopClock(monkeypatch)
+    served = gateways.start(POLICY + f"limits: {{deadline_s: {deadline_s}}}\n")
     monkeypatch.setattr("resay.engine.contradictions.tokenize", endless)
     url = f"{served.url}/v1/check"
     with ThreadPoolExecutor() as pool:
