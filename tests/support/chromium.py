@@ -181,7 +181,7 @@ class Tab:
         told: dict[str, Any] = {
             "key": key,
             "code": "Space" if key == " " else key,
-            "windowsVirtualKeyCode": codes[key],
+            "windowsVirtualKeyCode": codes.get(key) or ord(key),
             "modifiers": modifiers,
         }
         if key in {"Enter", " "}:

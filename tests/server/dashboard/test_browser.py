@@ -234,9 +234,32 @@ def test_feedback_by_keyboard(tab: Tab, journal: Journal, url: str) -> None:
     (said,) = run_sync(journal.feedback)
     assert (said.rating, said.rater, said.source) == ("wrong", "Ann", "dashboard")
     assert tab.run("document.querySelector('ul.said').textContent").startswith(
-        "Ann: the verdict is"
+        "Ann: the answer is wrong"
     )
     assert tab.run("document.getElementById('rater').value") == "Ann"
+    assert tab.troubles() == []
+
+
+def test_claims_are_labelled_by_keys(tab: Tab, journal: Journal, url: str) -> None:
+    run_sync(write, journal, attacked())
+    entry = run_sync(journal.recent, 1)[0]
+    tab.open(f"{url}/label?entry={entry.id}")
+    claims = tab.run("document.querySelectorAll('fieldset').length")
+    assert claims > 1
+    for _ in range(claims - 1):
+        tab.press("1")
+    # A key that is no label does nothing.
+    tab.press("4")
+    assert run_sync(journal.feedback) == []
+    with tab.loading():
+        tab.press("2")
+    ratings = {rating.claim: rating.rating for rating in run_sync(journal.feedback)}
+    assert ratings == {
+        **dict.fromkeys(range(claims - 1), "right"),
+        claims - 1: "wrong",
+        None: "wrong",
+    }
+    assert "Resay:" in tab.run("document.querySelector('main').textContent")
     assert tab.troubles() == []
 
 

@@ -191,7 +191,7 @@ async def test_what_is_frequent(opened: Callable[..., Journal]) -> None:
     ]
     assert [e.text for e in told.all("li")] == [
         *("2 × ngram", "2 × other", f"2 × {SENTENCE}"),
-        *("2 × passage # > # with # samples", "1 × only # usable sample"),
+        *("2 × The score of the answer is over its threshold", "1 × Only some usable sample"),
     ]
 
 

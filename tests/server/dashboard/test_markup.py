@@ -45,6 +45,7 @@ NAMES = frozenset(
         *("h2", "h3", "h4", "dl", "dt", "dd", "ul", "ol", "li", "table", "caption", "thead"),
         *("tbody", "tr", "th", "td", "time", "figure", "figcaption", "svg", "path", "rect"),
         *("circle", "text", "details", "summary", "form", "label", "input", "select", "option"),
+        *("fieldset", "legend", "kbd"),
         *("datalist", "button", "meter", "code", "em", "del", "ins", "pre", "mark", "q"),
     )
 )
@@ -54,7 +55,7 @@ ATTRIBUTES = frozenset(
         *("role", "tabindex", "hidden", "scope", "datetime", "dir", "open", "for", "value"),
         *("list", "maxlength", "placeholder", "autocomplete", "spellcheck", "selected", "action"),
         *("method", "viewbox", "d", "x", "y", "cx", "cy", "r", "width", "height", "min", "max"),
-        *("low", "high", "optimum", "download", "form"),
+        *("low", "high", "optimum", "download", "form", "required"),
     )
 )
 
@@ -90,7 +91,8 @@ def said(text: str) -> Verdict:
 def harmless(page: Element) -> None:
     scripts = page.all("script")
     assert len(scripts) <= 1
-    assert all((e.attributes["src"] or "").startswith("/ui/static/dashboard-") for e in scripts)
+    ours = ("/ui/static/dashboard-", "/ui/static/label-")
+    assert all((e.attributes["src"] or "").startswith(ours) for e in scripts)
     for element in page.walk():
         assert element.name in NAMES
         for name, value in element.attributes.items():
@@ -134,6 +136,7 @@ def test_no_field_becomes_markup(tmp_path_factory: Any, strange: str, question: 
                 harmless(filtered)
             harmless(await shown(client, "/ui/live"))
             harmless(await shown(client, f"/ui/verdicts/{quote(entry_id + 'x', safe='')}"))
+            harmless(await shown(client, f"/ui/label?entry={quote(entry_id + 'x', safe='')}"))
         await journal.aclose()
 
     run_sync(look)

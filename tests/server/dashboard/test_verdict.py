@@ -143,14 +143,14 @@ async def test_feedback_by_button(client: httpx.AsyncClient, journal: Journal) -
     assert (whole.rating, whole.about, whole.note, whole.rater, whole.source) == (
         *("wrong", "answer", "<b>", "Ann Ö.", "dashboard"),
     )
-    assert (on_claim.rating, on_claim.claim, on_claim.about) == ("right", 0, "verdict")
+    assert (on_claim.rating, on_claim.claim, on_claim.about) == ("right", 0, "answer")
     page = await shown(client, "/ui/verdicts/e%2F1")
     assert "Ann Ö.: the answer is wrong <b>" in page.one("ul", "said").text
     # Who they are is known from now on, and what they were to label comes next.
     (rater,) = [e for e in page.all("input") if e.attributes["name"] == "rater"]
     assert rater.attributes["value"] == "Ann Ö."
-    (following,) = [e for e in page.all("a") if e.text == "Next to label"]
-    assert following.attributes["href"] == "/ui/verdicts/e-2"
+    (following,) = [e for e in page.all("a") if e.text == "Label answers"]
+    assert following.attributes["href"] == "/ui/label"
 
 
 async def test_the_name_of_a_login_is_proposed(client: httpx.AsyncClient, journal: Journal) -> None:

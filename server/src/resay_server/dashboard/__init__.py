@@ -28,7 +28,7 @@ def routes(
     They require no authentication: anyone who can reach them can read the journal.
 
     Args:
-        journal: The journal to show. Only feedback is written to it.
+        journal: The journal to show. Only feedback, and what is drawn to label, is written to it.
         prefix: The path of the dashboard; empty if the routes are mounted elsewhere.
         hosts: The host names of the application, without ports. `localhost` and IP addresses are
             always accepted. Any other name is refused, or a foreign page could resolve its own
@@ -59,6 +59,8 @@ def routes(
         Route(f"{prefix}/live", pages.live),
         Route(f"{prefix}/figures", pages.figures),
         Route(f"{prefix}/verdicts/{{entry_id:path}}", pages.verdict),
+        Route(f"{prefix}/label", pages.label, methods=["GET", "POST"]),
+        Route(f"{prefix}/label/draw", pages.draw, methods=["POST"]),
         Route(f"{prefix}/feedback", pages.feedback, methods=["POST"]),
         Route(f"{prefix}/api/entries", pages.entries),
         Route(f"{prefix}/api/entries/{{entry_id:path}}", pages.entry),

@@ -12,7 +12,27 @@ from resay_server.journal import Entry
 
 _MAX_FINDINGS = 5
 _CLAIM_CHARS = 200
-_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER = r"\d+(?:[.,]\d+)*"
+# Reasons of decisions in words, without the numbers that differ from answer to answer.
+_IN_WORDS = tuple(
+    (re.compile(pattern.replace("#", _NUMBER)), words)
+    for pattern, words in (
+        (r"passage # > #", "the score of the answer is over its threshold"),
+        (r"# of # (sentence|field)s > #", r"a \1 is over its threshold"),
+        (r"# of # names? in code > #", "a name in code is over its threshold"),
+        (r"passage # <= #", "the score of the answer is within its threshold"),
+        (r"every (sentence|field|name in code) <= #", r"every \1 is within its threshold"),
+        (r"only # usable samples?; `sampling\.min` is #", "too few usable samples"),
+        (r"all # samples are identical", "all samples are identical"),
+        (r"did not finish within # s \(`limits\.deadline_s`\)", "did not finish in time"),
+        (r"; # samples had arrived", ""),
+        (r" by # references?(?! found)", ""),
+        (r" (with|after) #( of #)? samples", ""),
+        (r"; compared: # names? in code", ""),
+        (r"# of # ", "some "),
+        (r"\b#\b", "some"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +46,7 @@ class FrequentFindings:
         methods: The methods whose scores flagged claims.
         contradictions: The kinds of difference between claims and evidence, if text was stored.
         claims: The flagged claims, if text was stored.
-        reasons: The reasons of verdicts, with `#` for each number.
+        reasons: The reasons of verdicts in words, without their numbers.
     """
 
     entries: int
@@ -45,7 +65,7 @@ def frequent_findings(entries: Iterable[Entry]) -> FrequentFindings:
     entry_count = 0
     for entry in entries:
         entry_count += 1
-        reasons[_DIGITS.sub("#", entry.reason)] += 1
+        reasons[_in_words(entry.reason)] += 1
         for claim in _flagged_claims(entry.verdict):
             if claim.get("by"):
                 methods[str(claim["by"])] += 1
@@ -62,6 +82,13 @@ def frequent_findings(entries: Iterable[Entry]) -> FrequentFindings:
         claims=tuple(claims.most_common(_MAX_FINDINGS)),
         reasons=tuple(reasons.most_common(_MAX_FINDINGS)),
     )
+
+
+def _in_words(reason: str) -> str:
+    """Return a reason without its numbers, so that the same reasons can be counted."""
+    for pattern, words in _IN_WORDS:
+        reason = pattern.sub(words, reason)
+    return reason[:1].upper() + reason[1:]
 
 
 def _flagged_claims(verdict: Mapping[str, Any]) -> list[Mapping[str, Any]]:

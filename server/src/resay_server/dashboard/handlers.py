@@ -20,6 +20,7 @@ from starlette.responses import Response, StreamingResponse
 from resay.errors import ConfigurationError
 from resay_server.dashboard.figures import Figures, FiguresCache
 from resay_server.dashboard.hosts import is_trusted_host
+from resay_server.dashboard.labels import draw, labels_of_form, read_queue
 from resay_server.dashboard.pages import Assets, Listing, Site
 from resay_server.dashboard.query import (
     PARAMETERS,
@@ -113,6 +114,15 @@ class Dashboard:
         """Record feedback from the dashboard's form."""
         return await self._respond_with_page(request, self._feedback)
 
+    async def label(self, request: Request) -> Response:
+        """Respond with the next answer to label, or record the labels of one."""
+        answer = self._record_labels if request.method == "POST" else self._label
+        return await self._respond_with_page(request, answer)
+
+    async def draw(self, request: Request) -> Response:
+        """Draw answers to label."""
+        return await self._respond_with_page(request, self._draw)
+
     async def entries(self, request: Request) -> Response:
         """Respond with a page of entries as JSON."""
         return await self._respond_with_json(request, self._entries, has_limit=True)
@@ -153,6 +163,9 @@ class Dashboard:
             return await answer(request, site, parse_query(request.query_params))
         except BadQueryError as error:
             return _html(_notice(site, "Cannot show this page", f"{error}."), 400)
+        except ForeignFormError:
+            note = "Feedback is only taken from the dashboard's own pages. Open the page again."
+            return _html(_notice(site, "Not accepted", note), 403)
         except UnknownEntryError:
             return _html(_notice(site, "Not found", _UNKNOWN_BEFORE), 404)
         except JournalError as error:
@@ -211,21 +224,13 @@ class Dashboard:
         return _html(html, headers=_FORM_HEADERS)
 
     async def _feedback(self, request: Request, site: Site, query: DashboardQuery) -> Response:
-        if not _is_same_origin(request):
-            note = "Feedback is only taken from the dashboard's own pages. Open the verdict again."
-            return _html(_notice(site, "Not accepted", note), 403)
-        body = (await _body(request)).decode("utf-8", "replace")
-        try:
-            form = parse_qs(body, max_num_fields=20)
-        except ValueError:
-            raise BadQueryError("feedback has at most 20 fields") from None
-        fields = {name: values[0].strip() for name, values in form.items()}
+        fields = await _form(request)
         rating, _, claim = fields.get("rating", "").partition(":")
         try:
             feedback = Feedback(
                 entry_id=fields.get("entry", ""),
                 rating=cast("Rating", rating),
-                about="verdict" if claim else cast("About", fields.get("about", "verdict")),
+                about=cast("About", fields.get("about", "verdict")),
                 claim=int(claim) if claim else None,
                 note=fields.get("note") or None,
                 rater=fields.get("rater", ""),
@@ -235,17 +240,39 @@ class Dashboard:
         except (ValueError, ConfigurationError) as error:
             raise BadQueryError(str(error)[:300]) from None
         back = f"{site.verdict(feedback.entry_id, query)}#feedback"
-        response = Response(status_code=303, headers={**_FORM_HEADERS, "location": back})
-        response.set_cookie(
-            _COOKIE,
-            quote(feedback.rater[:256]),
-            max_age=_COOKIE_S,
-            path=site.base or "/",
-            secure=request.url.scheme == "https",
-            httponly=True,
-            samesite="strict",
+        return _redirect(request, site, back, feedback.rater)
+
+    async def _label(self, request: Request, site: Site, query: DashboardQuery) -> Response:
+        parameters = request.query_params
+        queue = await read_queue(
+            self._journal,
+            _rater(request),
+            entry_id=parameters.get("entry"),
+            after=parameters.get("after"),
+            labelled=parameters.get("labelled"),
         )
-        return response
+        html = await _rendered("label", site, query=query, title="Label answers", queue=queue)
+        return _html(html, headers=_FORM_HEADERS)
+
+    async def _record_labels(self, request: Request, site: Site, query: DashboardQuery) -> Response:
+        fields = await _form(request, _MAX_LABELS)
+        try:
+            feedback = await labels_of_form(self._journal, fields)
+            for rating in feedback:
+                await self._journal.rate(rating)
+        except (ValueError, ConfigurationError) as error:
+            raise BadQueryError(str(error)[:300]) from None
+        labelled = feedback[-1]
+        address = site.label(query, labelled=labelled.entry_id)
+        return _redirect(request, site, address, labelled.rater)
+
+    async def _draw(self, request: Request, site: Site, query: DashboardQuery) -> Response:
+        fields = await _form(request)
+        try:
+            await draw(self._journal, fields.get("count", ""), query)
+        except ConfigurationError as error:
+            raise BadQueryError(str(error)[:300]) from None
+        return _redirect(request, site, site.label(query), fields.get("rater", ""))
 
     async def _listing(self, query: DashboardQuery) -> Listing:
         entries, has_next = await self._page(query, _PAGE_ENTRIES)
@@ -469,15 +496,52 @@ def _have_text(entries: list[Entry]) -> bool:
 _COOKIE = "resay_rater"
 _COOKIE_S = 90 * 86_400
 _MAX_BODY_BYTES = 50_000
+# The label of every claim is a field.
+_MAX_LABELS = 5000
 
 
-async def _body(request: Request) -> bytes:
+class ForeignFormError(Exception):
+    """A form was not sent from the dashboard's own pages."""
+
+
+async def _form(request: Request, max_fields: int = 20) -> dict[str, str]:
+    """Return the fields of a form from the dashboard's own pages.
+
+    Args:
+        request: The request.
+        max_fields: The maximum number of fields.
+
+    Raises:
+        ForeignFormError: It was sent from elsewhere.
+        BadQueryError: It is too large.
+    """
+    if not _is_same_origin(request):
+        raise ForeignFormError
     body = b""
     async for chunk in request.stream():
         body += chunk
         if len(body) > _MAX_BODY_BYTES:
             raise BadQueryError(f"feedback has at most {_MAX_BODY_BYTES} bytes")
-    return body
+    try:
+        form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=max_fields)
+    except ValueError:
+        raise BadQueryError(f"feedback has at most {max_fields} fields") from None
+    return {name: values[0].strip() for name, values in form.items()}
+
+
+def _redirect(request: Request, site: Site, address: str, rater: str) -> Response:
+    """Return the response to a form, which remembers the reader's name."""
+    response = Response(status_code=303, headers={**_FORM_HEADERS, "location": address})
+    response.set_cookie(
+        _COOKIE,
+        quote(rater[:256]),
+        max_age=_COOKIE_S,
+        path=site.base or "/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+    return response
 
 
 def _is_same_origin(request: Request) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from resay.adapters.pages import stylesheet
 from resay_server.dashboard.query import BYS, SPANS, DashboardQuery
@@ -35,8 +35,11 @@ class Assets:
     def __init__(self) -> None:
         self.style = _asset("dashboard", "css", "text/css", stylesheet() + _read("dashboard.css"))
         self.script = _asset("dashboard", "js", "text/javascript", _read("dashboard.js"))
+        self.label_script = _asset("label", "js", "text/javascript", _read("label.js"))
         self.icon = _asset("icon", "svg", "image/svg+xml", _read("icon.svg"))
-        self._named = {asset.name: asset for asset in (self.style, self.script, self.icon)}
+        self._named = {
+            asset.name: asset for asset in (self.style, self.script, self.label_script, self.icon)
+        }
 
     def get(self, name: str) -> Asset | None:
         """Return the file with a name, or None."""
@@ -95,6 +98,12 @@ class Site:
     def verdict(self, entry_id: str, query: DashboardQuery) -> str:
         """Return the address of a verdict, with the query that leads back to the list."""
         return f"{self.base}/verdicts/{quote(entry_id, safe='')}{query.query_string()}"
+
+    def label(self, query: DashboardQuery, **parameters: str) -> str:
+        """Return the address of the page that labels answers."""
+        address = self.part("label", query, before=None)
+        separator = "&" if "?" in address else "?"
+        return f"{address}{separator}{urlencode(parameters)}" if parameters else address
 
     def row(self, entry_id: str, query: DashboardQuery) -> str:
         """Return the address of a verdict's row in the list."""

@@ -11,6 +11,7 @@ from resay.adapters import pages
 from resay_server.dashboard import figures, plots, texts, verdict
 from resay_server.dashboard.pages import Site
 from resay_server.journal.export import answer_of
+from resay_server.labelling import ANSWERS, QUESTION, rating_text
 
 _ORDERS = {
     "newest": "newest first",
@@ -58,9 +59,16 @@ def _environment() -> Environment:
             "percent": texts.percent,
             "pixels": "{:.1f}".format,
             "plots": plots.plots,
+            "rating_text": rating_text,
             "short_time": texts.short_time,
             "stamp": texts.stamp,
             "trend": plots.trend,
         },
-        values={"actions": _ACTIONS, "orders": _ORDERS, "share": texts.share},
+        values={
+            "actions": _ACTIONS,
+            "answers": ANSWERS,
+            "orders": _ORDERS,
+            "question": QUESTION,
+            "share": texts.share,
+        },
     )

@@ -63,7 +63,11 @@ def feedback_on(
             )
         )
     if claims:
-        whole = next((rating for rating in ("wrong", "unsure") if rating in ratings), "right")
+        whole: Rating = "right"
+        if "wrong" in ratings:
+            whole = "wrong"
+        elif "unsure" in ratings:
+            whole = "unsure"
         feedback.append(
             Feedback(entry_id=entry.id, rating=whole, about="answer", rater=rater, source=source)
         )
