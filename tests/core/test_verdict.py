@@ -179,6 +179,8 @@ def test_a_moved_verdict_has_other_offsets_and_the_same_words() -> None:
     assert [(s.text, s.start, s.end) for s in moved.sentences] == [("It has 40 lamps.", 7, 23)]
     assert moved.moved(-7) == verdict
     assert verdict.moved(0) is verdict
+    part = Part(start=7, end=9, band="contradicted", kind="number")
+    assert part.moved(7) == replace(part, start=14, end=16)
 
 
 def test_a_verdict_is_shown_by_its_decision_score_and_counts() -> None:
@@ -186,6 +188,7 @@ def test_a_verdict_is_shown_by_its_decision_score_and_counts() -> None:
     flagged = Verdict("flagged", 0.9, "1 of 1 > 0.50", (sentence,))
     assert repr(flagged) == "<Verdict flagged 0.90: 1 of 1 sentence>"
     assert repr(Verdict("skipped", None, "no words")) == "<Verdict skipped>"
+    assert "secret" not in repr(Regeneration(mode="repair", attempts=(), draft="secret"))
 
 
 def test_without_content_no_word_is_left() -> None:

@@ -190,7 +190,9 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     ),
     "resay.scorers.common.yes_no": ("scorers/test_answers.py", "scorers/test_task_prompt.py"),
     "resay.scorers.task_prompt": ("scorers/test_task_prompt.py",),
-    "resay.scorers.common.silence": ("scorers/test_prompt.py", "scorers/test_best_document.py"),
+    "resay.scorers.common.silence": (
+        *("scorers/test_prompt.py", "scorers/test_best_document.py", "scorers/test_probing.py"),
+    ),
     "resay.scorers.common.probed_scores": ("scorers/test_probing.py",),
     "resay.scorers.grounding.answer_classifier": ("scorers/test_grounding.py",),
     "resay.scorers.grounding.claim_classifier": ("scorers/test_grounding.py",),

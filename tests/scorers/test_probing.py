@@ -13,8 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import ClaimVerdict, Guard, Policy, PolicyError, ProviderTimeoutError, Request, Verdict
+from resay import (
+    ClaimVerdict,
+    Guard,
+    Passage,
+    Policy,
+    PolicyError,
+    ProviderTimeoutError,
+    Request,
+    Verdict,
+)
 from resay.plugins import Completion, Completions
+from resay.scorers import Prompt
 from resay.scorers.common.probe_questions import (
     ProbeQuestion,
     independent_groups,
@@ -22,6 +32,7 @@ from resay.scorers.common.probe_questions import (
     render_questions,
     usable,
 )
+from resay.scorers.common.probed_scores import is_one_of_many
 from resay.scorers.common.probing import render_short_questions
 from resay.scorers.common.short_answers import (
     agrees,
@@ -882,3 +893,16 @@ async def test_sentences_without_a_claim_are_not_asked_about() -> None:
     verdict = await guard.acheck(answer, question="And the bridge?", samples=SAMPLES)
     assert verdict.decision == "consistent"
     assert set(model.asked) == {"judge"}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_name"), [("Otto of the Rhine", True), ("He sold his two mills", False)]
+)
+def test_an_item_of_up_to_four_words_is_a_name(text: str, is_name: bool) -> None:
+    (item,) = Passage.of(f"- {text}").sentences
+    assert is_one_of_many(item) is is_name
+
+
+def test_silence_weighs_0_6_until_facts_have_scored_it() -> None:
+    weights = Prompt.Config.model_validate({"weights": {"not_mentioned": {"min": 0.4, "max": 0.4}}})
+    assert weights.weights.silence == 0.6

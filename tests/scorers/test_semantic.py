@@ -419,7 +419,8 @@ async def test_a_judge_fills_the_matrix() -> None:
 async def test_luq_atomic_is_of_what_texts_claim() -> None:
     said = "Opened: 1932\nPainted: 1940"
     # What claims nothing is no claim of a sample.
-    others = ["It opened in 1932. I hope this helps!", "Opened: 1923\nPainted: 1940", "It is red."]
+    helpful = "Opened: 1923\nPainted: 1940\n\nI hope this helps!"
+    others = ["It opened in 1932.", helpful, "It is red."]
     policy = {"chain": steps("luq_atomic"), "cache": {"store": "none"}}
     guard = Guard(policy, provider=Model(), model="m")
     verdict = await guard.acheck(said, question="When did it open?", samples=others)

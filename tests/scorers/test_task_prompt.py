@@ -101,6 +101,10 @@ async def test_a_judge_that_never_answers_readably_decides_nothing() -> None:
 async def test_failed_votes_are_left_out_unless_they_are_most() -> None:
     scores = await score("paraphrase", "Yes", "No", "No", None, votes=4)
     assert scores.passage == pytest.approx(2 / 3)
+    scores = await score("paraphrase", "Yes", "No", None, None, votes=4)
+    assert (scores.passage, scores.error) == (0.5, None)
+    scores = await score("paraphrase", None, None, votes=2)
+    assert (scores.passage, scores.error) == (None, "2 of 2 votes failed")
     scores = await score("paraphrase", "Yes", None, None, None, votes=4)
     assert scores.error == "3 of 4 votes failed"
     scores = await score("paraphrase", "Yes", "Yes", None, None, None, votes=5)
