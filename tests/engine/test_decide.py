@@ -773,3 +773,13 @@ async def test_a_field_no_sample_has_is_contradicted_by_words_of_another() -> No
     assert said.evidence_span is not None
     assert passage.text[slice(*said.claim_span)] == "5"
     assert said.text[slice(*said.evidence_span)] == "7"
+
+
+@pytest.mark.parametrize("samples", [[], ["It opened in 1932."]])
+def test_an_answer_compared_with_nothing_has_no_score(samples: list[str]) -> None:
+    policy = {"chain": [{"method": "facts"}], "sampling": {"min": 2}}
+    verdict = Guard(policy).check("It opened in 1932.", samples=samples)
+
+    assert verdict.inconclusive
+    assert (verdict.score, verdict.mean_score, verdict.threshold) == (None, None, None)
+    assert repr(verdict) == "<Verdict inconclusive: 0 of 1 sentence>"
