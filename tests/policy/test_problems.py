@@ -131,6 +131,7 @@ METHODS = ", ".join(repr(name) for name in registry())
             "2: action.exit: unknown key 'exit'; there are 'do', 'marks'",
         ),
         (with_chain("action: blok"), "2: action: unknown action 'blok'; did you mean 'block'?"),
+        ("chain: factz", "1: chain: unknown method 'factz'; did you mean 'facts'?"),
         ("chain: [factz]", "1: chain[0]: unknown method 'factz'; did you mean 'facts'?"),
         (with_chain("threshold: 1.4"), "2: threshold: must be at most 1, not 1.4"),
         (

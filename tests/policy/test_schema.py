@@ -55,6 +55,8 @@ def test_the_schema_stays_small_enough_for_an_editor():
 
 GOOD = [
     {"chain": ["facts"]},
+    {"chain": "facts"},
+    {"chain": "facts", "cache": "none"},
     {"chain": ["facts", {"method": "prompt"}], "threshold": 0.4, "action": "block"},
     {"chain": [{"method": "facts", "settle": 0.2}, "prompt"], "action": "regenerate"},
     yaml.safe_load(FULL.replace("${N:-6}", "6")),
@@ -75,6 +77,8 @@ BAD = [
     {"chain": [{"n": 1}]},
     {"chain": [{"method": "x"}]},
     {"chain": ["x"]},
+    {"chain": "x"},
+    {"chain": "facts", "cache": "nowhere"},
     {"chain": [5]},
     {"chain": ["facts"], "threshold": 1.4},
     {"chain": ["facts"], "threshold": "0.4"},

@@ -44,7 +44,7 @@ def with_chain(text):
 
 def steps(schema):
     """Return the schemas of all methods."""
-    auto, listed = schema["properties"]["chain"]["anyOf"]
+    auto, listed, _name = schema["properties"]["chain"]["anyOf"]
     assert auto == {"const": "auto"}
     step = resolved(resolved(listed, schema)["items"], schema)
     _names, *methods = step["oneOf"]

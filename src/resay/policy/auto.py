@@ -219,4 +219,6 @@ def allow_auto(schema: dict[str, Any]) -> None:
     descriptions = {key: schema.pop(key) for key in ("title", "description") if key in schema}
     steps = dict(schema)
     schema.clear()
-    schema |= {**descriptions, "anyOf": [{"const": "auto"}, steps]}
+    # A text is `auto`, or short for a list of one step.
+    names = steps["items"]["oneOf"][0]
+    schema |= {**descriptions, "anyOf": [{"const": "auto"}, steps, names]}

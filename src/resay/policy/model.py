@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import (
     BaseModel,
@@ -107,9 +107,9 @@ class Policy(Strict):
         description="How to call models for samples and judges' answers: live, or through the"
         " providers' Batch APIs.",
     )
-    cache: Annotated[CacheConfig, OneOf("store", "store", cache_configs)] = Field(
-        default=MemoryCacheConfig(), description="The cache of samples and judges' answers."
-    )
+    cache: Annotated[
+        CacheConfig, OneOf("store", "store", cache_configs, short=lambda store: {"store": store})
+    ] = Field(default=MemoryCacheConfig(), description="The cache of samples and judges' answers.")
     journal: JournalConfig | None = Field(
         default=None, description="The journal that records verdicts; null = none."
     )
@@ -176,8 +176,14 @@ class Policy(Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _may_leave_the_chain_open(cls, data: object) -> object:
-        return with_chain(data)
+    def _may_write_the_chain_short(cls, data: object) -> object:
+        if not isinstance(data, Mapping):
+            return data
+        policy = cast("Mapping[str, object]", data)
+        chain = policy.get("chain")
+        if isinstance(chain, str) and chain != "auto":
+            return {**policy, "chain": [chain]}
+        return with_chain(policy)
 
     @model_validator(mode="after")
     def _budget_must_have_a_use(self) -> Policy:

@@ -106,6 +106,9 @@ def _is_consequence(details: ErrorDetails, document: Document) -> bool:
         # pydantic does not count the rejected entries.
         min_length: int = details.get("ctx", {})["min_length"]
         value = document.value_at(path)
+        if isinstance(value, str):
+            # A text is short for a list of one entry, which was rejected.
+            return bool(value)
         return isinstance(value, list) and len(cast("list[object]", value)) >= min_length
     if kind == "default_factory_not_called":
         return True
