@@ -58,6 +58,7 @@ class _Asked:
         referring: Whether those are documents in place of samples.
         question: What is asked, where that matters.
         params: The parameters of the question.
+        model: The model that is asked, if any.
     """
 
     response: str
@@ -65,6 +66,7 @@ class _Asked:
     referring: bool = False
     question: str | None = None
     params: Mapping[str, Any] | None = None
+    model: str | None = None
 
     @property
     def chars(self) -> int:
@@ -75,7 +77,11 @@ class _Asked:
         guard = Guard({**_POLICY, "chain": [step]})
         given = {"references" if self.referring else "samples": self.others}
         return await guard.acheck(
-            self.response, question=self.question, params=self.params, **given
+            self.response,
+            question=self.question,
+            params=self.params,
+            model=self.model,
+            **given,
         )
 
 
@@ -256,7 +262,7 @@ def listed(count: int) -> _Asked:
 
     others = tuple(written(j) for j in range(1, 4))
     wanted = {"response_format": {"type": "json_object"}}
-    return _Asked(written(0), others, question="Which?", params={"model": "none", **wanted})
+    return _Asked(written(0), others, question="Which?", params=wanted, model="none")
 
 
 _PARTS: Mapping[str, Callable[[int], _Asked | _Streamed]] = {
