@@ -191,11 +191,15 @@ def data_dir() -> Path:
     return Path(folder)
 
 
+# Found once, because a test may make litellm appear not to be installed.
+_MISSING = [package for package in ("uvicorn", "litellm") if find_spec(package) is None]
+
+
 @pytest.fixture
 def simulated() -> Iterator[SimulatedProvider]:
     """A loopback provider that knows a little and makes up the rest."""
-    for package in ("uvicorn", "litellm"):
-        pytest.importorskip(package)
+    if _MISSING:
+        pytest.skip(f"needs {', '.join(_MISSING)}")
     with SimulatedProvider(seed=7) as provider:
         yield provider
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from resay.errors import MissingDependencyError
+from simulation import SimulatedProvider
 from support.gateway import ASKED, POLICY, Gateways
 
 CHECKED: dict[str, Any] = {"question": "How many lamps has the bridge?", "model": "simulated"}
@@ -51,3 +52,16 @@ def test_a_policy_that_names_another_model_is_refused_at_the_start(
 def test_models_by_name_are_refused_at_the_start(gateways: Gateways) -> None:
     with pytest.raises(MissingDependencyError, match=r"pip install 'resay\[litellm\]'"):
         gateways.start(models={"claude": {"model": "anthropic/claude-sonnet-5"}})
+
+
+def test_a_judge_at_an_address_needs_none(gateways: Gateways, simulated: SimulatedProvider) -> None:
+    with SimulatedProvider(seed=7) as other:
+        judge = f"{{model: m, params: {{api_base: '{other.base_url}'}}}}"
+        served = gateways.start(
+            f"chain: [{{method: prompt, judge: {judge}}}]\nsampling: {{max: 3, min: 3}}\n"
+        )
+        response = served.post("/v1/chat/completions")
+        assert response.status_code == 200, response.text
+        assert response.headers["x-resay-decision"] in ("consistent", "flagged")
+        assert other.calls > 0
+    assert simulated.calls > 0
