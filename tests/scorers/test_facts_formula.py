@@ -10,7 +10,7 @@ import pytest
 
 from resay import Passage, Request
 from resay.adapters.providers import ReplayProvider
-from resay.plugins import Evidence, Samples
+from resay.plugins import Evidence, Samples, ScorerTraits
 from resay.scorers.facts import Facts
 
 pytestmark = pytest.mark.anyio
@@ -270,3 +270,7 @@ async def test_all_of_a_question_of_600_characters_is_taken_for_granted(
         question=f"It grinds barley. {filler} What else?",
     )
     assert (await score(case) == 0.0) is is_given
+
+
+def test_the_sentences_of_a_stream_are_scored_as_they_arrive() -> None:
+    assert Facts.traits == ScorerTraits(by_sentence=True)

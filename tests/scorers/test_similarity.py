@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from resay import Guard, Passage
-from resay.plugins import Evidence, ModelConfig, Samples
+from resay.plugins import Evidence, ModelConfig, Samples, ScorerTraits
 from resay.scorers.similarity import Similarity
 from support.later import LazyImport
 from support.tiny_models import make_bert, sentences
@@ -72,3 +72,7 @@ async def test_similarity_compares_with_references_by_default(tiny: Tiny) -> Non
         RESPONSE, samples=[TARGET, *REST]
     )
     assert samples.samples == 4
+
+
+def test_it_stops_comparing_once_its_scores_are_settled() -> None:
+    assert Similarity.traits == ScorerTraits(adapts=True, stops=True)
