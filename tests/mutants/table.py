@@ -391,6 +391,9 @@ EQUIVALENT: Mapping[str, str] = {
     "_IS_UNSPACED.match(word)": "A longer way to the same.",
     "resay.scorers.common.quantity_keys:_SIZE_OF_ZERO: 1000  ->  999": "Nothing is as small.",
     "resay.core.scores:_DECIMALS: 12  ->  13": "As good a tolerance.",
+    "resay.core.scores:_DECIMALS: 12  ->  11": "As good a tolerance.",
+    "resay.scorers.structured:PARSING: 5  ->  6": _TURNS,
+    "resay.scorers.structured:PARSING: 5  ->  4": _TURNS,
     "resay.core.verdict:Verdict.from_dict: False  ->  True": "Only the places of errors are read.",
 }
 
