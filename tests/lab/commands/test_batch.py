@@ -48,6 +48,7 @@ def test_the_result_as_json(folder: Path) -> None:
         "new": 3,
         "stopped": None,
         "failures": [],
+        "reasons": [],
     }
 
 
@@ -59,7 +60,7 @@ def test_rows_that_fail_are_told(folder: Path) -> None:
     assert done.returncode == 4
     assert done.stdout == "out.jsonl: 2 rows: 1 flagged, 1 failed (ConfigurationError)\n"
     error = lines_of(folder / "out.jsonl")[1]["error"]
-    assert done.stderr == f"row 2: {error}\n"
+    assert done.stderr == f"1 failed: {error} (row 2)\n"
     assert error.startswith("ConfigurationError: ")
 
 
@@ -71,9 +72,24 @@ def test_the_first_failures_are_told_with_their_rows(folder: Path) -> None:
     failures = json.loads(done.stdout)["failures"]
     assert [failure["row"] for failure in failures] == [2, 3, 4]
     assert len({failure["error"] for failure in failures}) == 1
+    assert done.stderr == f"5 failed: {failures[0]['error']} (first row 2)\n"
+
+
+def test_rows_without_a_decision_are_told_by_reason(folder: Path) -> None:
+    few = {"response": "It has 7 lamps.", "samples": ["It has 7 lamps."]}
+    rows = [*made_rows(1), few, {"response": 3}, few, {"response": None}, {"response": 4}]
+    write_lines(folder / "in.jsonl", rows)
+    words = ("batch", "in.jsonl", "--out", "out.jsonl", "--policy", "policy.yaml")
+    done = resay_here(*words, "--json", cwd=folder)
+    reasons = json.loads(done.stdout)["reasons"]
+    assert [(one["decision"], one["rows"], one["first_row"]) for one in reasons] == [
+        ("failed", 2, 3),
+        ("failed", 1, 5),
+        ("inconclusive", 2, 2),
+    ]
+    assert "must contain text, not int" in reasons[0]["reason"]
     lines = done.stderr.splitlines()
-    assert lines[0] == f"row 2: {failures[0]['error']}"
-    assert lines[3] == "and 2 more, in the column `error`"
+    assert lines[2] == "2 inconclusive: only 1 usable sample; `sampling.min` is 3 (first row 2)"
 
 
 UNUSABLE = {
@@ -141,7 +157,7 @@ def test_a_row_that_needs_no_model_keeps_the_run_going(
     done = resay_here(*run, "--model", "openai/vary", "--concurrency", "1", cwd=folder)
     assert done.returncode == 4
     assert done.stdout.startswith("out.jsonl: 3 rows: 1 skipped, 2 failed (ProviderUnusable)")
-    assert "row 2: ProviderUnusable: 'openai/vary' needs an API key" in done.stderr
+    assert "2 failed: ProviderUnusable: 'openai/vary' needs an API key" in done.stderr
     row = lines_of(folder / "out.jsonl")[1]
     assert row["decision"] is None
     assert row["error"].startswith("ProviderUnusable: 'openai/vary' needs an API key")
@@ -184,15 +200,23 @@ def test_a_page_of_the_results(folder: Path) -> None:
     done = resay_here("report", "out.jsonl", *words, cwd=folder)
     assert done.stdout == "page.html: 10 rows, 3 flagged\n"
     page = parsed((folder / "page.html").read_text(encoding="utf-8"))
-    assert len(page.all("article")) == 4
-    assert not page.all("script")
-    tables = page.all("table")
-    assert len(tables) == 2
+    # Only flagged rows, however many are asked for; what is flagged is marked in the text.
+    articles = page.all("article")
+    assert len(articles) == 3
+    assert all(article.all("mark") for article in articles)
     text = (folder / "page.html").read_text(encoding="utf-8")
     assert "3 (30.0%)" in text
-    assert "failed: ConfigurationError" in text
-    assert "row 10: ConfigurationError: " in text
+    reasons = page.all("section")[2]
+    assert "failed" in reasons.text
+    assert "row 10" in reasons.text
+    assert "ConfigurationError: " in reasons.text
     assert "&lt;b&gt;" in text
+    bars = [svg for svg in page.all("svg") if "shares" in (svg.attributes.get("class") or "")]
+    assert [bar.attributes["aria-label"] for bar in bars] == [
+        "All rows: 30.0% flagged, 10.0% failed, 60.0% consistent",
+        "en: 40.0% flagged, 60.0% consistent",
+        "de: 20.0% flagged, 20.0% failed, 60.0% consistent",
+    ]
     for words, said in (
         (["--group", "none"], "no column 'none'"),
         (["--prefix", "x_", "--group", "lang"], "is not an output of `resay batch`"),
@@ -244,5 +268,8 @@ def test_a_row_without_a_decision_is_not_ranked_by_its_score(folder: Path) -> No
     assert (with_one["score"], with_one["claims"][0]["score"] is None) == (None, False)
     resay_here("report", "out.jsonl", "--html", "page.html", cwd=folder)
     text = (folder / "page.html").read_text(encoding="utf-8")
-    assert "The 0 highest scores" in text
-    assert "32 lamps" not in text
+    assert "No flagged rows" in text
+    page = parsed(text)
+    assert not page.all("article")
+    assert "2 usable" not in page.text
+    assert [row.text for row in page.all("tr") if "inconclusive" in row.text]

@@ -7,6 +7,7 @@ from resay_lab.batch.filters import Where
 from resay_lab.batch.frames import check_frame
 from resay_lab.batch.inputs import Rows, open_rows
 from resay_lab.batch.progress import Failure, Progress, Summary, Tally
+from resay_lab.batch.reasons import ReasonCount
 from resay_lab.batch.report import results_page
 from resay_lab.batch.results import Results
 from resay_lab.batch.rows import Row
@@ -21,6 +22,7 @@ __all__ = [
     "Local",
     "Progress",
     "Ray",
+    "ReasonCount",
     "Results",
     "Row",
     "RowScorer",

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from resay_lab.batch.reasons import ReasonCount
+
 Stopped = Literal["interrupted", "budget", "provider"]
 
 
@@ -116,6 +118,8 @@ class Summary:
         stopped: Why it stopped before the end, or None. `provider`: no model can be asked. The rows
             that found that are not finished, and `resume` checks them again.
         failures: The first few rows that failed in this session.
+        reasons: Why rows of this session have no decision: those that failed first, then the most
+            frequent.
     """
 
     out: Path
@@ -124,3 +128,4 @@ class Summary:
     elapsed_s: float
     stopped: Stopped | None = None
     failures: tuple[Failure, ...] = ()
+    reasons: tuple[ReasonCount, ...] = ()

@@ -26,6 +26,7 @@ from resay_lab.batch.engines import Engine, engine_of
 from resay_lab.batch.filters import Where
 from resay_lab.batch.inputs import Rows, open_rows
 from resay_lab.batch.progress import Failure, Progress, Stopped, Summary, Tally
+from resay_lab.batch.reasons import ReasonCounts
 from resay_lab.batch.results import check_output, write_output
 from resay_lab.batch.rows import Row, numbered
 from resay_lab.batch.run_store import RunStore
@@ -36,6 +37,7 @@ _FORMAT = 1
 # A run ends once this many rows, and no other, found that no model can be asked.
 _UNUSABLE_ROWS = 3
 _FAILURES_SHOWN = 3
+_MAX_REASONS = 20
 
 
 def run_batch(
@@ -106,7 +108,7 @@ def run_batch(
             return Summary(out=target, tally=store.finished, new=0, elapsed_s=0.0)
         budget = _Budget(max_calls, max_cost_usd)
         total = _total(rows, limit, row_filter, on_progress)
-        run = _Run(store, budget, total, on_progress, f"{prefix}error")
+        run = _Run(store, budget, total, on_progress, prefix)
         selected = numbered(rows, columns, row_filter)
         stopped = run.work(chosen, scorer, islice(selected, limit))
         if stopped is None:
@@ -119,6 +121,7 @@ def run_batch(
             elapsed_s=run.elapsed_s,
             stopped=stopped,
             failures=tuple(run.failures),
+            reasons=tuple(run.reasons.most_common(_MAX_REASONS)),
         )
 
 
@@ -182,7 +185,7 @@ class _Run:
         budget: _Budget,
         total: int | None,
         on_progress: Callable[[Progress], object] | None,
-        error_column: str,
+        prefix: str,
     ) -> None:
         self._store = store
         self._budget = budget
@@ -193,9 +196,10 @@ class _Run:
         self._started = time.monotonic()
         # The rows so far, while none of the run found more than that no model can be asked.
         self._unusable: list[Scored] | None = None if store.tally.rows else []
-        self._error_column = error_column
+        self._prefix = prefix
         self.new = 0
         self.failures: list[Failure] = []
+        self.reasons = ReasonCounts()
 
     @property
     def elapsed_s(self) -> float:
@@ -263,11 +267,16 @@ class _Run:
         return rows
 
     def _note_failures(self, batch: Sequence[Scored]) -> None:
-        """Keep the first few errors for the summary."""
+        """Count why rows have no decision, and keep the first few errors."""
         for scored in batch:
+            if scored.decision in ("flagged", "consistent"):
+                continue
+            column = "error" if scored.error else "reason"
+            reason = str(json.loads(scored.line)[self._prefix + column])
+            number = scored.number + 1
             if scored.error:
-                error = str(json.loads(scored.line)[self._error_column])
-                self.failures.append(Failure(scored.number + 1, error))
+                self.failures.append(Failure(number, reason))
+            self.reasons.add(scored.decision or "failed", reason, number)
         self.failures.sort(key=lambda failure: failure.row)
         del self.failures[_FAILURES_SHOWN:]
 

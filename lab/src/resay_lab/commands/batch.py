@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -198,10 +199,11 @@ def batch(
         data = summary.tally.to_dict()
         failures = [{"row": failure.row, "error": failure.error} for failure in summary.failures]
         run = {"out": str(out), "new": summary.new, "stopped": summary.stopped}
-        print_json(data | run | {"failures": failures})
+        reasons = [asdict(count) for count in summary.reasons]
+        print_json(data | run | {"failures": failures, "reasons": reasons})
     else:
         typer.echo(_summary_line(summary))
-    for line in _failure_lines(summary):
+    for line in _reason_lines(summary):
         typer.echo(line, err=True)
     raise typer.Exit(_exit_code(summary))
 
@@ -273,13 +275,25 @@ def _summary_line(summary: Summary) -> str:
     return f"{reason} after {result}; continue with --resume"
 
 
-def _failure_lines(summary: Summary) -> list[str]:
-    lines = [f"row {failure.row:,}: {failure.error}" for failure in summary.failures]
+def _reason_lines(summary: Summary) -> list[str]:
+    """Return why rows have no decision, one line per reason."""
     if summary.stopped == "provider":
         # The others say the same.
-        return lines[:1]
-    others = summary.tally.errors.total() - len(lines)
-    return [*lines, f"and {others:,} more, in the column `error`"] if others > 0 else lines
+        return [f"row {failure.row:,}: {failure.error}" for failure in summary.failures[:1]]
+    lines: list[str] = []
+    failed = 0
+    for count in summary.reasons:
+        first = "" if count.rows == 1 else "first "
+        lines.append(
+            f"{count.rows:,} {count.decision}: {count.reason} ({first}row {count.first_row:,})"
+        )
+        if count.decision == "failed":
+            failed += count.rows
+    # Those of earlier sessions, or for still other reasons.
+    others = summary.tally.errors.total() - failed
+    if others > 0:
+        lines.append(f"and {others:,} more failed; see the column `error`")
+    return lines
 
 
 def _exit_code(summary: Summary) -> int:
