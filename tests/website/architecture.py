@@ -101,10 +101,8 @@ DISTRIBUTIONS = (
         (
             (Box("commands", "resay serve, journal, label"),),
             (Box("gateway", "guards the requests that pass through it"),),
-            (
-                Box("labelling", "samples, labels, agreement"),
-                Box("dashboard", "the journal in a browser"),
-            ),
+            (Box("dashboard", "the journal in a browser"),),
+            (Box("labelling", "samples, labels, agreement"),),
             (Box("journal", "the database of verdicts"),),
             PUBLISHED,
         ),
