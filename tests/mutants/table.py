@@ -26,7 +26,9 @@ _PROMPT = (
 
 # Paths under `tests`, the fastest first: a fault detected early costs least.
 TESTS: Mapping[str, tuple[str, ...]] = {
-    "resay.engine.actions": ("engine/test_actions.py",),
+    "resay.engine.actions": (
+        *("engine/test_actions.py", "engine/test_marks.py", "core/display/test_displays.py"),
+    ),
     "resay.engine.marks": ("engine/test_marks.py", "engine/test_actions.py"),
     "resay.engine.caveats": ("engine/test_marks.py", "engine/test_actions.py"),
     "resay.engine.state": (
