@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from resay_lab.calibration import LabelledRow, LabelledSentence, Target, calibrate
-from resay_lab.calibration.diagrams import bins_of, svg_of
+from resay_lab.calibration.diagrams import Panel, bins_of, svg_of
 from resay_lab.calibration.report import html_of
 
 SECRET = "Zanzibar"
@@ -61,7 +61,7 @@ def test_it_is_one_svg_with_a_title_a_description_and_every_figure(calibration):
     )
     assert len(points) == len(shown) + len(sentences)
     limits = [x for x in root.findall(f".//{SVG}line") if x.get("class") == "limit"]
-    assert len(limits) == 4
+    assert len(limits) == 6
 
 
 def test_everything_is_inside_of_the_picture(calibration):
@@ -73,6 +73,35 @@ def test_everything_is_inside_of_the_picture(calibration):
                 assert 0 <= float(element.get(key, 0)) <= width
             for key in ("y", "y1", "y2", "cy"):
                 assert 0 <= float(element.get(key, 0)) <= height / 2
+
+
+def test_the_roc_curve_has_a_point_for_each_threshold():
+    items = ((0.1, False), (0.4, True), (0.4, False), (0.9, True))
+    panel = Panel("Responses", items, 0.5)
+    assert panel.flagged_shares == [
+        (0.0, 1.0, 1.0),
+        (0.0, 1.0, 1.0),
+        (0.1, 0.5, 1.0),
+        (0.4, 0.0, 0.5),
+        (0.9, 0.0, 0.0),
+        (1.0, 0.0, 0.0),
+    ]
+    # A tie counts half: 3.5 of the 4 pairs are in order.
+    assert panel.roc_auc == 0.875
+    assert Panel("Responses", items[:1], 0.5).roc_auc is None
+
+
+def test_curves_fall_in_steps():
+    steps = Panel("Responses", ((0.1, False), (0.4, True)), None).steps
+    assert steps["correct"][-4:] == [(0.4, 0.0), (0.4, 0.0), (1.0, 0.0), (1.0, 0.0)]
+    assert (0.4, 1.0) in steps["hallucinated"]
+    assert (0.4, 0.0) in steps["hallucinated"]
+
+
+def test_the_curves_are_in_the_picture(calibration):
+    root = ElementTree.fromstring(svg_of(calibration))
+    curves = [x.get("class") for x in root.findall(f".//{SVG}path")]
+    assert curves == ["curve-hallucinated", "curve-correct", "curve-hallucinated"] * 2
 
 
 def test_it_needs_nothing_else_and_is_the_same_each_time(calibration):

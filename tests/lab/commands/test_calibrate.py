@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -54,6 +55,73 @@ def test_it_reports_and_prints_the_policy_and_changes_nothing(folder: Path) -> N
     assert (folder / "policy.yaml").read_text() == POLICY
     # No terminal, so no bar.
     assert done.stderr == ""
+
+
+def test_it_tells_what_is_caught_for_the_false_alarms_that_one_accepts(folder: Path) -> None:
+    done = resay_here("calibrate", *BASE, cwd=folder)
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    start = lines.index("if you accept false alarms you catch with threshold")
+    rows = lines[start + 1 : start + 5]
+    assert rows[0] == "2 % ? label 54 more correct responses"
+    shares = [
+        re.match(r"(\d+) % (\d+) % passage: [\d.]+, sentence: [\d.]+$", row) for row in rows[1:]
+    ]
+    assert all(shares)
+    accepted = [int(share[1]) for share in shares if share]
+    caught = [int(share[2]) for share in shares if share]
+    assert accepted == [5, 10, 20]
+    assert caught == sorted(caught)
+    # The same as a calibration with that rate.
+    data = json.loads(resay_here("calibrate", *BASE, "--json", cwd=folder).stdout)
+    for row in data["trade_offs"][1:]:
+        words = ("--passage-fpr", str(row["accepted"]), "--json")
+        other = json.loads(resay_here("calibrate", *BASE, *words, cwd=folder).stdout)
+        assert row["threshold"] == other["threshold"]
+        assert row["caught"] == other["figures"]["passage_recall"]["value"]
+        assert row["false_alarms"] == other["figures"]["passage_fpr"]["value"]
+
+
+def test_it_warns_if_less_is_caught_than_before(folder: Path) -> None:
+    lenient = resay_here("calibrate", *BASE, cwd=folder)
+    assert "Warning" not in lenient.stdout
+    # Now it flags everything.
+    (folder / "policy.yaml").write_text(POLICY.replace("0.5", "0.0"))
+    data = json.loads(resay_here("calibrate", *BASE, "--json", cwd=folder).stdout)
+    flagged = data["flagged"]["hallucinated"]
+    assert flagged["now"] < flagged["before"] == 60
+    (warning,) = data["warnings"]
+    assert warning.startswith(
+        f"the new thresholds catch {flagged['now']} of the 60 hallucinated responses, and the"
+        " policy as it is catches 60"
+    )
+    strict = resay_here("calibrate", *BASE, cwd=folder)
+    assert f"Warning: {warning}." in " ".join(strict.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("plain", "statistical"),
+    [
+        (("--false-alarms", "10%"), ("--passage-fpr", "0.1")),
+        (("--false-alarms", "10 %"), ("--passage-fpr", "0.1")),
+        (("--catch", "90%"), ("--passage-recall", "0.9")),
+        (("--catch", "0.9"), ("--passage-recall", "90%")),
+    ],
+)
+def test_options_in_plain_words(
+    folder: Path, plain: tuple[str, ...], statistical: tuple[str, ...]
+) -> None:
+    outputs = [
+        resay_here("calibrate", *BASE, *words, cwd=folder).stdout for words in (plain, statistical)
+    ]
+    assert outputs[0] == outputs[1]
+    assert "Promised" in outputs[0]
+
+
+@pytest.mark.parametrize("share", ["ten", "%", "5%%", "nan", ""])
+def test_a_share_is_a_number(folder: Path, share: str) -> None:
+    refused = resay_here("calibrate", *BASE, "--false-alarms", share, cwd=folder)
+    assert refused.returncode == 2
+    assert "must be a share such as 5% or 0.05" in " ".join(refused.stderr.replace("│", "").split())
 
 
 def test_write_changes_the_file_and_a_second_time_replaces_the_comment(folder: Path) -> None:

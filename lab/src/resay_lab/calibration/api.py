@@ -27,6 +27,7 @@ from resay_lab.calibration.result import Calibration, Counts
 from resay_lab.calibration.runner import Outcome, Runner, outcome_of
 from resay_lab.calibration.targets import Guarantee, Target
 from resay_lab.calibration.thresholds import ImpossibleTargetError, fit_thresholds
+from resay_lab.calibration.tradeoffs import trade_offs
 
 _DEFAULT_RATE = 0.05
 
@@ -347,6 +348,14 @@ def _result(
         notes=(*data.notes, *_warnings(settings.targets, figures, outcomes, proposals)),
         proposals=proposals,
         feedback=None if data.entries is None else data.entries.counts,
+        trade_offs=tuple(
+            trade_offs(
+                outcomes,
+                "passage" if counts.correct else "sentence",
+                settings.guarantee,
+                settings.policy.threshold,
+            )
+        ),
     )
 
 

@@ -3,13 +3,18 @@
 Reliability diagram: Niculescu-Mizil and Caruana, "Predicting Good Probabilities with Supervised
 Learning", ICML 2005, section 2; the observed share in each bin of the score, with the 95 % interval
 of Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", JASA 1927.
+
+ROC curve: the share of the hallucinated items that are flagged by that of the correct ones, for all
+thresholds on this score alone. The last diagram shows both by the threshold.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
@@ -69,9 +74,56 @@ class Panel:
         return counts
 
     @property
+    def flagged_shares(self) -> list[tuple[float, float, float]]:
+        """The share flagged of the correct and of the hallucinated items, for each threshold.
+
+        Triples of a threshold and both shares, from the lowest threshold to the highest.
+        """
+        correct = sorted(score for score, wrong in self.items if not wrong)
+        hallucinated = sorted(score for score, wrong in self.items if wrong)
+        shares = [(0.0, 1.0, 1.0)]
+        for threshold in sorted({0.0, 1.0, *(score for score, _ in self.items)}):
+            false_alarms = _share_over(correct, threshold)
+            shares.append((threshold, false_alarms, _share_over(hallucinated, threshold)))
+        return shares
+
+    @property
+    def roc_points(self) -> list[tuple[float, float]]:
+        """The points of the ROC curve."""
+        return [(x, y) for _, x, y in self.flagged_shares]
+
+    @property
+    def steps(self) -> dict[str, list[tuple[float, float]]]:
+        """The points of the steps in which the shares that are flagged fall with the threshold."""
+        points: dict[str, list[tuple[float, float]]] = {"correct": [], "hallucinated": []}
+        for threshold, *both in self.flagged_shares:
+            for steps, share in zip(points.values(), both, strict=True):
+                if steps:
+                    steps.append((threshold, steps[-1][1]))
+                steps.append((threshold, share))
+        return points
+
+    @property
+    def roc_auc(self) -> float | None:
+        """The area under the ROC curve; None if all items have the same label."""
+        if len({wrong for _, wrong in self.items}) < 2:
+            return None
+        area = 0.0
+        for (_, x, y), (_, next_x, next_y) in pairwise(self.flagged_shares):
+            area += (x - next_x) * (y + next_y) / 2
+        return area
+
+    @property
     def highest(self) -> int:
         """The greatest number in the histograms."""
         return max(max(counts) for counts in self.histograms.values())
+
+
+def _share_over(scores: Sequence[float], threshold: float) -> float:
+    """Return the share of sorted scores that is over a threshold; 0 of none."""
+    if not scores:
+        return 0.0
+    return (len(scores) - bisect_right(scores, threshold)) / len(scores)
 
 
 def panels(calibration: Calibration) -> list[Panel]:
@@ -162,8 +214,9 @@ def templates() -> Environment:
 def _description(panel: Panel) -> str:
     wrong = sum(label for _, label in panel.items)
     limit = "no threshold" if panel.threshold is None else f"threshold {panel.threshold:g}"
+    area = "" if panel.roc_auc is None else f" Area under the ROC curve: {panel.roc_auc:.2f}."
     shares = ", ".join(f"{b.score:.2f}: {100 * b.share:.0f} %" for b in panel.bins)
     return (
         f"{panel.name}: {len(panel.items) - wrong} correct and {wrong} hallucinated, {limit}."
-        f" Share hallucinated by mean score of the bin: {shares}."
+        f" Share hallucinated by mean score of the bin: {shares}.{area}"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -36,14 +36,23 @@ def print_calibration(calibration: Calibration, console: Console) -> None:
     """
     for line in _lines(calibration):
         console.print(Text(line))
+    for warning in calibration.warnings():
+        console.print(Text(f"Warning: {warning}.", "bold yellow"))
     console.print()
-    table = Table.grid(padding=(0, 3))
-    for row in _rows(calibration):
-        table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
+    _print_table(_rows(calibration), console)
     console.print()
+    if calibration.trade_offs:
+        _print_table(_trade_off_rows(calibration), console)
+        console.print()
     for line in _remarks(calibration):
         console.print(Text(line, "dim"))
+
+
+def _print_table(rows: Iterable[Sequence[str]], console: Console) -> None:
+    table = Table.grid(padding=(0, 3))
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
 
 
 def drift_lines(drift: Drift) -> Iterator[str]:
@@ -82,6 +91,8 @@ def html_of(calibration: Calibration) -> str:
             diagram_values(calibration),
             lines=_lines(calibration),
             rows=_rows(calibration),
+            trade_offs=list(_trade_off_rows(calibration)) if calibration.trade_offs else [],
+            warnings=calibration.warnings(),
             remarks=_remarks(calibration),
         )
     )
@@ -125,6 +136,26 @@ def _rows(calibration: Calibration) -> Iterator[tuple[str, ...]]:
         figure = getattr(calibration.figures, key)
         if figure.value is not None:
             yield name, "", percent(figure)
+
+
+def _trade_off_rows(calibration: Calibration) -> Iterator[tuple[str, ...]]:
+    """Yield what is caught for the false alarms that one accepts."""
+    unit = calibration.trade_offs[0].target.unit
+    what = "responses" if unit == "passage" else "sentences"
+    kind = "" if unit == "passage" else " (sentences)"
+    yield f"if you accept false alarms{kind}", "you catch", "with threshold"
+    for trade_off in calibration.trade_offs:
+        accepted = f"{100 * trade_off.target.rate:g} %"
+        if trade_off.threshold is None:
+            missing = f"label {trade_off.missing} more correct {what}"
+            yield accepted, "?", missing
+            continue
+        threshold = trade_off.threshold
+        limits = f"sentence: {_threshold(threshold.sentence)}"
+        if unit == "passage":
+            limits = f"passage: {_threshold(threshold.passage)}, {limits}"
+        caught = "?" if trade_off.caught is None else f"{100 * trade_off.caught:.0f} %"
+        yield accepted, caught, limits
 
 
 def _threshold(threshold: float | None) -> str:

@@ -16,6 +16,7 @@ from resay_lab.calibration.policy_text import Change, changed_text
 from resay_lab.calibration.proposals import Proposal
 from resay_lab.calibration.runner import Outcome
 from resay_lab.calibration.targets import Guarantee, Target
+from resay_lab.calibration.tradeoffs import TradeOff
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class Calibration:
         notes: Remarks for the reader.
         proposals: Achievable alternatives to targets that are kept only by flagging nothing.
         feedback: The numbers of a journal's entries by use, if labels are from a journal.
+        trade_offs: What is caught for the false alarms that one accepts.
     """
 
     policy: Policy
@@ -80,6 +82,35 @@ class Calibration:
     notes: tuple[str, ...] = ()
     proposals: tuple[Proposal, ...] = ()
     feedback: FeedbackCounts | None = None
+    trade_offs: tuple[TradeOff, ...] = ()
+
+    def warnings(self) -> list[str]:
+        """Return what the new thresholds do worse than the old ones: catch fewer hallucinations."""
+        before, now = self.flagged(True)
+        if now < before:
+            total = self.counts.hallucinated
+            return [
+                f"the new thresholds catch {now} of the {total} hallucinated responses, and the"
+                f" policy as it is catches {before}{self._remedy(before / total)}"
+            ]
+        old, new = self.old_figures.sentence_recall.value, self.figures.sentence_recall.value
+        if now == before and old is not None and new is not None and new < old:
+            return [
+                f"the new thresholds catch {100 * new:.0f} % of the hallucinated sentences, and the"
+                f" policy as it is catches {100 * old:.0f} %"
+            ]
+        return []
+
+    def _remedy(self, caught: float) -> str:
+        """Return the smallest rate of false alarms at which at least so much is caught."""
+        for trade_off in self.trade_offs:
+            if trade_off.caught is not None and trade_off.caught >= caught:
+                percent = f"{100 * trade_off.target.rate:g}%"
+                option = (
+                    "--false-alarms" if trade_off.target.unit == "passage" else "--sentence-fpr"
+                )
+                return f"; with {option} {percent} they catch {100 * trade_off.caught:.0f} %"
+        return ""
 
     def flagged(self, wrong: bool) -> tuple[int, int]:
         """Return how many responses the old thresholds flag, and how many the new ones do.
@@ -193,6 +224,20 @@ class Calibration:
                 }
                 for proposal in self.proposals
             ],
+            "trade_offs": [
+                {
+                    "accepted": trade_off.target.rate,
+                    "unit": trade_off.target.unit,
+                    "caught": trade_off.caught,
+                    "false_alarms": trade_off.false_alarms,
+                    "threshold": None
+                    if trade_off.threshold is None
+                    else _limits(trade_off.threshold),
+                    "missing_labels": trade_off.missing,
+                }
+                for trade_off in self.trade_offs
+            ],
+            "warnings": self.warnings(),
             "notes": list(self.notes),
         }
 

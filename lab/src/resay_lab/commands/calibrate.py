@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import math
 import sys
 from collections.abc import Sequence
 from enum import Enum
@@ -50,6 +51,18 @@ class _Kind(str, Enum):
     expected = "expected"
 
 
+def _share(text: str) -> float:
+    """Parse a share: 5% or 0.05."""
+    number, percent_sign, rest = text.strip().partition("%")
+    try:
+        share = float(number) / (100 if percent_sign else 1)
+    except ValueError:
+        share = math.nan
+    if rest or math.isnan(share):
+        raise typer.BadParameter(f"must be a share such as 5% or 0.05, not {text!r}")
+    return share
+
+
 @app.command()
 def calibrate(
     policy: Annotated[
@@ -89,25 +102,39 @@ def calibrate(
     passage_fpr: Annotated[
         float | None,
         typer.Option(
-            help="Flag at most this share of correct responses.", show_default="0.05, if no target"
+            "--false-alarms",
+            "--passage-fpr",
+            parser=_share,
+            metavar="SHARE",
+            help="Flag at most this share of correct responses, such as 5% or 0.05.",
+            show_default="5%, if no target",
         ),
     ] = None,
     passage_recall: Annotated[
         float | None,
         typer.Option(
-            help="Flag at least this share of hallucinated responses.", show_default=False
+            "--catch",
+            "--passage-recall",
+            parser=_share,
+            metavar="SHARE",
+            help="Flag at least this share of hallucinated responses, such as 90% or 0.9.",
+            show_default=False,
         ),
     ] = None,
     sentence_fpr: Annotated[
         float | None,
         typer.Option(
+            parser=_share,
+            metavar="SHARE",
             help="Flag at most this share of a response's correct sentences, on average.",
-            show_default="0.05, if no target and labels",
+            show_default="5%, if no target and labels",
         ),
     ] = None,
     sentence_recall: Annotated[
         float | None,
         typer.Option(
+            parser=_share,
+            metavar="SHARE",
             help="Flag at least this share of a response's hallucinated sentences, on average.",
             show_default=False,
         ),
@@ -152,7 +179,11 @@ def calibrate(
     ] = 1000,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Write a reliability plot to FILE.svg or FILE.html.", show_default=False),
+        typer.Option(
+            help="Write plots to FILE.svg or FILE.html: reliability, scores, the ROC curve, and"
+            " what each threshold flags.",
+            show_default=False,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
