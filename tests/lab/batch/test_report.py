@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +152,26 @@ def test_what_strangers_say_ends_no_script(tmp_path: Path) -> None:
         r" base-uri 'none'; form-action 'none'",
         policy,
     )
+
+
+def test_headings_are_in_order_and_every_column_has_one(tmp_path: Path) -> None:
+    failed = dict.fromkeys(("score", "reason", "usage")) | {"claims": [], "error": "x"}
+    page = page_of(tmp_path, [row(lang="en"), row(None, lang="de", **failed)], group="lang")
+    levels = [int(e.name[1]) for e in page.walk() if e.name in {"h1", "h2", "h3"}]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(second <= first + 1 for first, second in pairwise(levels))
+    headings = [e for table in page.all("table") for e in table.one("thead").all("th")]
+    assert all(heading.text and heading.attributes["scope"] == "col" for heading in headings)
+    names = [e.attributes["id"] for e in page.walk() if "id" in e.attributes]
+    assert len(set(names)) == len(names)
+    for element in page.walk():
+        for key in ("aria-labelledby", "for"):
+            assert element.attributes.get(key, names[0]) in names
+    for chart in page.all("svg"):
+        if chart.attributes.get("class") in ("histogram", "shares"):
+            assert chart.attributes["role"] == "img"
+            assert chart.attributes["aria-label"]
 
 
 def test_without_scripts_the_empty_table_is_hidden(tmp_path: Path) -> None:

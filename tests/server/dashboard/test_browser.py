@@ -297,6 +297,10 @@ def test_small_windows_show_everything_without_scrolling_sideways(
     for path in (url, ""):
         tab.open(path or first_link(tab))
         assert tab.run("document.documentElement.scrollWidth <= innerWidth")
+    entry = run_sync(journal.recent, 4)[-1]
+    tab.open(f"{url}/label?entry={entry.id}")
+    assert tab.run("document.querySelectorAll('fieldset').length")
+    assert tab.run("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_table_stays_one_where_it_looks_like_cards(tab: Tab, journal: Journal, url: str) -> None:

@@ -285,7 +285,8 @@ async def test_headings_and_ids_are_in_order(opened: Callable[..., Journal]) -> 
     journal = opened(content="all")
     await write(journal, entry(make_verdict("flagged", repaired(0)), id="e-1"), make())
     async with asking(journal) as client:
-        pages = [await shown(client, path) for path in ("/ui", "/ui/verdicts/e-1", "/ui?span=1h")]
+        paths = ("/ui", "/ui/verdicts/e-1", "/ui?span=1h", "/ui/label", "/ui/label?entry=e-1")
+        pages = [await shown(client, path) for path in paths]
     for page in pages:
         levels = [int(e.name[1]) for e in page.walk() if e.name in {"h1", "h2", "h3", "h4"}]
         assert levels[0] == 1
