@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,19 @@ def test_a_file_is_checked(folder: Path) -> None:
     assert again.returncode == 2
     assert "'out.jsonl' exists" in again.stderr
     assert resay_here(*words, "--resume", cwd=folder).stdout == done.stdout
+
+
+def test_a_person_is_told_how_to_see_the_results(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    words = ["batch", "in.jsonl", "--out", "my out.jsonl", "--policy", "policy.yaml"]
+    done = resay_here(*words, "--prefix", "x_", cwd=folder)
+    command = "resay report 'my out.jsonl' --html 'my out.html' --prefix x_"
+    assert done.stdout.splitlines()[1].startswith("it took 0:")
+    assert done.stdout.splitlines()[1].endswith(f"; to see the results: {command}")
+    shown = resay_here(*shlex.split(command)[1:], cwd=folder)
+    assert (shown.returncode, (folder / "my out.html").exists()) == (0, True)
 
 
 def test_the_result_as_json(folder: Path) -> None:

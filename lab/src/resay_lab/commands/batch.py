@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -205,6 +206,8 @@ def batch(
         typer.echo(_summary_line(summary))
     for line in _reason_lines(summary):
         typer.echo(line, err=True)
+    if summary.stopped is None and not as_json and Console().is_terminal:
+        typer.echo(_next_line(summary, prefix))
     raise typer.Exit(_exit_code(summary))
 
 
@@ -273,6 +276,13 @@ def _summary_line(summary: Summary) -> str:
         return "stopped: no model can be called; fix that, then pass --resume"
     reason = "interrupted" if summary.stopped == "interrupted" else "stopped by the budget"
     return f"{reason} after {result}; continue with --resume"
+
+
+def _next_line(summary: Summary, prefix: str) -> str:
+    words = ["resay", "report", str(summary.out), "--html", str(summary.out.with_suffix(".html"))]
+    if prefix:
+        words += ["--prefix", prefix]
+    return f"it took {_duration(summary.elapsed_s)}; to see the results: {shlex.join(words)}"
 
 
 def _reason_lines(summary: Summary) -> list[str]:
