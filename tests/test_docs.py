@@ -133,8 +133,8 @@ def test_a_program_of_a_guide_prints_what_the_guide_shows(
     assert [line for line in output.splitlines() if line not in printed] == []
 
 
-def test_four_guides_show_an_output() -> None:
-    assert len(SHOWN) == 4
+def test_three_guides_show_an_output() -> None:
+    assert len(SHOWN) == 3
 
 
 @pytest.mark.parametrize(("name", "code"), modules().items(), ids=modules())

@@ -1,4 +1,4 @@
-"""The program of docs/spark.md, with Spark in local mode; `make test-frameworks` installs it."""
+"""The program of docs/scale.md, with Spark in local mode; `make test-frameworks` installs it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
 INSTALLED = os.environ.get("RESAY_TEST_FRAMEWORKS")
 
 
