@@ -56,7 +56,7 @@ def report(
         str, typer.Option(help="For a batch: the column with the responses.")
     ] = "response",
     worst: Annotated[
-        int, typer.Option(min=0, help="For a batch: the number of highest scores to show.")
+        int, typer.Option(min=0, help="For a batch: the number of worst flagged rows to show.")
     ] = 50,
     prefix: Annotated[
         str, typer.Option(help="For a batch: the prefix of the verdict's columns.")
