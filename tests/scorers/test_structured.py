@@ -350,7 +350,7 @@ async def test_a_schema_is_enough_for_a_check_by_fields(simulated: SimulatedProv
         },
     )
     assert set(scores(answer.verdict)) == {"architect", "cost"}
-    assert answer.verdict.via == "litellm"
+    assert answer.verdict.via == "native"
     assert answer.annotated() == answer.response
     assert json.loads(answer.response).keys() == {"architect", "cost"}
 

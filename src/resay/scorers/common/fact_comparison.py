@@ -11,7 +11,6 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
 from statistics import fmean
 
 from resay._internal.event_loops import stop_if_abandoned
@@ -476,7 +475,7 @@ class FactComparison:
             common_count = sum(other == "" or other in ignored_words() for other in around)
             if not is_distinctive and common_count > (1 if self._with_answers else 0):
                 continue
-            other, count = self._most_frequent_between(around, is_number=word[0].isdigit())
+            other, count = index.most_frequent_between(around, is_number=word[0].isdigit())
             if 2 * count >= index.count and other not in words:
                 yield Fact(
                     text=statement.original.as_written(*match.span()),
@@ -487,18 +486,6 @@ class FactComparison:
                     decides=True,
                     rival=(index.as_said(other), count),
                 )
-
-    def _most_frequent_between(
-        self, around: tuple[str, str], *, is_number: bool
-    ) -> tuple[str, int]:
-        """Return the word that most texts have between two words, and how many do."""
-        index = self._index
-        best = (0, "")
-        for other in islice(index.between.get(around, ()), _MAX_POSITIONS):
-            if other not in ignored_words() and other[0].isdigit() == is_number:
-                count = sum(other in words for words in index.words)
-                best = max(best, (count, other))
-        return best[1], best[0]
 
     # Silence.
 

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from statistics import fmean
 
 from resay._internal.event_loops import stop_if_abandoned
@@ -107,6 +107,10 @@ class SampleIndex:
     _word_offsets: dict[int, Mapping[str, list[int]]] = field(
         default_factory=dict[int, Mapping[str, list[int]]], init=False
     )
+    # A cache by pair of words, and by whether a number is looked for.
+    _most_frequent: dict[tuple[tuple[str, str], bool], tuple[str, int]] = field(
+        default_factory=dict[tuple[tuple[str, str], bool], tuple[str, int]], init=False
+    )
 
     # How far the samples agree.
 
@@ -164,8 +168,26 @@ class SampleIndex:
         """Return how many of some stems each sentence has, by its position."""
         return self.shared.search(stems)[0]
 
+    def most_frequent_between(self, pair: tuple[str, str], *, is_number: bool) -> tuple[str, int]:
+        """Return the word between two words that most samples have, and how many have it.
+
+        Args:
+            pair: The lower-cased words before and after it.
+            is_number: Whether it is a number, or a word that is not.
+        """
+        key = (pair, is_number)
+        if key not in self._most_frequent:
+            word, count = "", 0
+            for candidate in islice(self._between.get(pair, ()), _MAX_POSITIONS):
+                if candidate in ignored_words() or candidate[0].isdigit() != is_number:
+                    continue
+                sample_count = sum(candidate in words for words in self.words)
+                count, word = max((count, word), (sample_count, candidate))
+            self._most_frequent[key] = (word, count)
+        return self._most_frequent[key]
+
     @cached_property
-    def between(self) -> Mapping[tuple[str, str], Collection[str]]:
+    def _between(self) -> Mapping[tuple[str, str], Collection[str]]:
         """By pair of words, the words that appear between them in samples, in order."""
         between: dict[tuple[str, str], dict[str, None]] = {}
         for sentence in self.sentences:
