@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
 
 import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
 from resay import Answer, DeadlineExceededError, Guard, ProviderError, ProviderRefusedError
+from resay.adapters.providers import OpenAICompatibleProvider
 from simulation import (
     CutConnection,
     EmptyAnswer,
@@ -45,10 +45,10 @@ HASTY = Guard(
 
 
 @pytest.fixture(autouse=True)
-async def no_connection_is_left(simulated: SimulatedProvider, litellm: Any) -> AsyncIterator[None]:
-    """With litellm's pool closed, nobody else holds a connection."""
+async def no_connection_is_left(simulated: SimulatedProvider) -> AsyncIterator[None]:
+    """With the provider's pool closed, nobody else holds a connection."""
     yield
-    await litellm.close_litellm_async_clients()
+    await OpenAICompatibleProvider().aclose()
     with anyio.fail_after(5):
         while simulated.open_connections:  # noqa: ASYNC110 - the server has no event for it
             await anyio.sleep(0.01)
@@ -56,7 +56,7 @@ async def no_connection_is_left(simulated: SimulatedProvider, litellm: Any) -> A
 
 async def ask(simulated: SimulatedProvider, *faults: Fault, guard: Guard = GUARD) -> Answer:
     """Ask with the faults on; afterwards no task of ours and no request may be left."""
-    # litellm's own worker and its connections live on; a first call brings them to life.
+    # The provider's connections live on; a first call opens them.
     await Guard({"chain": [{"method": "ngram"}]}, model="openai/simulated").aask(
         QUESTION, params=simulated.params
     )
@@ -132,9 +132,9 @@ async def test_a_judge_that_says_nothing_is_undetermined(simulated: SimulatedPro
         (ServerError(), ProviderError, "HTTP 500"),
         (ServerError(status=503), ProviderError, "HTTP 503"),
         (Refused(), ProviderRefusedError, "check the API key"),
-        (Refused(status=404), ProviderRefusedError, "check the model's name"),
-        (CutConnection(), ProviderError, "'openai/simulated' failed"),
-        (MalformedJson(), ProviderError, "'openai/simulated' failed"),
+        (Refused(status=404), ProviderRefusedError, "nothing is at this address"),
+        (CutConnection(), ProviderError, "the connection to http://.* broke"),
+        (MalformedJson(), ProviderError, "'openai/simulated' answered with something other than"),
         (Hang(), DeadlineExceededError, "did not answer within 1 s"),
         (Slow(seconds=9), DeadlineExceededError, "limits.deadline_s"),
     ],
