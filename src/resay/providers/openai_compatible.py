@@ -173,7 +173,7 @@ class OpenAICompatibleProvider:
                 http_request.url, headers=http_request.headers, timeout=http_request.timeout
             )
             _raise_for_status(response)
-            listed = _parsed(response.content, call)
+            listed = _parsed(response.content, http_request)
         except Exception as error:
             raise http_request.error(error) from None
         return tuple(str(model.get("id")) for model in mappings(listed.get("data")))
@@ -209,7 +209,7 @@ class OpenAICompatibleProvider:
         try:
             response = await client.post(http_request.url, **http_request.options(body))
             _raise_for_status(response)
-            answer = _parsed(response.content, call)
+            answer = _parsed(response.content, http_request)
         # httpx's errors, and httpcore's, which it does not translate all.
         except Exception as error:
             raise http_request.error(error) from None
@@ -517,7 +517,7 @@ async def _chunks(response: httpx.Response, http_request: _HttpRequest) -> Async
 async def _events(response: httpx.Response, http_request: _HttpRequest) -> AsyncGenerator[Event]:
     """Read the events of a stream; a whole answer becomes one event."""
     if "json" in response.headers.get("content-type", ""):
-        answer = _parsed(await response.aread(), call)
+        answer = _parsed(await response.aread(), http_request)
         choice = dict(mapping(_choices_of(answer, http_request)[0]))
         choice["delta"] = choice.pop("message", {})
         yield Event({**answer, "choices": [choice]})
@@ -538,7 +538,7 @@ async def _counted(chunks: AsyncGenerator[Chunk], refused_calls: int) -> AsyncGe
         yield Chunk(usage=Usage(1 + refused_calls, cost_usd=None))
 
 
-def _parsed(content: bytes, call: _Call) -> Body:
+def _parsed(content: bytes, http_request: _HttpRequest) -> Body:
     try:
         body: object = json.loads(content)
     # Deep nesting is refused with a RecursionError.
@@ -546,7 +546,8 @@ def _parsed(content: bytes, call: _Call) -> Body:
         body = None
     if not isinstance(body, dict):
         raise ProviderError(
-            f"{call.model!r} answered with something other than a JSON object; check `api_base`",
+            f"{http_request.model!r} answered with something other than a JSON object; check"
+            " `api_base`",
             retryable=True,
         )
     return cast("Body", body)
