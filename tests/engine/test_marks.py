@@ -145,6 +145,7 @@ def test_the_response_stays_beside_the_marked_text() -> None:
 
     assert answer.text == TEXT.replace("lamps.", "lamps. [unsupported]") == answer.annotated()
     assert answer.response == answer.to_dict()["response"] == TEXT
+    assert answer.with_marks(TEXT) == answer.text
     assert applied("none", TEXT, lamps()).text == TEXT
     assert "response" not in applied("none", TEXT, lamps()).to_dict()
 

@@ -64,6 +64,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
             "engine/test_skipping.py",
             "engine/test_stream_gate.py",
             "engine/test_code_names.py",
+            "scorers/test_references.py",
         ),
     ),
     "resay.engine.decision_reasons": (
@@ -104,8 +105,11 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "engine/test_request.py",
         "engine/test_reasoning.py",
         "engine/test_cut_answers.py",
+        "engine/test_marks.py",
     ),
-    "resay.engine.regeneration.from_samples": ("engine/regeneration/test_from_samples.py",),
+    "resay.engine.regeneration.from_samples": (
+        *("engine/regeneration/test_from_samples.py", "_internal/telemetry/test_spans.py"),
+    ),
     "resay.engine.regeneration.sentence_prompts": _FROM_SAMPLES,
     "resay.engine.regeneration.targets": _FROM_SAMPLES,
     "resay.engine.regeneration.replacements": _FROM_SAMPLES,
@@ -305,6 +309,9 @@ EQUIVALENT: Mapping[str, str] = {
     ),
     "resay.engine.answer_stream:AnswerStream.__anext__: True  ->  False": (
         "After the last part there is nobody left to report anything."
+    ),
+    "resay.engine.answer_stream:SyncAnswerStream.__enter__: False  ->  True": (
+        "At the end of the process, which of two threads is first decides."
     ),
     "resay.engine.regeneration.from_samples:_question_in_context: shortened_question(turns[-1]) "
     "if turns else ''  ->  shortened_question(turns[-1])": "What is repaired answers a question.",

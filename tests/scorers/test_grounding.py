@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from resay import Guard, Passage, Request
 from resay.core.scores import UnsupportedSpan
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, ScorerError
 from resay.models.base import TokenLabels
 from resay.plugins import Evidence, ModelConfig, Samples, Scores
 from resay.scorers.grounding import Grounding, formats
@@ -371,6 +371,30 @@ async def test_the_published_prompt_has_4096_tokens_with_the_answer(
     references = [" ".join(["w"] * n) for n in (2037, second)]
     await scored(of(SERVED, format="lettucedetect"), ["w"], references)
     assert len(judge.read) == prompts
+
+
+async def test_every_prompt_about_an_answer_fits_into_the_chosen_number_of_tokens(
+    use: Callable[..., Judge],
+) -> None:
+    judge = use(Judge())
+    references = [" ".join([f"a{i}", *["x"] * 29]) for i in range(3)]
+    await scored(of(SERVED, format="lettucedetect", chunk=60), ["w"], references)
+    assert [f"a{i}" in prompt for i, (prompt, _) in enumerate(judge.read)] == [True] * 3
+    assert max(len(prompt.split()) + len(answer.split()) for prompt, answer in judge.read) <= 57
+
+
+@pytest.mark.parametrize("room", [18, 19])
+async def test_a_model_that_reads_too_little_is_refused(
+    use: Callable[..., Judge], room: int
+) -> None:
+    # Between document and claim stands one token, and 2 are spared.
+    judge = use(Judge(room=room))
+    if room == 19:
+        await scored(of(SERVED), ["w"], ["w"])
+        assert judge.read == ["w</s>w"]
+        return
+    with pytest.raises(ScorerError, match="reads only 18 tokens"):
+        await scored(of(SERVED), ["w"], ["w"])
 
 
 class Letters(Judge):

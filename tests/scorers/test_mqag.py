@@ -375,6 +375,10 @@ async def test_a_model_that_is_made_for_something_else_is_refused(
             await Mqag(models.config(**{name: "/nowhere/at/all"})).prepare()
     with pytest.raises(ConfigurationError, match="cannot be loaded"):
         await score(models.config(question="/nowhere/at/all"), RESPONSE, SAMPLES)
+    # Even where there is nothing to ask it.
+    prose = str(tiny(make_writer, chain="prose"))
+    with pytest.raises(ConfigurationError, match="`answerability` returns 3 values"):
+        await score(models.config(question=prose, answerability=classifier), RESPONSE, SAMPLES)
 
 
 def test_concurrent_checks_do_not_mix(models: Models) -> None:

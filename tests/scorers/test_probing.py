@@ -23,7 +23,7 @@ from resay import (
     Request,
     Verdict,
 )
-from resay.plugins import Completion, Completions
+from resay.plugins import Completion, Completions, Evidence, Samples
 from resay.scorers import Prompt
 from resay.scorers.common.probe_questions import (
     ProbeQuestion,
@@ -40,6 +40,7 @@ from resay.scorers.common.short_answers import (
     read_short_answers,
     words_decide,
 )
+from resay.scorers.judge import Judge
 from resay.testing import Invention, SimulatedProvider, Subject, World
 from support.alone import needs
 
@@ -316,6 +317,25 @@ async def test_a_claim_is_not_flagged_where_there_is_no_time_to_ask() -> None:
     assert (claim.score, verdict.decision) == (None, "inconclusive")
     assert (claim.reason or "").endswith("where it says '1923': no answer came")
     assert verdict.claims[0].band == "supported"
+
+
+async def test_the_other_scores_are_returned_before_the_time_of_a_caller_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Silent(Model):
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if _kind(request) == "quiz":
+                await anyio.Event().wait()
+            return await super().complete(request, n=n)
+
+    monkeypatch.setattr("resay.scorers.prompt.MARGIN_S", 1000.0)
+    model = Silent()
+    evidence = Evidence(Samples(SAMPLES), judge_provider=model, prober=Judge(model, Request(())))
+    with anyio.fail_after(5):
+        scores = await Prompt(Prompt.Config(mode="per_sample", probe=3)).score(
+            Passage.of(ANSWER), evidence
+        )
+    assert scores.sentences == (0.0, None)
 
 
 @needs("litellm")

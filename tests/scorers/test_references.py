@@ -542,6 +542,20 @@ async def test_references_come_first_and_spare_the_samples() -> None:
     assert BRIDGE not in json.dumps(verdict.to_dict())
 
 
+async def test_what_contradicts_a_claim_is_not_what_supports_the_rest_of_it() -> None:
+    claim = "The Garmo bridge, opened in 1932, is 640 m long."
+    length = "The Garmo bridge is 212 m long."
+    quotes = ["opened in 1932", "212 m long"]
+    row = said(1, (1,), (2,)) | {"unsupported_words": "640 m", "quotes": quotes}
+    guard = Guard(JUDGED, provider=Model([], [row]), model="m")
+    verdict = await guard.acheck(claim, question="How long is it?", references=[BRIDGE, length])
+    (ground, other) = verdict.claims[0].grounds
+    assert (ground.supports, ground.start, other.supports) == (True, 17, False)
+    contradiction = verdict.claims[0].contradicted_by
+    assert contradiction is not None
+    assert (contradiction.index, contradiction.text) == (1, length)
+
+
 async def test_unmentioned_claims_are_flagged_or_compared_with_samples() -> None:
     text = "The Garmo bridge opened in 1932. Ada Moor built it."
     held = [said(1, (1,)), said(2)]

@@ -448,6 +448,35 @@ async def test_luq_is_of_whole_sentences() -> None:
     assert verdict.mean_score == pytest.approx(1 - fmean(confidence))
 
 
+async def test_luq_asks_about_what_no_single_sentence_contains() -> None:
+    claim = "It opened in 1932. It is red."
+    evidence = Evidence(Samples(OTHERS), judge_provider=(model := Model()))
+    config = Semantic.Config(by="judge", measure="luq", units="response")
+    await Semantic(config).score(Passage.from_sentences([claim]), evidence)
+    assert {text for prompt in model.asked for _, text in _CLAIM.findall(prompt)} == {claim}
+
+
+async def test_closeness_leaves_out_a_text_that_was_not_compared_with_every_claim() -> None:
+    response, *samples = texts = [SHORT, OTHERS[1], "It opened in 1923 and in 1932.", OTHERS[2]]
+    failing = f"1: {samples[-1]}\nPossible Answer 2: {samples[0]}\n"
+
+    class Failing(Model):
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if failing in request.question:
+                raise ProviderTimeoutError("slow")
+            return await super().complete(request, n=n)
+
+    policy = {"chain": steps("closeness", form="published"), "cache": {"store": "none"}}
+    scores: list[float | None] = []
+    for model, nodes in ((Model(), texts), (Failing(), texts[:-1])):
+        guard = Guard({**policy, "limits": {"retries": 0}}, provider=model, model="m")
+        verdict = await guard.acheck(response, question="When did it open?", samples=samples)
+        entailed = [[a == b or _said(b, a) == "entailment" for b in nodes] for a in texts]
+        scores.append(verdict.claims[0].score)
+        assert scores[-1] == pytest.approx(1 - p_closeness(np.array(entailed))[0])
+    assert scores == pytest.approx([0.206, 0.167], abs=1e-3)
+
+
 async def test_the_matrix_is_found_once_whatever_a_chain_asks_of_it() -> None:
     whole = ["entropy", "sets", "eigenvalues", "degree", "eccentricity", "kernel", "density"]
     verdict = await judged(model := Model(), *whole)

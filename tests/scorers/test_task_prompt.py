@@ -73,6 +73,7 @@ def test_a_definition_spells_out_its_term() -> None:
         "What does 'overreact' mean?",
         "Please define the word “overreact”.",
         "What is the meaning of the term overreact?",
+        "What does 'calm' mean? It is no answer. What does 'overreact' mean?",
     ],
 )
 async def test_the_term_is_found_in_the_source(source: str) -> None:

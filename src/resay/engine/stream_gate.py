@@ -290,23 +290,22 @@ class StreamGate:
         self, names: Sequence[NameClaim], before: Sequence[NameClaim], held: _HeldText
     ) -> None:
         evidence, deadline = self._check.evidence, self._check.deadline
-        with self._scope(held) as scope:
+        with self._scope() as scope:
             held.names = await self._chain.compare_names(names, evidence, deadline, before=before)
             self._compared.update((n, e) for n, e in held.names if isinstance(n, NameClaim))
         self._scoring.discard(scope)
         self._mark_scored(held)
 
     async def _score_one(self, state: RunState, held: _HeldText) -> None:
-        with self._scope(held) as scope:
+        with self._scope() as scope:
             await self._chain.score(state, self._check.evidence, self._check.deadline)
         self._scoring.discard(scope)
         self._mark_scored(held)
 
-    def _scope(self, held: _HeldText) -> anyio.CancelScope:
-        """Return a scope that is cancelled once the text turns out to be no answer."""
+    def _scope(self) -> anyio.CancelScope:
+        """Return a scope that is cancelled once the text so far turns out to be no answer."""
+        # The task that enters it begins before more of the text is read.
         scope = anyio.CancelScope()
-        if held.restarts < self._restarts:
-            scope.cancel()
         self._scoring.add(scope)
         return scope
 

@@ -447,11 +447,11 @@ def _answer(part: str) -> _Answer | None:
     return _CHOICES.read(part.partition("|")[0])
 
 
-def _correction(part: str) -> str | None:
-    """Return what is right instead, behind the bar."""
+def _correction(part: str) -> str:
+    """Return what is right instead, behind the bar; empty if nothing is."""
     text = part.partition("|")[2][:_CORRECTION_CHARS]
     printable = "".join(c if c.isprintable() else " " for c in text)
-    return printable.strip(" \t*_`|") or None
+    return printable.strip(" \t*_`|")
 
 
 def _says_nothing(sample: Passage, question: str) -> bool:

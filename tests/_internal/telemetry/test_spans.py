@@ -163,6 +163,17 @@ async def test_samples_of_a_repaired_answer_belong_to_the_repair(seen: Seen) -> 
     assert ("resay.regenerate", "resay.sample") in seen.edges()
 
 
+async def test_a_repair_from_samples_says_what_it_took(seen: Seen) -> None:
+    guard = guarded(action={"do": "regenerate", "from": "samples"})
+    answer = await guard.aask(QUESTION)
+    repaired = seen.one("resay.regenerate").attributes or {}
+    record = answer.verdict.regeneration
+    assert record is not None
+    assert repaired["resay.regenerate.attempts"] == len(record.attempts)
+    assert repaired["resay.regenerate.adopted"] is answer.regenerated
+    assert repaired["resay.decision"] == answer.verdict.decision
+
+
 async def test_a_search_that_fails(seen: Seen) -> None:
     answer = await guard_of(Model(), Shelf(OSError("Marta Vogel"))).aask(QUESTION)
     assert answer.flagged

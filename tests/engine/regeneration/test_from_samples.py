@@ -125,6 +125,21 @@ async def test_the_writer_reads_which_words_of_a_sentence_are_in_doubt(
     assert named_in_doubt(prompt) == expected
 
 
+async def test_a_writer_may_use_two_tokens_for_each_character_of_a_sentence() -> None:
+    limits: list[int] = []
+
+    class Limited(Model):
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            if request.question.startswith(CORRECTION):
+                limits.append(request.params["max_tokens"])
+            return await super().complete(request, n=n)
+
+    wrong = f"The Old Mill, {'which is old, ' * 50}was built in 1845."
+    await repaired(Limited(draft=f"{wrong} {WHEEL}"), action={"attempts": 1})
+    assert limits
+    assert min(limits) >= 2 * len(wrong)
+
+
 async def test_to_each_doubt_belongs_what_samples_say_about_it() -> None:
     wheel = "It has 90 sails, and its wheel measures 8 metres."
     model = Model(

@@ -166,7 +166,7 @@ def _prompt(question: str, passages: Sequence[str]) -> str:
 def _halves(text: str) -> tuple[str, str]:
     """Divide a text before a space near its middle, or else in the middle of a word."""
     space = text.rfind(" ", 1, len(text) // 2)
-    middle = space if space > 0 else max(len(text) // 2, 1)
+    middle = max(len(text) // 2, 1) if space == -1 else space
     return text[:middle], text[middle:]
 
 

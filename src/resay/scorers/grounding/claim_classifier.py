@@ -168,9 +168,6 @@ class ClaimClassifier:
             return chunks
         fitting: list[_Chunk] = []
         for chunk in chunks:
-            if chunk.tokens + claim <= room:
-                fitting.append(chunk)
-                continue
             pieces = await windows(Passage.of(chunk.text), room - claim, self._model)
             fitting += [_Chunk(piece, 0, chunk.reference) for piece in pieces]
         return fitting
