@@ -180,6 +180,12 @@ def test_a_footnote_does_not_become_part_of_a_link(word: str) -> None:
     assert answer.text.startswith(f"{text} [^1]\n")
 
 
+def test_a_footnote_does_not_become_part_of_a_link_in_a_stream() -> None:
+    pieces = ["See https://x.org/31415\n\n", "It is made of ", "steel."]
+    chunks, _ = streamed(policy("footnotes"), pieces)
+    assert next(chunk.text for chunk in chunks if chunk.mark is not None) == " [^1]"
+
+
 @pytest.mark.parametrize("style", ["inline", "footnotes"])
 @pytest.mark.parametrize(
     ("verdict", "mark"),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator
 from typing import Any
 
+import anyio
 import pytest
 
 from resay import Guard, Request, Verdict
+from resay.plugins import Chunk, Completion, Completions
 from support.writing import MODES, QUESTION, Mode, Server, ask, policy, read
 
 pytestmark = pytest.mark.anyio
@@ -172,6 +175,35 @@ async def test_reasoning_between_the_parts_of_an_answer_is_not_scored() -> None:
         assert not answer.flagged
         assert len(reasoning_in(answer.verdict)) == 2
         assert_offsets(answer.verdict, response)
+
+
+async def test_scoring_what_turns_out_to_be_no_answer_is_stopped() -> None:
+    scoring, stopped = anyio.Event(), anyio.Event()
+
+    class Judging(Server):
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            prompt = request.question
+            if prompt == QUESTION:
+                return await super().complete(request, n=n)
+            if "1950" not in prompt:
+                return Completions((Completion("Yes"),))
+            scoring.set()
+            try:
+                await anyio.sleep_forever()
+            finally:
+                stopped.set()
+
+        async def _chunks(self) -> AsyncGenerator[Chunk]:
+            yield Chunk("Opened in 1950? ")
+            yield Chunk("It opened in 1950. So it is. ")
+            await scoring.wait()
+            yield Chunk(f"\n</think>\n\n{RIGHT}")
+            await stopped.wait()
+
+    chain = [{"method": "prompt", "form": "published"}]
+    with anyio.fail_after(5):
+        parts, _ = await read(Judging("", SAMPLES), "hold", chain=chain)
+    assert "".join(part.text for part in parts).endswith(RIGHT)
 
 
 @pytest.mark.parametrize(

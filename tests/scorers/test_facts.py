@@ -47,6 +47,16 @@ async def test_a_repeated_fact_is_supported_and_an_invented_one_is_not() -> None
     assert painter > 0.65
 
 
+async def test_a_comparison_ends_where_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def abandoned() -> None:
+        raise TimeoutError
+
+    name = "resay.scorers.common.fact_comparison.stop_if_abandoned"
+    monkeypatch.setattr(name, abandoned)
+    with pytest.raises(TimeoutError):
+        await score(["The Tollen bridge opened in 1932."], SAMPLES)
+
+
 async def test_a_wrong_fact_weighs_more_than_other_words() -> None:
     samples = ["The grey bridge opened in 1932 with a parade."] * 4
     reworded, wrong = (
