@@ -142,6 +142,11 @@ CASES = {
         ['It says "no entry for any carts or horses".', "The sign has letters."],
         [(4 / 6, 0.5), (4 / 6, 0.5), (5 / 6, 0.5), (5 / 6, 0.5), (6, 0.25)],
     ),
+    "a quotation is said in two sentences": Case(
+        'The sign says "no bread, no milk, no cheese".',
+        ["It says: no bread. No milk, no cheese.", "The sign has letters."],
+        [(3, 0.5), (6, 0.25)],
+    ),
     "a quotation is said in four fifths of its words": Case(
         'The sign says "fresh bread baked daily, dear guests".',
         ["It says dear bread is baked fresh daily.", "The sign has letters."],
