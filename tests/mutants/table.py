@@ -128,7 +128,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     ),
     "resay.scorers.common.statement": _FACTS,
     "resay.scorers.common.sentence_items": _FACTS,
-    "resay.scorers.common.sample_index": _FACTS,
+    "resay.scorers.common.sample_index": (*_FACTS, "scorers/test_growth.py"),
     "resay.scorers.common.indexed_sentences": (*_FACTS, "scorers/test_references.py"),
     "resay.scorers.common.quantity_keys": _FACTS,
     "resay.scorers.common.words": (*_FACTS, "scorers/test_references.py"),
@@ -395,6 +395,9 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.scorers.common.semantic_measures:_NO_SHARE: 1e-12  ->  1.5e-12": "As good a tolerance.",
     "resay.scorers.common.fact_comparison:_forms_of_number: 1  ->  0 #2": (
         "The whole number is a form already."
+    ),
+    "resay.scorers.common.sample_index:SampleIndex: False  ->  True #4": (
+        "A cache is empty at first, also where it could be passed."
     ),
     "resay.scorers.common.words:word_stems: not word.isascii() and _IS_UNSPACED.match(word)  ->  "
     "_IS_UNSPACED.match(word)": "A longer way to the same.",
