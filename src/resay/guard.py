@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, cast
 
 from resay._internal.event_loops import name_sync_version, sync_version, wait_for
+from resay._internal.tracebacks import short_traceback
 from resay.core.check_context import CheckContext
 from resay.core.keywords import suggest_keywords
 from resay.core.logprobs import tokens_of
@@ -272,6 +273,7 @@ class Guard:
         )
 
     @suggest_keywords
+    @short_traceback
     async def aask(
         self,
         question: str | Iterable[Message] | Request,
@@ -312,6 +314,7 @@ class Guard:
         return await self._core.answer(self._core.with_skip_reason(context), sources)
 
     @suggest_keywords
+    @short_traceback
     async def acheck(
         self,
         response: str,

@@ -18,15 +18,18 @@ from pydantic import BaseModel
 
 from resay import Guard, ProviderError, ProviderRefusedError, Request
 from resay.errors import ConfigurationError, ProviderTimeoutError
+from resay.plugins import Completions
 from resay.providers import FanOut, Gathered, WithLogprobs, open_stream
 from resay.providers.default import DefaultProvider
 from resay.providers.openai_compatible import OpenAICompatibleProvider, is_compatible
 from resay.testing import (
     CutConnection,
+    Fault,
     IgnoreN,
     MalformedJson,
     RateLimited,
     Refused,
+    ScriptedProvider,
     ServerError,
     Slow,
 )
@@ -591,6 +594,53 @@ def test_what_is_wrong_is_said_in_few_lines() -> None:
         assert len(lines) < 15
         assert "direct cause" not in run.stderr
         assert "During handling" not in run.stderr
+
+
+_SHORT_PROGRAM = """
+import asyncio, sys
+from resay import Guard
+
+policy = {"chain": [{"method": "facts"}], "limits": {"retries": 0}}
+guard = Guard(policy, model="m", api_base=sys.argv[1])
+if sys.argv[2] == "async":
+    asyncio.run(guard.aask("Who designed it?"))
+guard.ask("Who designed it?")
+"""
+
+
+@pytest.mark.parametrize("call", ["sync", "async"])
+@pytest.mark.parametrize("fault", [ServerError(), MalformedJson(), RateLimited(retry_after_s=0)])
+def test_an_error_of_the_server_has_no_frames_of_ours(
+    server: SimulatedProvider, fault: Fault, call: str
+) -> None:
+    server.set_faults(fault)
+    run = subprocess.run(
+        [sys.executable, "-c", _SHORT_PROGRAM, server.base_url, call],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "ProviderError" in run.stderr.splitlines()[-1]
+    frames = [line for line in run.stderr.splitlines() if line.startswith("  File ")]
+    ours = [frame for frame in frames if "resay" in frame and "/test" not in frame]
+    assert len(ours) <= 2, run.stderr
+
+
+class BrokenProvider(ScriptedProvider):
+    """A provider of a user's own, in a module of theirs."""
+
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        raise ProviderError("the tunnel is closed")
+
+
+async def test_an_error_of_a_provider_of_the_users_own_keeps_its_line() -> None:
+    guard = Guard({"chain": [{"method": "facts"}]}, model="m", provider=BrokenProvider([]))
+    with pytest.raises(ProviderError) as in_async:
+        await guard.aask(QUESTION)
+    with pytest.raises(ProviderError) as in_sync:
+        guard.ask(QUESTION)
+    for caught in (in_async, in_sync):
+        assert caught.traceback[-1].name == "complete"
 
 
 def test_a_server_on_this_machine_is_asked_without_a_proxy(

@@ -29,7 +29,8 @@ from anyio.abc import TaskGroup
 from anyio.from_thread import BlockingPortal
 
 from resay._internal.notify import VerdictRelay
-from resay.errors import ConfigurationError, ResayError
+from resay._internal.tracebacks import has_needless_frames
+from resay.errors import ResayError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -401,8 +402,7 @@ def sync_version(work: Callable[P, Awaitable[T]]) -> Callable[P, T]:
         try:
             return run_sync(work, *args, **kwargs)
         except ResayError as error:
-            # The message says what to do, and the way to it is sixty lines long.
-            if isinstance(error, ConfigurationError) or getattr(error, "unusable", False):
+            if has_needless_frames(error):
                 raise error.with_traceback(None)  # noqa: B904 - it is the same error
             raise
 
