@@ -628,6 +628,11 @@ REASONS = [
         "0 of 3 texts compared have '8' in this sense; 1 of them says '9'",
     ),
     (
+        "Zurich hosts concerts 1932.",
+        ["It has lamps. It is old. The bridge opened in 1932."] * 3,
+        "'1932' is in 3 of 3 texts compared, but beside other words in 3",
+    ),
+    (
         "Sales fell.",
         ["Sales rose.", "Sales rose in May.", "Sales fell."],
         "2 of 3 texts compared say otherwise, such as 'Sales rose.'",

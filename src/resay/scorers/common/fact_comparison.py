@@ -568,9 +568,16 @@ class FactComparison:
             has_other_form = has_other_form or (is_mentioned and not is_literal)
         if has_other_sense:
             return f"{of_all} have {fact.text!r} in this sense"
-        if has_other_form:
-            return f"{fact.text!r}, or the same in another form, is in {of_all}"
-        return f"{fact.text!r} is in {of_all}"
+        other_form = ", or the same in another form," if has_other_form else ""
+        reason = f"{fact.text!r}{other_form} is in {of_all}"
+        if fact.quantity is None:
+            return reason
+        # Such a number is in doubt although texts have it.
+        elsewhere = sum(
+            is_mentioned and 0 < support <= ELSEWHERE
+            for is_mentioned, support in zip(fact.mentioned, fact.support, strict=True)
+        )
+        return f"{reason}, but beside other words in {elsewhere}" if elsewhere else reason
 
 
 def _fact(
