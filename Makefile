@@ -157,7 +157,7 @@ $(FRAMEWORKS)/node/.installed: tests/frameworks/package.json
 $(FRAMEWORKS)/%/.installed: tests/frameworks/%.txt $(PROJECTS)
 	@$(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check \
-		--editable '.[openai]' --editable server --requirement $<
+		--editable '.[openai]' --editable server --editable lab --requirement $<
 	@touch $@
 
 test-frameworks: $(VENV)/.dev $(patsubst %,$(FRAMEWORKS)/%/.installed,$(FRAMEWORK_NAMES) node)
