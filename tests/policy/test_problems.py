@@ -146,6 +146,19 @@ METHODS = ", ".join(repr(name) for name in registry())
             )
             for key in ("on_flag", "message")
         ),
+        (
+            with_chain("marks: inline"),
+            "2: marks: unknown key 'marks'; write `action: {do: annotate, marks: inline}`",
+        ),
+        (
+            with_chain("judge: openai/gpt-4.1-mini"),
+            "2: judge: unknown key 'judge'; write it in a step of the `chain`: {method: prompt,"
+            " judge: …}",
+        ),
+        (
+            with_chain("deadline_s: 5"),
+            "2: deadline_s: unknown key 'deadline_s'; write it under `limits`",
+        ),
         (with_chain("version: 2"), "2: version: must be 1, not 2"),
         (with_chain("version: true"), "2: version: must be 1, not true"),
         (

@@ -59,6 +59,9 @@ _ELSEWHERE: Mapping[object, str] = {
     "samples": "write `sampling: {max: 5}`",
     "settle": "write it in a step of the `chain`: {method: facts, settle: 0.2}",
     "retriever": "write `action: {do: regenerate, retriever: …}`",
+    "marks": "write `action: {do: annotate, marks: inline}`",
+    "judge": "write it in a step of the `chain`: {method: prompt, judge: …}",
+    **dict.fromkeys(("deadline_s", "timeout_s", "retries"), "write it under `limits`"),
 }
 _MISSING = frozenset({"missing", MISSING_TAG})
 _CHOICES = frozenset({"literal_error", "enum"})
