@@ -329,7 +329,7 @@ def test_a_guard_is_pickled_with_those_who_are_told(
 ) -> None:
     copied = pickle.loads(pickle.dumps(Guard(POLICY, on_verdict=print)))
     copied.check("It has 31 lamps.", samples=SAMPLES)
-    assert "flagged" in capsys.readouterr().out
+    assert "FLAGGED" in capsys.readouterr().out
     with pytest.raises(resay.ConfigurationError, match="cannot pickle this guard"):
         pickle.dumps(Guard(POLICY, on_verdict=lambda _: None))
 

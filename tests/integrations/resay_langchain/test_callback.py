@@ -103,7 +103,7 @@ async def test_checks_an_answer_after_the_fact(ask, model, observed, provider):
     await callback.await_all()
     (verdict,) = callback.verdicts.values()
     assert verdict.flagged
-    assert (verdict.samples, verdict.via) == (N, "litellm")
+    assert (verdict.samples, verdict.via) == (N, "native")
     assert [message.text[s.start : s.end] for s in verdict.sentences] == [
         s.text for s in verdict.sentences
     ]

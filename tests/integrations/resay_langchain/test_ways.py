@@ -79,8 +79,8 @@ async def test_the_same_is_asked_both_ways(plain, provider):
 @pytest.mark.parametrize(
     ("fault", "requests"),
     [
-        (IgnoreN(), [1, N, 1, 1, 1, N, 1, 1]),
-        # The second request is the one for several; that it was refused is remembered.
+        # The second request is the one for several; that it was refused, or ignored, is remembered.
+        (IgnoreN(), [1, N, 1, 1, 1, 1, 1, 1]),
         (Refused(status=400, after=1, first=1), [1, N, 1, 1, 1, 1, 1, 1, 1]),
     ],
 )
