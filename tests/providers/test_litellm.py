@@ -35,10 +35,11 @@ from simulation import (
     ServerError,
     SimulatedProvider,
 )
+from support.alone import needs
 from support.attacks import Upstream, http_response
 from support.litellm_queries import QUESTION, query
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, needs("litellm")]
 
 
 async def test_one_request_brings_n_answers(simulated: SimulatedProvider) -> None:
