@@ -135,6 +135,16 @@ async def test_a_server_that_ignores_n_is_asked_singly_from_then_on() -> None:
         assert [(record.body or {}).get("n") for record in server.requests[4:]] == [None] * 4
 
 
+async def test_a_parameter_that_json_cannot_represent_is_named(server: SimulatedProvider) -> None:
+    request = request_to(server.base_url, seed={1, 2})
+    provider = OpenAICompatibleProvider()
+    with pytest.raises(ProviderRefusedError, match="'seed' holds a value that JSON cannot"):
+        await provider.complete(request)
+    with pytest.raises(ProviderRefusedError, match="'seed' holds a value that JSON cannot"):
+        await provider.stream(request).__aenter__()
+    assert server.calls == 0
+
+
 async def test_parameters_are_passed_on(server: SimulatedProvider) -> None:
     class Person(BaseModel):
         name: str

@@ -41,6 +41,7 @@ from resay.providers.base import (
     begin_stream,
     open_stream,
 )
+from resay.providers.base_urls import base_url_in
 
 # Upper bound of the random delay before the second attempt, in seconds.
 _BACKOFF_S = 0.5
@@ -309,8 +310,7 @@ def _endpoint(innermost: Provider, request: Request) -> Hashable | None:
     name: object = getattr(innermost, "endpoint", id(innermost))
     if not isinstance(name, (str, int)):
         return None
-    server = request.params.get("api_base") or request.params.get("base_url")
-    return name, request.model, str(server)
+    return name, request.model, base_url_in(request.params)
 
 
 async def _request_together(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, cast
 
 from resay._internal.nesting import marked
 from resay.core.logprobs import read_logprobs
 from resay.core.request import Request
-from resay.core.usage import Usage
-from resay.errors import MissingDependencyError, ProviderError, ProviderRefusedError
+from resay.errors import MissingDependencyError, ProviderError
 from resay.providers.base import (
     Chunk,
     Completion,
@@ -23,6 +23,7 @@ from resay.providers.base import (
 )
 from resay.providers.litellm_client import PER_CALL, clients, load_litellm, translate, usage_of
 from resay.providers.litellm_problems import problem_before_import
+from resay.providers.stream_usage import open_with_usage, with_refused_requests
 
 
 class LiteLLMProvider:
@@ -136,25 +137,14 @@ class LiteLLMProvider:
             ProviderError: Anything else that went wrong.
         """
         model = _checked_model(request)
-        pieces, requests = await self._open(request, model)
+        kwargs = {**self._kwargs(request), "stream": True}
+        pieces, requests = await open_with_usage(partial(_send, model), kwargs)
         try:
-            async with aclosing(_counted(_chunks(pieces, model), requests)) as chunks:
+            stream = with_refused_requests(_chunks(pieces, model), requests)
+            async with aclosing(stream) as chunks:
                 yield chunks
         finally:
             await pieces.aclose()
-
-    async def _open(self, request: Request, model: str) -> tuple[Any, int]:
-        """Open the stream; return its chunks and the number of requests that took."""
-        options: Mapping[str, Any] | None = request.params.get("stream_options")
-        kwargs = {**self._kwargs(request), "stream": True}
-        with_usage = {**kwargs, "stream_options": {"include_usage": True, **(options or {})}}
-        try:
-            return await _send(model, with_usage), 1
-        except ProviderRefusedError as error:
-            # Older OpenAI-compatible servers do not support the parameter.
-            if options is not None or error.status not in (400, 422):
-                raise
-        return await _send(model, kwargs), 2
 
     def _kwargs(self, request: Request) -> dict[str, Any]:
         messages = [dict(message) for message in request.messages]
@@ -189,15 +179,6 @@ async def _send(model: str, kwargs: Mapping[str, Any]) -> Any:
     # litellm maps errors to some twenty types of its own, and lets others through.
     except Exception as error:
         raise translate(error, model) from None
-
-
-async def _counted(chunks: AsyncGenerator[Chunk], requests: int) -> AsyncGenerator[Chunk]:
-    """Report at the end of the stream that an earlier request was refused."""
-    async with aclosing(chunks) as inner:
-        async for chunk in inner:
-            yield chunk
-    if requests > 1:
-        yield Chunk(usage=Usage(requests, cost_usd=None))
 
 
 async def _chunks(pieces: Any, model: str) -> AsyncGenerator[Chunk]:

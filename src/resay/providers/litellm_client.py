@@ -26,7 +26,12 @@ from resay.errors import (
     ProviderRefusedError,
     ProviderTimeoutError,
 )
-from resay.providers.litellm_problems import needs_key, no_provider_message, provider_named
+from resay.providers.litellm_problems import (
+    key_variable,
+    needs_key,
+    no_provider_message,
+    provider_named,
+)
 from resay.providers.statuses import STATUS_HINTS, UNUSABLE_STATUSES, is_final
 from resay.providers.unreachable import unreachable_by
 
@@ -134,7 +139,7 @@ def translate(error: Exception, model: str, hint: str = SEE_CAUSE) -> ProviderEr
     if name == "Timeout" or isinstance(error, TimeoutError) or has_timed_out:
         return ProviderTimeoutError(f"{model!r} did not answer in time ({name})", status=status)
     if _NO_KEY.search(str(error)):
-        return needs_key(model, provider_named(model))
+        return needs_key(model, key_variable(provider_named(model) or ""))
     if "LLM Provider NOT provided" in str(error):
         return ProviderRefusedError(no_provider_message(model), status=status, unusable=True)
     unreachable = unreachable_by(error)

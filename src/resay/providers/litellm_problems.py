@@ -96,12 +96,17 @@ def missing_key(
     is_set = any(os.environ.get(variable) for variable in variables)
     if not variables or is_set or any(params.get(name) for name in _CREDENTIALS):
         return None
-    return needs_key(model, provider)
+    return needs_key(model, key_variable(provider))
 
 
-def needs_key(model: str, provider: str | None) -> ProviderRefusedError:
-    """Return the error of a request without a key."""
-    variable = key_variable(provider or "") or "its environment variable"
+def needs_key(model: str, variable: str | None) -> ProviderRefusedError:
+    """Return the error of a request without a key.
+
+    Args:
+        model: The model as the user named it.
+        variable: The environment variable for the key; None if unknown.
+    """
+    variable = variable or "its environment variable"
     return ProviderRefusedError(
         f"{model!r} needs an API key; set {variable} or pass `api_key`", status=401, unusable=True
     )

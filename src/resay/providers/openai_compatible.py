@@ -9,7 +9,7 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio.to_thread
@@ -18,7 +18,6 @@ from resay._internal._version import __version__
 from resay._internal.event_loops import PerLoop
 from resay._internal.retries import retry_after_s
 from resay.core.request import Request
-from resay.core.usage import Usage
 from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
 from resay.providers.apis.chat_completions import CHAT_COMPLETIONS
 from resay.providers.apis.endings import StreamEnd, is_error, is_error_event
@@ -39,8 +38,9 @@ from resay.providers.base_urls import (
     url_at,
     with_version,
 )
-from resay.providers.litellm_problems import is_litellm_provider
+from resay.providers.litellm_problems import is_litellm_provider, needs_key
 from resay.providers.statuses import STATUS_HINTS, UNUSABLE_STATUSES, is_final
+from resay.providers.stream_usage import open_with_usage, with_refused_requests
 from resay.providers.unreachable import unreachable_by
 
 if TYPE_CHECKING:
@@ -121,11 +121,7 @@ def problem_before_sending(request: Request) -> ProviderRefusedError | None:
         return ProviderRefusedError(f"`api_base` {problem}", unusable=True)
     key_variable = _key_variable(model, base_url)
     if _is_openai(base_url) and not _has_key(_headers(request.params, key_variable)):
-        return ProviderRefusedError(
-            f"{model!r} needs an API key; set {key_variable} or pass `api_key`",
-            status=401,
-            unusable=True,
-        )
+        return needs_key(model, key_variable)
     return None
 
 
@@ -234,13 +230,12 @@ class OpenAICompatibleProvider:
             ProviderError: Anything else that went wrong.
         """
         http_request = _http_request_of(request, self._timeout_s)
-        response, refused_calls = await _open(http_request)
+        body = {**http_request.body, "stream": True}
+        response, requests = await open_with_usage(partial(_send, http_request), body)
         try:
-            async with (
-                aclosing(_chunks(response, http_request)) as chunks,
-                aclosing(_counted(chunks, refused_calls)) as counted,
-            ):
-                yield counted
+            stream = with_refused_requests(_chunks(response, http_request), requests)
+            async with aclosing(stream) as chunks:
+                yield chunks
         finally:
             await response.aclose()
 
@@ -280,8 +275,16 @@ class _HttpRequest:
         return _has_key(self.headers)
 
     def options(self, body: Body) -> dict[str, Any]:
-        """Return httpx's options for sending a body."""
-        return {"content": json_bytes(body), "headers": self.headers, "timeout": self.timeout}
+        """Return httpx's options for sending a body.
+
+        Raises:
+            ProviderRefusedError: A parameter holds what JSON cannot represent.
+        """
+        try:
+            content = json_bytes(body)
+        except (TypeError, ValueError, RecursionError):
+            raise _not_json(body) from None
+        return {"content": content, "headers": self.headers, "timeout": self.timeout}
 
     def error(self, error: Exception) -> ProviderError:
         """Translate an error into one of ours, without the server's words."""
@@ -418,11 +421,7 @@ def _headers(params: Mapping[str, Any], key_variable: str | None) -> dict[str, s
 
 
 def _body(request: Request, sent_model: str) -> dict[str, Any]:
-    """Return the body of a request.
-
-    Raises:
-        ProviderRefusedError: A parameter holds what JSON cannot represent.
-    """
+    """Return the body of a request."""
     body: dict[str, Any] = {
         "model": sent_model,
         "messages": [dict(message) for message in request.messages],
@@ -431,14 +430,17 @@ def _body(request: Request, sent_model: str) -> dict[str, Any]:
         if name not in _NOT_SENT and value is not None:
             body[name] = _json_schema_of(value) if name == "response_format" else value
     body.update(mapping(request.params.get("extra_body")))
-    for name, value in body.items():
-        if not _is_json(value):
-            raise ProviderRefusedError(
-                f"{name!r} holds a value that JSON cannot represent; give texts, numbers, lists and"
-                " mappings",
-                status=400,
-            )
     return body
+
+
+def _not_json(body: Body) -> ProviderRefusedError:
+    """Return the error of a body that JSON cannot represent."""
+    name = next(name for name, value in body.items() if not _is_json(value))
+    return ProviderRefusedError(
+        f"{name!r} holds a value that JSON cannot represent; give texts, numbers, lists and"
+        " mappings",
+        status=400,
+    )
 
 
 def _is_json(value: object) -> bool:
@@ -455,20 +457,6 @@ def _json_schema_of(value: Any) -> Any:
     if not isinstance(value, type) or schema is None:
         return value
     return {"type": "json_schema", "json_schema": {"name": value.__name__, "schema": schema()}}
-
-
-async def _open(http_request: _HttpRequest) -> tuple[httpx.Response, int]:
-    """Open a stream; return the response, and the number of requests that were refused before."""
-    own_options = http_request.body.get("stream_options")
-    body = {**http_request.body, "stream": True}
-    with_usage = {**body, "stream_options": {"include_usage": True, **mapping(own_options)}}
-    try:
-        return await _send(http_request, with_usage), 0
-    except ProviderRefusedError as error:
-        # Older servers do not support the parameter.
-        if own_options is not None or error.status not in (400, 422):
-            raise
-    return await _send(http_request, body), 1
 
 
 async def _send(http_request: _HttpRequest, body: Body) -> httpx.Response:
@@ -528,14 +516,6 @@ async def _events(response: httpx.Response, http_request: _HttpRequest) -> Async
             yield event
     for event in reader.finish():
         yield event
-
-
-async def _counted(chunks: AsyncGenerator[Chunk], refused_calls: int) -> AsyncGenerator[Chunk]:
-    """Report at the end of a stream that earlier requests were refused."""
-    async for chunk in chunks:
-        yield chunk
-    if refused_calls:
-        yield Chunk(usage=Usage(1 + refused_calls, cost_usd=None))
 
 
 def _parsed(content: bytes, http_request: _HttpRequest) -> Body:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from resay.core.request import Request
 from resay.errors import ProviderError, ProviderRefusedError
 from resay.providers.base import Completion, Completions, Layer, Provider, supported_params
+from resay.providers.base_urls import base_url_in
 from resay.providers.caching.keys import source_of
 
 _LIMITS: Final = frozenset(
@@ -246,5 +247,4 @@ def _model_key(provider: Provider, request: Request) -> str:
     """Return what identifies the model that answers a request."""
     while isinstance(provider, Layer):
         provider = provider.inner
-    api_base = request.params.get("api_base") or request.params.get("base_url") or ""
-    return f"{source_of(provider)} {request.model} {api_base}"
+    return f"{source_of(provider)} {request.model} {base_url_in(request.params) or ''}"

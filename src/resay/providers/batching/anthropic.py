@@ -14,6 +14,7 @@ from resay.core.request import Request
 from resay.providers.apis.messages import MESSAGES
 from resay.providers.apis.values import mapping, text
 from resay.providers.base import Completions
+from resay.providers.base_urls import base_url_in
 from resay.providers.batching.base import (
     MAX_LISTED,
     MB,
@@ -80,7 +81,7 @@ class AnthropicBatches:
         try:
             self._client: Any = anthropic.AsyncAnthropic(
                 api_key=connection.get("api_key"),
-                base_url=connection.get("api_base") or connection.get("base_url"),
+                base_url=base_url_in(connection),
                 default_headers=connection.get("extra_headers") or connection.get("headers"),
                 max_retries=0,
             )

@@ -13,6 +13,7 @@ from resay.core.request import Request
 from resay.providers.apis.chat_completions import CHAT_COMPLETIONS
 from resay.providers.apis.values import mapping
 from resay.providers.base import Completions
+from resay.providers.base_urls import base_url_in
 from resay.providers.batching.base import (
     MAX_LISTED,
     MB,
@@ -165,7 +166,7 @@ class OpenAIBatches(FileBatches):
         try:
             self._client: Any = openai.AsyncOpenAI(
                 api_key=connection.get("api_key"),
-                base_url=connection.get("api_base") or connection.get("base_url"),
+                base_url=base_url_in(connection),
                 organization=connection.get("organization"),
                 default_headers=connection.get("extra_headers") or connection.get("headers"),
                 max_retries=0,
