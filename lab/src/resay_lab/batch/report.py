@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import heapq
 import json
 import math
@@ -257,7 +255,7 @@ def results_page(
         # Both are ours, and escaping would change their hashes.
         stylesheet=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
-        content_security_policy=_content_security_policy(style, script),
+        content_security_policy=pages.content_security_policy(style, script),
     )
     return page, whole.rows, whole.flagged
 
@@ -278,16 +276,6 @@ def _printable(text: str) -> str:
     """Replace the characters that control a terminal or the direction of text."""
     line = " ".join(text.split())
     return "".join(character if character.isprintable() else "\ufffd" for character in line)
-
-
-def _content_security_policy(style: str, script: str) -> str:
-    """Return the policy of a page that loads one style sheet and runs one script, both its own."""
-    hashes = {"style-src": style, "script-src": script}
-    parts = ["default-src 'none'"]
-    for directive, content in hashes.items():
-        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-        parts.append(f"{directive} 'sha256-{digest}'")
-    return "; ".join((*parts, "base-uri 'none'", "form-action 'none'"))
 
 
 def _decision_of(verdict: Mapping[str, Any]) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING
 
 from resay.core.claim_verdict import ClaimVerdict
 from resay.core.display.highlighting import pieces
 from resay.core.display.markdown import why
 from resay.core.display.spans import Label, Span, spans_of
-from resay.core.display.texts import printable
+from resay.core.display.templates import escaping_environment
 from resay.core.display.view import VerdictView
 from resay.core.sentence_verdict import SentenceVerdict
 
@@ -120,14 +119,6 @@ def _render(
 
 @cache
 def _template(name: str) -> Template:
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import PackageLoader
 
-    source = resources.files("resay.core.display").joinpath(name).read_text(encoding="utf-8")
-    environment = Environment(
-        autoescape=True,
-        finalize=printable,
-        lstrip_blocks=True,
-        trim_blocks=True,
-        undefined=StrictUndefined,
-    )
-    return environment.from_string(source)
+    return escaping_environment(PackageLoader("resay.core.display", "")).get_template(name)

@@ -15,13 +15,13 @@ from jinja2 import (
     Environment,
     PackageLoader,
     PrefixLoader,
-    StrictUndefined,
 )
 from markupsafe import Markup
 
 from resay._internal._version import __version__
 from resay.core.display.spans import spans_of
-from resay.core.display.texts import cost, printable
+from resay.core.display.templates import escaping_environment
+from resay.core.display.texts import cost
 from resay.reporting.render.html.answer import (
     flagged_claims,
     has_text,
@@ -69,14 +69,7 @@ def environment(
     loaders: list[BaseLoader] = [PrefixLoader({"resay": own})]
     if package is not None:
         loaders.append(PackageLoader(package))
-    made = Environment(
-        loader=ChoiceLoader(loaders),
-        autoescape=True,
-        finalize=printable,
-        lstrip_blocks=True,
-        trim_blocks=True,
-        undefined=StrictUndefined,
-    )
+    made = escaping_environment(ChoiceLoader(loaders))
     made.filters |= {
         "cost": cost,
         "flagged_claims": flagged_claims,
@@ -93,7 +86,7 @@ def environment(
     tests, names = cast("dict[str, object]", made.tests), cast("dict[str, object]", made.globals)
     tests |= {"web_address": is_web_address, "with_text": has_text}
     names.update(
-        content_security_policy=_content_security_policy(stylesheet()),
+        content_security_policy=content_security_policy(stylesheet()),
         # The style sheet is ours: it has no text of others, and escaping would change its hash.
         stylesheet=Markup(stylesheet()),  # noqa: S704
         version=__version__,
@@ -102,11 +95,19 @@ def environment(
     return made
 
 
-def _content_security_policy(style: str) -> str:
-    """Return the policy of a page that loads only one style element.
+def content_security_policy(style: str, script: str | None = None) -> str:
+    """Return the policy of a page that loads one style element, and runs at most one script.
 
     Args:
-        style: The exact content of the element.
+        style: The exact content of the style element.
+        script: The exact content of the script element; None if there is none.
     """
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    directives = ["default-src 'none'", f"style-src {_hash_source(style)}"]
+    if script is not None:
+        directives.append(f"script-src {_hash_source(script)}")
+    return "; ".join([*directives, "base-uri 'none'", "form-action 'none'"])
+
+
+def _hash_source(content: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
