@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,6 +87,22 @@ def test_a_program_is_short_and_has_its_versions(framework: str) -> None:
     assert 10 <= len(program_of(framework).splitlines()) <= 30
 
 
+def output_of(framework: str, program: str, folder: Path, **env: str) -> Any:
+    """Run a program in a framework's environment, and return the JSON that it prints last."""
+    python = Path(INSTALLED or "").resolve() / framework / "bin" / "python"
+    done = subprocess.run(
+        [python, "-c", program],
+        env={**os.environ, **env},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=150,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 @pytest.mark.skipif(INSTALLED is None, reason="`make test-frameworks` installs the frameworks")
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("framework", USERS)
@@ -93,23 +110,14 @@ def test_an_application_shows_what_is_in_doubt(
     framework: str, simulated: SimulatedProvider, tmp_path: Path
 ) -> None:
     (tmp_path / "app.py").write_text(program_of(framework))
-    python = Path(INSTALLED or "").resolve() / framework / "bin" / "python"
-    done = subprocess.run(
-        [python, "-c", USERS[framework]],
-        env={
-            **os.environ,
-            "OPENAI_API_KEY": "simulated",
-            "OPENAI_BASE_URL": simulated.base_url,
-            "PYTHONPATH": str(tmp_path),
-        },
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=150,
+    shown = output_of(
+        framework,
+        USERS[framework],
+        tmp_path,
+        OPENAI_API_KEY="simulated",
+        OPENAI_BASE_URL=simulated.base_url,
+        PYTHONPATH=str(tmp_path),
     )
-    assert done.returncode == 0, done.stderr
-    shown = json.loads(done.stdout.splitlines()[-1])
     assert "Sydney Harbour Bridge" in shown["text"]
     assert shown["decision"] == "flagged"
     assert shown["doubtful"]
@@ -120,21 +128,12 @@ def test_an_application_shows_what_is_in_doubt(
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("framework", EXAMPLE_USERS)
 def test_an_example_shows_a_verdict_in_colours(framework: str, tmp_path: Path) -> None:
-    python = Path(INSTALLED or "").resolve() / framework / "bin" / "python"
-    done = subprocess.run(
-        [python, "-c", EXAMPLE_USERS[framework]],
-        env={
-            **os.environ,
-            "GRADIO_ANALYTICS_ENABLED": "False",
-            "PYTHONPATH": str(ROOT / "examples" / "apps"),
-        },
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=150,
+    shown = output_of(
+        framework,
+        EXAMPLE_USERS[framework],
+        tmp_path,
+        GRADIO_ANALYTICS_ENABLED="False",
+        PYTHONPATH=str(ROOT / "examples" / "apps"),
     )
-    assert done.returncode == 0, done.stderr
-    shown = json.loads(done.stdout.splitlines()[-1])
     assert shown["flagged"] == ["It has 31 lamps."]
     assert "It has <u>31 lamps</u>.</span><sup>1</sup>" in shown["html"]

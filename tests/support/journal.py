@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 from resay import Contradiction, Document, SentenceVerdict, StepRecord, Usage, Verdict
 from resay.core.regeneration import Attempt, Edit, Regeneration
 from resay_server.journal import Entry
+from support.writers import run_two_writers
 
 __all__ = ["NOW", "SECRETS", "entry", "make_verdict", "repaired", "write_from_two_processes"]
 
@@ -109,15 +107,4 @@ def write_from_two_processes(url: str, count: int) -> None:
         url: The journal.
         count: The number that each process writes alone, and of those that both write.
     """
-    command = [sys.executable, "-W", "error", "-c", _WRITER, url, str(count)]
-    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    tests = Path(__file__).parents[1]
-    writers = [subprocess.Popen([*command, name], cwd=tests, **pipes) for name in ("one", "two")]
-    for writer in writers:
-        assert writer.stdout.readline() == "ready\n"
-    for writer in writers:
-        writer.stdin.write("\n")
-        writer.stdin.flush()
-    for writer in writers:
-        writer.communicate(timeout=60)
-        assert writer.returncode == 0
+    run_two_writers(_WRITER, url, str(count))

@@ -20,6 +20,7 @@ from resay.plugins import Completion
 from resay.providers.caching import Cache, StoreError
 from resay.providers.caching.sqlite import SqliteStore
 from support.clock import Clock
+from support.writers import run_two_writers
 
 pytestmark = pytest.mark.anyio
 ANSWER = Completion("words", "stop")
@@ -258,17 +259,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 def test_two_processes_may_share_it(path: Path) -> None:
-    command = [sys.executable, "-W", "error", "-c", _WRITER, str(path)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    writers = [subprocess.Popen([*command, name], **pipes) for name in ("one", "two")]  # type: ignore[call-overload] - the same for both
-    for writer in writers:
-        assert writer.stdout.readline() == "ready\n"
-    for writer in writers:
-        writer.stdin.write("\n")
-        writer.stdin.flush()
-    for writer in writers:
-        writer.communicate(timeout=60)
-        assert writer.returncode == 0
+    run_two_writers(_WRITER, str(path))
     keys = [f"{name}.{i}" for name in ("one", "two", "both") for i in range(50)]
     assert len(asyncio.run(SqliteStore(path).get_many(keys))) == 150
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from resay.core.claim_verdict import ClaimVerdict
 from resay.core.display.highlighting import pieces
+from resay.core.display.spans import parts_in_order
 from resay.core.display.texts import clean, cost, doubts
 from resay.core.display.view import VerdictView
 from resay.core.regeneration import Attempt, Edit, Regeneration
@@ -102,9 +103,7 @@ def rows_of(verdict: VerdictView, response: str) -> Iterator[Row]:
     """
     position = 0
     claims = verdict.claims_by_sentence
-    indexes = {sentence.start: index for index, sentence in enumerate(verdict.sentences)}
-    parts = (*verdict.sentences, *verdict.unscored_blocks)
-    for part in sorted(parts, key=lambda part: part.start):
+    for part, index in parts_in_order(verdict):
         yield from _unscored(response[position : part.start])
         if isinstance(part, Unscored):
             yield from _unscored(part.text, f"  ({part.called}, not scored)")
@@ -112,7 +111,7 @@ def rows_of(verdict: VerdictView, response: str) -> Iterator[Row]:
                 if name.sentence < 0 and part.start <= name.start < part.end:
                     yield from _flagged_name(name)
         else:
-            yield from _scored(part, claims.get(indexes[part.start], ()))
+            yield from _scored(part, claims.get(index, ()))
         position = part.end
     yield from _unscored(response[position:])
 

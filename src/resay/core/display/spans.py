@@ -63,9 +63,7 @@ def spans_of(verdict: VerdictView, response: str | None = None) -> Iterator[Span
     if response is not None and not _is_about(verdict, response):
         response = None
     position = 0
-    indexes = {sentence.start: index for index, sentence in enumerate(verdict.sentences)}
-    parts = (*verdict.sentences, *verdict.unscored_blocks)
-    for part in sorted(parts, key=lambda part: part.start):
+    for part, index in parts_in_order(verdict):
         if response is not None:
             between = response[position : part.start]
         else:
@@ -76,10 +74,21 @@ def spans_of(verdict: VerdictView, response: str | None = None) -> Iterator[Span
         if isinstance(part, Unscored):
             yield Span(part.text, unscored=part)
         else:
-            yield Span(part.text, sentence=part, index=indexes[part.start])
+            yield Span(part.text, sentence=part, index=index)
         position = part.end
     if response is not None and response[position:]:
         yield Span(response[position:])
+
+
+def parts_in_order(verdict: VerdictView) -> list[tuple[SentenceVerdict | Unscored, int]]:
+    """Return the sentences of a verdict and what was not scored, in the order of the response.
+
+    Each sentence has its index among the verdict's; the index of the others is -1.
+    """
+    parts: list[tuple[SentenceVerdict | Unscored, int]] = []
+    parts += ((sentence, index) for index, sentence in enumerate(verdict.sentences))
+    parts += ((block, -1) for block in verdict.unscored_blocks)
+    return sorted(parts, key=lambda entry: entry[0].start)
 
 
 def _is_about(verdict: VerdictView, response: str) -> bool:
