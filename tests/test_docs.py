@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -26,9 +27,12 @@ from simulation import SimulatedInference, SimulatedProvider
 from support.cli import resay_here
 from support.docs import ROOT, answered_by, create_files, modules, remove_output, snippets
 from support.otel import forget_providers
+from website import recording
 from website.links import problems
 from website.overview import PICTURE, drawing
 
+SVG = "{http://www.w3.org/2000/svg}"
+SVG_PICTURES = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
@@ -282,6 +286,36 @@ def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
 def test_the_picture_of_how_it_works_is_what_its_module_draws() -> None:
     """`PYTHONPATH=tests python -m website.overview` draws it."""
     assert PICTURE.read_text(encoding="utf-8") == drawing()
+
+
+def recorded_lines() -> list[str]:
+    """Return the lines of the recorded terminal, as somebody who copies them gets them."""
+    lines: dict[str, str] = {}
+    for element in ElementTree.parse(recording.PICTURE).iter(f"{SVG}text"):
+        line = element.get("clip-path", "")
+        lines[line] = lines.get(line, "") + (element.text or "")
+    return [line.rstrip() for line in lines.values()]
+
+
+def test_the_recording_is_of_the_first_program_and_within_what_is_promised() -> None:
+    """`make pictures` records it."""
+    lines = recorded_lines()
+    program = blocks("python")[0].splitlines()
+    start = lines.index("$ cat first.py") + 1
+    assert lines[start : start + len(program)] == program
+    assert "$ pip install resay" in lines
+    times = re.findall(r"^ +([\d.]+) s, ([\d.]+) s of CPU$", "\n".join(lines), re.MULTILINE)
+    environment, installation, check, question = [(float(wall), float(cpu)) for wall, cpu in times]
+    assert environment[0] + installation[0] + check[0] < recording.MAX_WALL_S
+    assert check[1] < recording.MAX_CHECK_CPU_S
+    assert question[1] < recording.MAX_ASK_CPU_S
+
+
+@pytest.mark.parametrize("picture", SVG_PICTURES, ids=lambda picture: picture.name)
+def test_a_drawing_loads_nothing(picture: Path) -> None:
+    text = picture.read_text(encoding="utf-8")
+    assert not re.findall(r"<script|<foreignObject|@import|@font-face|href=", text)
+    assert all(target.startswith("#") for target in re.findall(r"url\((.*?)\)", text))
 
 
 def test_the_readme_stays_short() -> None:

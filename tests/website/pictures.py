@@ -1,7 +1,7 @@
 """Makes the pictures of the documentation from the real things: `make pictures`.
 
-The terminal is `resay demo`, the report is `resay report`, and the dashboard shows the journal of a
-gateway that was asked some questions. The model is simulated.
+The terminals are `resay demo` and a newcomer's first commands, the report is `resay report`, and
+the dashboard shows the journal of a gateway that was asked some questions. The model is simulated.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from tempfile import TemporaryDirectory
 
 import anyio
 import httpx
-from rich.console import Console
-from rich.text import Text
 
 from resay import Guard
 from resay.plugins import VerdictRecord
@@ -29,53 +27,27 @@ from resay.testing import SimulatedProvider
 from resay_server.gateway import Gateway, GatewayConfig, serving
 from resay_server.journal import Entry, JournalConfig, open_journal
 from support.chromium import Chromium, Tab, chromium
+from website.recording import record
+from website.terminal import WIDTH, Output, drawing
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 MOST_BYTES = 150_000
 QUESTION = "Tell me about the Sydney Harbour Bridge."
-# As rich's, without the fonts that it loads from elsewhere.
-SVG = """\
-<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
-<style>
-.{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
-  font-size: {char_height}px; line-height: {line_height}px; }}
-.{unique_id}-title {{ font-size: 18px; font-weight: bold; font-family: sans-serif; }}
-{styles}
-</style>
-<defs>
-<clipPath id="{unique_id}-clip-terminal">
-  <rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" />
-</clipPath>
-{lines}
-</defs>
-{chrome}
-<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
-{backgrounds}
-<g class="{unique_id}-matrix">
-{matrix}
-</g>
-</g>
-</svg>
-"""
 
 
 def terminal() -> None:
     """Draw the part of the demo that has the verdict."""
     done = subprocess.run(
         [sys.executable, "-m", "resay", "demo"],
-        env={**os.environ, "FORCE_COLOR": "1", "COLUMNS": "92"},
+        env={**os.environ, "FORCE_COLOR": "1", "COLUMNS": str(WIDTH)},
         capture_output=True,
         text=True,
         check=True,
     )
     shown = re.search(r"^[^\n]*FLAGGED.*?(?=^\S*Total:)", done.stdout, re.MULTILINE | re.DOTALL)
     assert shown, "the demo flagged nothing; run it again"
-    with Path(os.devnull).open("w") as nowhere:
-        console = Console(record=True, width=92, file=nowhere, force_terminal=True)
-        console.print(Text.from_ansi("$ resay demo\n\n" + shown[0].rstrip()))
-    PICTURES.joinpath("demo.svg").write_text(
-        console.export_svg(title="resay demo", code_format=SVG, unique_id="demo")
-    )
+    output = Output("$ resay demo\n\n" + shown[0].rstrip())
+    PICTURES.joinpath("demo.svg").write_text(drawing([output], title="resay demo", name="demo"))
 
 
 def report(browser: Chromium, folder: Path) -> None:
@@ -168,6 +140,7 @@ def main() -> None:
     """Make all pictures."""
     PICTURES.mkdir(exist_ok=True)
     terminal()
+    record()
     with TemporaryDirectory() as folder, chromium(Path(folder) / "profile") as browser:
         report(browser, Path(folder))
         notebook(browser, Path(folder))
