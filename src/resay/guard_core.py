@@ -44,6 +44,8 @@ class GuardSettings:
         retriever: The document source of a policy that regenerates; None for the policy's own.
         outboxes: The outboxes of the guard's own sinks.
         listeners: The application's functions that are called with each verdict.
+        records_evidence: Whether verdicts hold the texts that answers were checked with, whether or
+            not a sink wants them.
     """
 
     policy: Policy
@@ -54,6 +56,7 @@ class GuardSettings:
     retriever: object | None = None
     outboxes: tuple[Outbox, ...] = ()
     listeners: tuple[OnVerdict, ...] = ()
+    records_evidence: bool = False
 
     def to_state(self) -> dict[str, object]:
         """Return the settings for a pickle.
@@ -109,7 +112,6 @@ class GuardCore:
         self.settings = settings
         self.policy = policy
         self.chain = Chain(policy, cache)
-        self.runner = RequestRunner(policy, self.chain, cache, settings.retriever)
         self._batching = _batch_provider(policy, settings.provider)
         live_provider = None if self._batching is not None else settings.provider
         self.requirements = Requirements(
@@ -117,6 +119,15 @@ class GuardCore:
         )
         self.reporter = Reporter(
             settings.policy_name, settings.listeners, (*outboxes_of(policy), *settings.outboxes)
+        )
+        outboxes = self.reporter.outboxes
+        self.runner = RequestRunner(
+            policy,
+            self.chain,
+            cache,
+            settings.retriever,
+            records_evidence=settings.records_evidence
+            or any(outbox.wants_evidence for outbox in outboxes),
         )
 
     async def prepare(self) -> None:

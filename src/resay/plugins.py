@@ -15,6 +15,7 @@ from resay.core.grounds import Grounds
 from resay.core.ids import new_id
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage, Sentence
+from resay.core.recorded_evidence import JudgeCall, RecordedEvidence
 from resay.core.records import (
     RecordedLabels,
     RecordedVerdict,
@@ -23,6 +24,7 @@ from resay.core.records import (
     VerdictRecords,
     open_records,
 )
+from resay.core.references import Reference
 from resay.core.request import Request
 from resay.core.scores import Scores, mean_score, over, without_noise
 from resay.core.usage import Usage
@@ -82,6 +84,7 @@ __all__ = [
     "Evidence",
     "Grounds",
     "Judge",
+    "JudgeCall",
     "JudgeConfig",
     "JudgedConfig",
     "Language",
@@ -91,8 +94,10 @@ __all__ = [
     "Passage",
     "Prepares",
     "Provider",
+    "RecordedEvidence",
     "RecordedLabels",
     "RecordedVerdict",
+    "Reference",
     "Request",
     "Retriever",
     "Sample",

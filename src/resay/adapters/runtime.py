@@ -272,6 +272,13 @@ class GuardRuntime:
         settings = self._core.settings
         return guard_with(replace(settings, listeners=(*settings.listeners, on_verdict)))
 
+    def with_evidence(self) -> Guard:
+        """Return a copy of the guard whose verdicts hold the texts that answers were checked with.
+
+        Those who record the verdicts themselves need it; sinks ask for it with `wants_evidence`.
+        """
+        return guard_with(replace(self._core.settings, records_evidence=True))
+
     def with_provider(self, provider: Provider) -> Guard:
         """Return a guard with the same policy and model but another provider, and nothing stored.
 

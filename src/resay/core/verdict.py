@@ -16,6 +16,7 @@ from resay.core.display.markdown import markdown
 from resay.core.display.outline import plain_text
 from resay.core.display.spans import Label, spans_of
 from resay.core.former_keys import with_current_keys
+from resay.core.recorded_evidence import RecordedEvidence
 from resay.core.references import Reference
 from resay.core.regeneration import Regeneration
 from resay.core.sentence_verdict import SentenceVerdict
@@ -79,6 +80,8 @@ class Verdict:
             is above it. None if there is no score.
         mean_score: The mean of the scores of the claims (SelfCheckGPT, Eq. 12), or the method's own
             score for the whole answer; None if nothing was decided.
+        evidence: The texts that the answer was checked with, if a sink wants them; else None. JSON
+            does not have them.
     """
 
     decision: Decision
@@ -96,6 +99,7 @@ class Verdict:
     references: tuple[Reference, ...] = ()
     threshold: float | None = None
     mean_score: float | None = None
+    evidence: RecordedEvidence | None = field(default=None, repr=False, compare=False)
 
     @property
     def regenerated(self) -> bool:
@@ -163,8 +167,9 @@ class Verdict:
         """
         verdict = self if content else self.without_content()
         # The caller has the references; their indexes suffice.
-        verdict = replace(verdict, references=_bare(self.references))
+        verdict = replace(verdict, references=_bare(self.references), evidence=None)
         data = cast("dict[str, Any]", to_json_value(verdict))
+        del data["evidence"]
         return data | {"flagged": self.flagged, "inconclusive": self.inconclusive}
 
     def to_json(self, *, content: bool = True) -> str:
@@ -283,6 +288,7 @@ class Verdict:
             regeneration=self.regeneration and self.regeneration.without_content(),
             unscored=tuple(replace(span, text="") for span in self.unscored),
             references=_bare(self.references),
+            evidence=None,
         )
 
     @classmethod
@@ -297,7 +303,8 @@ class Verdict:
         verdict: Verdict | None = None
         keys: list[str] = []
         try:
-            verdict = _adapter().validate_python(with_claims(with_current_keys(data)))
+            fields = {name: value for name, value in data.items() if name != "evidence"}
+            verdict = _adapter().validate_python(with_claims(with_current_keys(fields)))
         except ValidationError as error:
             problems = error.errors(include_input=False)
             keys = [".".join(map(str, problem["loc"])) for problem in problems]

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from resay.core.decision import Action
 from resay.core.ids import new_id
+from resay.core.recorded_evidence import RecordedEvidence
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 
@@ -54,6 +55,11 @@ class VerdictRecord:
         if self.check_usage is None:
             object.__setattr__(self, "check_usage", self.verdict.usage)
 
+    @property
+    def evidence(self) -> RecordedEvidence | None:
+        """The texts that the answer was checked with; None unless the sink wants them."""
+        return self.verdict.evidence
+
     def without_content(self) -> VerdictRecord:
         """Return the record without any words of the question, the answer or its evidence."""
         return replace(self, verdict=self.verdict.without_content(), question=None)
@@ -63,7 +69,8 @@ class Sink(Protocol):
     """Takes the record of each guarded call: a journal, a tracing tool, a queue.
 
     A sink may also have a method `async def aflush(self) -> None`, which waits until everything
-    that it took is where it belongs.
+    that it took is where it belongs, and an attribute `wants_evidence`. If that is true, records
+    have the samples, references and judges' answers of the check, as `evidence`.
     """
 
     async def on_verdict(self, record: VerdictRecord) -> None:

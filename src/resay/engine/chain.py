@@ -481,8 +481,12 @@ class Chain:
         prober, probes = evidence.prober, self._cached(run.probe_meter, "probe", evidence)
         if prober is not None and probes is not None:
             prober = replace(prober, provider=probes)
+        judge_log = evidence.judge_log and evidence.judge_log.of(step.name)
+        if prober is not None and judge_log is not None:
+            prober = replace(prober, log=judge_log)
         view = replace(
             step.view(evidence, judge),
+            judge_log=judge_log,
             prober=prober,
             scores=tuple(run.state.results[i].score for i in run.indices),
             threshold=self._policy.threshold.lowest,

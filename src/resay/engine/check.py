@@ -15,6 +15,7 @@ from resay._internal.event_loops import compute, task_group
 from resay.core.check_context import CheckContext
 from resay.core.passage import Passage, last_word
 from resay.core.reasoning import SplitText
+from resay.core.recorded_evidence import RecordedEvidence
 from resay.core.references import Reference
 from resay.core.request import Request
 from resay.core.request_references import references_in, without_references
@@ -55,6 +56,7 @@ from resay.providers.sources import Sources
 from resay.providers.unusable import report_unusable
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge, prober_of
+from resay.scorers.judge_log import JudgeLog
 from resay.scorers.samples import SPLITTING, Samples
 from resay.scorers.structured import (
     PARSING,
@@ -78,6 +80,7 @@ class Check:
         sources: Providers of samples and judges' answers; None if no model may be called.
         cache: Cache for samples; None for no caching.
         calls: Chain for tool calls; None if they are not checked.
+        records_evidence: Whether the verdict holds the texts that the response was checked with.
 
     Attributes:
         context: The request that the response answers, and what is known about it.
@@ -91,6 +94,8 @@ class Check:
         sources: Sources | None,
         cache: Cache | None = None,
         calls: Chain | None = None,
+        *,
+        records_evidence: bool = False,
     ) -> None:
         sampler, judge = (sources.samples, sources.judge) if sources else (None, None)
         self._via = sources.via if sources else None
@@ -143,6 +148,7 @@ class Check:
             logprobs=context.logprobs,
             writer=context.request.model or model,
             second=Samples(splitter=policy.splitter),
+            judge_log=JudgeLog() if records_evidence else None,
         )
 
     def raise_limits(self, claims: int, references: Sequence[str] = ()) -> None:
@@ -647,8 +653,32 @@ class Check:
         reason = "; ".join([verdict.reason, *errors])
         steps = (*new, *verdict.steps)
         return replace(
-            verdict, reason=reason, steps=steps, usage=self.usage, elapsed_s=elapsed_s, via=via
+            verdict,
+            reason=reason,
+            steps=steps,
+            usage=self.usage,
+            elapsed_s=elapsed_s,
+            via=via,
+            evidence=self._recorded_evidence(),
         )
+
+    def _recorded_evidence(self) -> RecordedEvidence | None:
+        """Return the texts so far that the response was checked with; None if nobody wants them."""
+        evidence, log = self.used_evidence, self.used_evidence.judge_log
+        if log is None:
+            return None
+        references = evidence.sources
+        if not references:
+            pool = enumerate(evidence.references.arrived)
+            references = tuple(Reference(text.text, f"references[{i}]") for i, text in pool)
+        recorded = RecordedEvidence(
+            samples=tuple(sample.text for sample in evidence.samples.arrived),
+            second_samples=tuple(sample.text for sample in evidence.second.arrived),
+            references=references,
+            judge_calls=tuple(log.calls),
+            omitted_calls=log.omitted,
+        )
+        return recorded or None
 
 
 def early_skip_reason(policy: Policy, context: CheckContext) -> str | None:

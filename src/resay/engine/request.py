@@ -49,6 +49,7 @@ class RequestRunner:
         chain: The policy's chain.
         cache: Cache for samples; None for no caching.
         retriever: Source of documents, for a policy that regenerates.
+        records_evidence: Whether verdicts hold the texts that answers were checked with.
     """
 
     def __init__(
@@ -57,8 +58,11 @@ class RequestRunner:
         chain: Chain,
         cache: Cache | None,
         retriever: object | None = None,
+        *,
+        records_evidence: bool = False,
     ) -> None:
         self._policy = policy
+        self._records_evidence = records_evidence
         self._regenerator = open_regenerator(policy, chain, cache, retriever)
         self._chain = chain
         self._field_chain = Chain.of_fields(policy, cache)
@@ -75,7 +79,15 @@ class RequestRunner:
     async def _new_check(self, context: CheckContext, sources: Sources | None) -> Check:
         chain = self._field_chain if context.wants_object else self._chain
         context = await _without_reasoning(context)
-        return Check(self._policy, chain, context, sources, self._cache, self._call_chain)
+        return Check(
+            self._policy,
+            chain,
+            context,
+            sources,
+            self._cache,
+            self._call_chain,
+            records_evidence=self._records_evidence,
+        )
 
     async def _start_check(
         self, context: CheckContext, sources: Sources, tasks: TaskGroup

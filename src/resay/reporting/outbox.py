@@ -43,6 +43,11 @@ class Outbox:
         return f"Outbox({type(self.sink).__name__}, lost={self._lost})"
 
     @property
+    def wants_evidence(self) -> bool:
+        """Whether the sink gets the evidence of checks."""
+        return self._content and bool(getattr(self.sink, "wants_evidence", False))
+
+    @property
     def lost(self) -> int:
         """The number of records that the sink did not take."""
         return self._lost

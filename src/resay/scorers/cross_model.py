@@ -286,7 +286,7 @@ class CrossModel:
             return read_opinions(answer.text, count)
 
         parsed = await ask(
-            judge,
+            judge.about(claims),
             render(claims, evidence.conversation(_CONVERSATION_CHARS)),
             parse,
             _AGAIN.format(count=count) if second.restate else None,

@@ -222,7 +222,7 @@ class Dinco(EntailingScorer):
         claims = [" ".join(sentence.standalone.split()) for sentence in passage.sentences]
         max_calls = self._calls_per_claim(len(claims), evidence)
         confidences = await ask_each(
-            claims, lambda claim: self._ask(judge, topic, claim, max_calls)
+            claims, lambda claim: self._ask(judge.about([claim]), topic, claim, max_calls)
         )
         samples: list[str] = []
         if self.config.consistency:

@@ -105,7 +105,7 @@ class DirectQuestion:
         async def ask_about(sentence: Sentence) -> ParsedAnswer[float]:
             prompt = render(sentence.standalone, question, language)
             return await ask(
-                judge,
+                judge.about([sentence.standalone]),
                 prompt,
                 lambda answer: _parse(answer, own),
                 restated if self.config.restate else None,

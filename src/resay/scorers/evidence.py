@@ -15,6 +15,7 @@ from resay.providers.base import Provider
 from resay.scorers.entailments import Entailments
 from resay.scorers.gathering import Gathering
 from resay.scorers.judge import Judge
+from resay.scorers.judge_log import JudgeLog
 from resay.scorers.samples import Samples
 from resay.scorers.stopping import Stopping
 
@@ -58,6 +59,7 @@ class Evidence:
         second: The samples of another model, if the policy asks one.
         entailments: Known entailments between the response, its claims and the samples; shared by
             all methods of the check.
+        judge_log: Where calls of judges are recorded; None if nobody wants them.
     """
 
     samples: Samples = field(default_factory=Samples)
@@ -80,6 +82,7 @@ class Evidence:
     writer: str | None = None
     second: Samples = field(default_factory=Samples)
     entailments: Entailments = field(default_factory=Entailments)
+    judge_log: JudgeLog | None = None
     entity: str | None = None
     client_references: tuple[str, ...] = ()
     is_repeatable: bool = True

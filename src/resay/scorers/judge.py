@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from resay._internal.event_loops import compute
 from resay.core.quoting import break_tokens
-from resay.core.request import Message, Request, with_texts
+from resay.core.recorded_evidence import JudgeCall
+from resay.core.request import Message, Request, text_of, with_texts
 from resay.errors import ProviderError
 from resay.providers.base import Completions, Provider
 from resay.providers.layers import FanOut
 from resay.providers.preferring import Preferences, Preferring
+from resay.scorers.judge_log import JudgeLog
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """The LLM a prompt-based scorer asks."""
+    """The LLM a prompt-based scorer asks.
+
+    Attributes:
+        provider: The provider to ask.
+        request: The request, whose messages each question replaces.
+        log: Where its calls are recorded; None if nobody wants them.
+        claims: The texts of the claims that it is asked about; empty for the whole response.
+    """
 
     provider: Provider
     request: Request
+    log: JudgeLog | None = None
+    claims: tuple[str, ...] = ()
 
     async def ask(self, prompt: str | Sequence[Message], *, max_tokens: int | None = None) -> str:
         """Ask one question and return the answer as text.
@@ -74,12 +85,39 @@ class Judge:
         if n > 1:
             provider = FanOut(provider)
         try:
-            return await provider.complete(request, n=n)
-        except ProviderError:
+            completions = await provider.complete(request, n=n)
+        except ProviderError as error:
+            self._record(messages, error=type(error).__name__)
             raise
         # Third-party providers may raise anything; it costs only this answer.
         except Exception as error:
+            self._record(messages, error=type(error).__name__)
             raise ProviderError(f"the judge failed with {type(error).__name__}") from error
+        self._record(messages, tuple(completion.text for completion in completions.items))
+        return completions
+
+    def _record(
+        self, messages: Sequence[Message], answers: tuple[str, ...] = (), error: str | None = None
+    ) -> None:
+        if self.log is None:
+            return
+        call = JudgeCall(
+            method=self.log.method,
+            prompt=_prompt_text(messages),
+            answers=answers,
+            claims=self.claims,
+            model=self.request.model,
+            error=error,
+        )
+        self.log.add(call)
+
+    def about(self, claims: Iterable[str]) -> Judge:
+        """Return the same judge for a question about some claims.
+
+        Args:
+            claims: Their texts.
+        """
+        return self if self.log is None else replace(self, claims=tuple(claims))
 
     def at(self, index: int) -> Judge:
         """Return the same judge for another of several answers to the same question."""
@@ -130,6 +168,15 @@ def prober_of(
         provider=provider,
         request=Request(instructions, sample.model, suitable, tenant=request.tenant, varied=True),
     )
+
+
+def _prompt_text(messages: Sequence[Message]) -> str:
+    """Return a conversation as a text for people."""
+    texts = [text_of(message.get("content")) for message in messages]
+    if len(texts) == 1:
+        return texts[0]
+    roles = [str(message.get("role")) for message in messages]
+    return "\n\n".join(f"{role}:\n{text}" for role, text in zip(roles, texts, strict=True))
 
 
 def as_messages(prompt: str | Sequence[Message]) -> tuple[Message, ...]:

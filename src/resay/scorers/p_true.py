@@ -144,7 +144,7 @@ class PTrue:
 
         async def ask_about(claim: str) -> ParsedAnswer[float]:
             return await ask_probability(
-                judge,
+                judge if self._asks_about_response else judge.about([claim]),
                 render(question, claim, ideas),
                 _OPTIONS,
                 _RESTATED if config.restate else None,

@@ -218,14 +218,15 @@ class Panel:
                 return read_items(answer.text, len(claims), _CHOICES)
 
             again = _TOGETHER_AGAIN.format(count=len(claims)) if config.restate else None
-            return [await ask(judge, render_together(claims, conversation), parse_all, again)]
+            prompt = render_together(claims, conversation)
+            return [await ask(judge.about(claims), prompt, parse_all, again)]
         question = evidence.quoted_question
 
         async def ask_about(claim: str) -> ParsedAnswer[float]:
             again = _PUBLISHED_AGAIN if config.restate else None
             prompt = render_published(question, claim)
             return await ask(
-                judge,
+                judge.about([claim]),
                 prompt,
                 lambda a: [_parse_published(a.text)],
                 again,

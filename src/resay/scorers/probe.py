@@ -265,6 +265,7 @@ class Probe(EntailingScorer):
     ) -> _ClaimAnswers:
         """Have questions about a claim written, and ask the model each several times."""
         config = self.config
+        writer, model = writer.about([claim]), model.about([claim])
         prompt = render_questions(claim, before, config.questions)
 
         def parse(answer: Completion) -> list[ClaimQuestion | None]:

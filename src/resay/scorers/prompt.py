@@ -506,7 +506,8 @@ class Prompt(SampleScorer):
         text = sample.derived(quotable)
         if config.form == "published":
             restated = RESTATED if config.restate else None
-            return await ask(judge, render(claims[0], text), _parse_published, restated)
+            published = render(claims[0], text)
+            return await ask(judge.about(claims), published, _parse_published, restated)
         conversation = evidence.conversation(config.conversation_chars)
         return await ask_about(
             judge,

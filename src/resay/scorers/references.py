@@ -162,7 +162,7 @@ class References:
                 lost=(),
             )
         answers = await self._ask(
-            [without_citations(passage.sentences[index]) for index in asked], references, evidence
+            [passage.sentences[index] for index in asked], references, evidence
         )
         slots = [verdict for parsed in answers for verdict in parsed.slots]
         verdicts = dict(zip(asked, slots, strict=True))
@@ -183,10 +183,11 @@ class References:
         )
 
     async def _ask(
-        self, claims: Sequence[str], references: Sequence[Reference], evidence: Evidence
+        self, sentences: Sequence[Sentence], references: Sequence[Reference], evidence: Evidence
     ) -> list[ParsedAnswer[DocumentVerdict]]:
         """Ask a judge about claims, in as few calls as it can answer."""
         config = self.config
+        claims = [without_citations(sentence) for sentence in sentences]
         relevant_to = [*claims, evidence.question]
         cut = partial(excerpts, references, relevant_to, config.max_chars)
         cut_texts = await compute(cut, chars=2 * _total_chars(references))
@@ -207,7 +208,7 @@ class References:
                 ]
 
             return await ask(
-                judge,
+                judge.about(sentences[index].standalone for index in group),
                 render([claims[index] for index in group], documents, conversation),
                 parse,
                 load("en").prompts.documents.again if config.restate else None,

@@ -101,4 +101,4 @@ def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
     else:
         model, params = chosen.model, chosen.params
     request = Request((), model, params, tenant=own_request.tenant)
-    return Judge(evidence.judge_provider, request)
+    return Judge(evidence.judge_provider, request, evidence.judge_log)

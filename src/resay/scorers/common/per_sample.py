@@ -79,7 +79,7 @@ async def ask_about(
         return read_items(answer.text, count, choices)
 
     return await ask(
-        judge,
+        judge.about(claims),
         render(claims, context, conversation, prompt=wording, brief=brief),
         parse,
         wording.again.format(count=count) if restate else None,

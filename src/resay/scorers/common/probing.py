@@ -202,7 +202,7 @@ class Prober:
                 results.by_claim[i].error = _NOT_ENOUGH_CALLS
             return {}
         parsed = await ask(
-            self.judge,
+            self.judge.about(claims.values()),
             render_questions(list(claims.values()), self.conversation),
             lambda answer: read_questions(answer.text, len(claims)),
             self._restatement(_prompts().questions.again, len(claims), calls_reserved=answer_calls),

@@ -191,7 +191,7 @@ async def ask_about_samples(
     form = _example(wording, brief=brief)
     again = wording.again.format(count=len(claims), form=form)
     return await ask(
-        judge,
+        judge.about(claims),
         question,
         parse,
         again if restate else None,

@@ -213,7 +213,7 @@ class Fibe:
         if to_grade:
             students = list(to_grade)
             parsed = await ask(
-                judge,
+                judge.about([sentence]),
                 render_score(sentence, to_grade),
                 lambda answer: parse_named_scores(answer.text, students),
                 restate_score(students) if self.config.restate else None,
