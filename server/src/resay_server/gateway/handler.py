@@ -270,6 +270,12 @@ class RequestHandler:
             # The next server could see it end elsewhere (RFC 9112, section 6.1).
             message = "the request states the length of its body in two ways"
             raise RefusedError(400, "bad_length", message, headers={"connection": "close"})
+        codings = [value for name, value in call.headers if name == b"transfer-encoding"]
+        if codings and [coding.strip().lower() for coding in codings] != [b"chunked"]:
+            # The chunks are read here, but no other coding is undone, and the next server would
+            # take the coded body for the plain one (RFC 9112, section 6.1).
+            message = "the request's transfer-encoding must be 'chunked' alone"
+            raise RefusedError(400, "bad_length", message, headers={"connection": "close"})
         if any(_CONTROL.search(value) for _, value in call.headers):
             # Servers interpret such a header differently (RFC 9110, section 5.5).
             raise RefusedError(400, "bad_header", "a header has a control character in its value")
