@@ -64,7 +64,7 @@ lock: $(VENV)/.dev
 	$(LOCK) $(UPGRADE) --all-extras requirements/benches.in requirements/docs.in --output-file requirements/all.txt
 	$(LOCK) $(PINS) --extra dev --no-emit-package torch --output-file requirements/dev.txt
 	$(LOCK) $(PINS) --extra demo --output-file requirements/demo.txt
-	$(LOCK) $(PINS) --extra calibrate --extra server requirements/docs.in --output-file requirements/docs.txt
+	$(LOCK) $(PINS) --extra calibrate --extra mcp --extra server requirements/docs.in --output-file requirements/docs.txt
 	$(LOCK) $(UPGRADE) --extra anthropic --extra litellm --extra openai --extra server requirements/proxy.in \
 		--output-file requirements/proxy.txt
 

@@ -101,7 +101,7 @@ def test_an_environment_has_the_versions_that_the_others_have(environment: str) 
         ("all", set(EXTRAS)),
         ("demo", {"demo"}),
         ("dev", {"dev"}),
-        ("docs", {"calibrate", "server"}),
+        ("docs", {"calibrate", "mcp", "server"}),
         ("proxy", {"anthropic", "litellm", "openai", "server"}),
     ],
 )

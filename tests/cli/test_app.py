@@ -352,6 +352,11 @@ def test_other_distributions_add_commands(
             "import no_such_module",
             "cannot load the command 'greet' from 'greeting:app': ModuleNotFoundError\n",
         ),
+        (
+            "from resay.adapters import require_optional\n"
+            "require_optional('no_such_module', package='greetings', extra='greet', purpose='it')",
+            "it needs 'greetings'; install it with: pip install 'resay[greet]'\n",
+        ),
         ("app = 7", "the command 'greet' must be a typer.Typer, not a int\n"),
     ],
 )

@@ -87,7 +87,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_everything_has_its_versions() -> None:
     tools = {tool_of(name) for name in NAMES}
-    assert {*OBSERVERS, *TOOLS, "pytest"} - {"promptfoo"} == tools
+    assert {*OBSERVERS, *TOOLS, "mcp", "pytest"} - {"promptfoo"} == tools
     assert "promptfoo" in json.loads((HERE / "package.json").read_text())["dependencies"]
 
 
@@ -153,6 +153,17 @@ def test_the_plugin_reports(name: str, workers: str, folder: Path) -> None:
     loaded = run(name, "-c", _LOADED, cwd=folder)
     assert loaded.returncode == 0, loaded.stderr
     note(run(name, "-m", "pytest", "--version", cwd=folder).stdout.strip())
+
+
+@needs_installed
+@slow
+@pytest.mark.parametrize("name", [name for name in NAMES if tool_of(name) == "mcp"])
+def test_agents_call_the_server(name: str, tmp_path: Path) -> None:
+    done = run(name, HERE / "agents" / "call_mcp.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    *calls, sdk = done.stdout.splitlines()
+    assert calls == ["legacy 3 contradicted", "auto 3 contradicted"] * 2
+    note(sdk)
 
 
 _LOADED = "import sys, resay_pytest; sys.exit('resay.guard' in sys.modules)"

@@ -69,6 +69,7 @@ DISTRIBUTIONS = (
             ),
             (
                 Box("resay_litellm · resay_observers", "hooks and tools"),
+                Box("resay_mcp", "tools for agents"),
                 Box("resay_pytest", "a fixture for tests"),
             ),
             (

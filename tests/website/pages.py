@@ -69,6 +69,7 @@ ADAPTERS = {
     "LangChain": ("resay_langchain", "[With LangChain](../langchain.md)"),
     "LlamaIndex": ("resay_llamaindex", "[With LlamaIndex](../llamaindex.md)"),
     "LiteLLM": ("resay_litellm", "[With LiteLLM](../litellm.md)"),
+    "MCP": ("resay_mcp", "[For agents](../mcp.md)"),
 }
 _LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)#\s]+)(#[^)]*)?\)")
 

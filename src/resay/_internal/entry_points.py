@@ -7,7 +7,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, MissingDependencyError
 
 Group = Literal[
     "resay.commands",
@@ -53,6 +53,7 @@ def load_installed(group: Group, name: str) -> Any:
     Raises:
         ConfigurationError: There is none, two distributions install another one each, or importing
             it fails.
+        MissingDependencyError: It says that it needs a package that is not installed.
     """
     points = _points(group).get(name, [])
     if not points:
@@ -66,6 +67,8 @@ def load_installed(group: Group, name: str) -> Any:
         )
     try:
         return point.load()
+    except MissingDependencyError:
+        raise
     # The imported code may raise anything, and may exit; its message may be private.
     except (Exception, SystemExit) as error:
         raise ConfigurationError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from resay._internal.strict import Strict, message_of
 from resay.policy.document import Document
 from resay.policy.journal import SQLITE, JournalConfig, JournalContent
+from resay.policy.limits import SessionLimits
 from resay.policy.mapping import copy_mapping
 from resay.policy.problems import problems_of
 from resay.policy.yaml_reader import read_text, read_yaml
@@ -14,6 +15,7 @@ __all__ = [
     "Document",
     "JournalConfig",
     "JournalContent",
+    "SessionLimits",
     "Strict",
     "copy_mapping",
     "message_of",

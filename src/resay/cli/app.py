@@ -89,6 +89,12 @@ COMMANDS: Mapping[str, Command] = {
         panel=_SERVING,
         extra="server",
     ),
+    "mcp": Command(
+        help="Serve tools over the Model Context Protocol with which agents check answers and"
+        " claims.",
+        panel=_SERVING,
+        extra="mcp",
+    ),
     "journal": Command(
         help="List, search, export or delete recorded verdicts.", panel=_SERVING, extra="server"
     ),

@@ -39,6 +39,7 @@ _EXTRAS: Mapping[str, str] = {
     "llamaindex": "llama-index-core",
     "server": "resay-server",
     "lab": "resay-lab",
+    "mcp": "mcp",
     "nli": "torch",
     "onnx": "onnxruntime",
     "pdf": "pypdf",

@@ -25,6 +25,18 @@ class ProcessLimits(Strict):
     )
 
 
+class SessionLimits(Strict):
+    """Limits for the checks of one session of `resay mcp` together."""
+
+    calls: int | None = Field(
+        default=None, ge=1, description="Calls, including retries; null = no limit."
+    )
+    cost_usd: float | None = Field(default=None, gt=0, description="Dollars; null = no limit.")
+    checking_s: Seconds | None = Field(
+        default=None, description="Seconds that its checks may take together; null = no limit."
+    )
+
+
 class Limits(Strict):
     """Limits for a check."""
 
@@ -57,6 +69,10 @@ class Limits(Strict):
     process: ProcessLimits = Field(
         default=ProcessLimits(),
         description="Combined limits for all checks of this process.",
+    )
+    session: SessionLimits = Field(
+        default=SessionLimits(),
+        description="Combined limits for the checks of one session of an agent (`resay mcp`).",
     )
     shared: SharedLimitsConfig | None = Field(
         default=None,
