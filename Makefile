@@ -161,7 +161,9 @@ $(FRAMEWORKS)/%/.installed: tests/frameworks/%.txt $(PROJECTS)
 	@touch $@
 
 test-frameworks: $(VENV)/.dev $(patsubst %,$(FRAMEWORKS)/%/.installed,$(FRAMEWORK_NAMES) node)
+	@rm -f $(FRAMEWORKS)/versions
 	RESAY_TEST_FRAMEWORKS=$(FRAMEWORKS) $(BIN)/python -m pytest tests/frameworks
+	@sort --unique $(FRAMEWORKS)/versions
 
 # The site, the notebooks that are part of it, and its links. Nothing is loaded from a network but the packages.
 DOCS := .venv-docs

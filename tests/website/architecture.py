@@ -68,6 +68,7 @@ DISTRIBUTIONS = (
                 Box("resay_langchain · resay_llamaindex", "guarded chains and agents"),
             ),
             (
+                Box("resay_frameworks", "guard objects of frameworks"),
                 Box("resay_litellm · resay_observers", "hooks and tools"),
                 Box("resay_mcp", "tools for agents"),
                 Box("resay_pytest", "a fixture for tests"),

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from resay.adapters.upstream import KnownProvider
+from resay.adapters.verdicts import failed_check
+from resay.core.blocked import HallucinationBlocked
 from resay.core.check_context import CheckContext
 from resay.core.request import Request
+from resay.core.usage import Usage
 from resay.core.verdict import OnVerdict, Verdict
 from resay.core.verdict_record import Sink
 from resay.engine.actions import Answer, act
@@ -16,7 +20,7 @@ from resay.engine.marks import MarkWriter
 from resay.engine.requirements import Input
 from resay.guard import Guard, core_of, guard_with
 from resay.policy import Policy, StreamMode
-from resay.providers.base import Provider
+from resay.providers.base import Completion, Provider
 from resay.providers.batching import LiveCallsConfig
 from resay.providers.caching import NoCacheConfig
 from resay.providers.limits import Budget
@@ -69,6 +73,11 @@ class GuardRuntime:
         return self._core.settings.model
 
     @property
+    def has_model(self) -> bool:
+        """Whether the guard has a model or a provider of its own."""
+        return self.model is not None or self._core.settings.provider is not None
+
+    @property
     def sinks(self) -> tuple[Sink, ...]:
         """What takes the record of each call: the policy's journal and observers, and others."""
         return tuple(outbox.sink for outbox in self._core.reporter.outboxes)
@@ -108,10 +117,8 @@ class GuardRuntime:
         """Whether a check by the guard may ask a model, unless a call names another."""
         if self.required_by("judge") is not None:
             return True
-        settings = self._core.settings
-        has_model = settings.model is not None or settings.provider is not None
         asks = self.required_by("samples") is not None or self.policy.claims == "model"
-        return has_model and asks
+        return self.has_model and asks
 
     @property
     def takes_references(self) -> bool:
@@ -211,6 +218,45 @@ class GuardRuntime:
         requirements.check_references(context.references)
         requirements.check_logprobs(context.logprobs)
         return await self._core.check(response, context, sources)
+
+    async def aact_on(
+        self, response: str, context: CheckContext, sources: Sources | None = None
+    ) -> Answer:
+        """Check an existing response and act on the verdict, as `aask_with` does with a new one.
+
+        The response exists already: if the check fails, its verdict is inconclusive, and the
+        policy's `on_error` decides what happens to it.
+
+        Args:
+            response: The text to check.
+            context: The request it answers and what is known about it.
+            sources: The provider of each kind of call; None for those of the guard. The main call
+                is not made.
+
+        Returns:
+            The answer with its verdict; regenerated, if the policy says so.
+
+        Raises:
+            HallucinationBlocked: The answer is withheld and the policy says `exit: raise`.
+        """
+        settings = self._core.settings
+        request = Request.of(
+            context.request,
+            model=context.request.model or settings.model,
+            params={**settings.params, **context.request.params},
+        )
+        context = self.with_skip_reason(replace(context, request=request))
+        answered = KnownProvider(Completion(response), Usage())
+        try:
+            if sources is None:
+                sources = self._core.requirements.sources(request)
+            return await self.aask_with(context, replace(sources, main=answered))
+        except HallucinationBlocked:
+            raise
+        except Exception as error:
+            verdict = failed_check(error)
+            self.report(verdict, request)
+            return self.apply(response, verdict)
 
     def astream_with(
         self,

@@ -1,0 +1,181 @@
+"""What the guard objects share: they check an answer that the framework has already."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from resay import Answer, HallucinationBlocked, Policy, Usage, Verdict
+from resay.adapters import CheckContext, GuardRuntime, Message, OnVerdict, inside_guard, marked
+from resay.adapters.policies import PolicyLike, guard_of, refuse_without_writer
+from resay.adapters.threads import in_thread
+from resay.adapters.upstream import OneAnswer, default_provider, provider_error
+from resay.adapters.verdicts import answer_data
+from resay.plugins import Completion, Completions, Request, Sources
+
+AskModel = Callable[[Sequence[Message]], Awaitable[str]]
+"""Sends a conversation to the framework's own model, and returns its answer."""
+
+
+def in_threads(ask: Callable[[Sequence[Message]], str]) -> AskModel:
+    """Return the asynchronous form of a blocking function that asks the framework's model."""
+
+    async def ask_in_thread(messages: Sequence[Message]) -> str:
+        return await in_thread(lambda: ask(messages))
+
+    return ask_in_thread
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OwnModel(OneAnswer):
+    """The framework's own model, as the provider of samples and of judges' answers.
+
+    Attributes:
+        ask: Asks it.
+    """
+
+    ask: AskModel
+
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        """Ask it, or the model that the policy names.
+
+        Raises:
+            ProviderError: There was no answer.
+        """
+        if request.model is not None:
+            return await default_provider().complete(request, n=n)
+        try:
+            # The model may be guarded too.
+            with marked():
+                text = await self.ask(request.messages)
+        # Frameworks' exceptions may repeat any content.
+        except Exception as error:
+            raise provider_error(error) from error
+        return Completions((Completion(text),), Usage(1, cost_usd=None))
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of a check.
+
+    Attributes:
+        answer: The answer with its verdict, after the policy's action.
+        error: The error to raise if the answer is withheld and the policy says `exit: raise`.
+    """
+
+    answer: Answer
+    error: HallucinationBlocked | None = None
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The verdict as JSON-ready values, with the action."""
+        return answer_data(self.answer)
+
+    @property
+    def flagged(self) -> bool:
+        """Whether the text to show is flagged, or was withheld."""
+        return self.answer.blocked or self.answer.flagged
+
+    def text(self) -> str:
+        """Return the text to show.
+
+        Raises:
+            HallucinationBlocked: The answer is withheld and the policy says `exit: raise`.
+        """
+        if self.error is not None:
+            raise self.error
+        return self.answer.text
+
+
+class Checker:
+    """Checks the answers of one guard object.
+
+    Args:
+        policy: The policy, or a guard.
+        owner: The guard object, for errors.
+        model: The model that draws samples and judges, in place of a given guard's.
+        retriever: The source of documents, for a policy that regenerates.
+        on_verdict: Called with each verdict.
+        asks_own_model: Whether the framework's own model can be asked if there is no other.
+        takes_references: Whether references may come with the answers.
+
+    Raises:
+        PolicyError: The policy is not valid.
+        ConfigurationError: The policy needs something that the framework does not give.
+    """
+
+    def __init__(
+        self,
+        policy: PolicyLike,
+        owner: object,
+        *,
+        model: str | None,
+        retriever: object,
+        on_verdict: OnVerdict | None,
+        asks_own_model: bool = False,
+        takes_references: bool = False,
+    ) -> None:
+        guard = guard_of(policy, retriever, on_verdict)
+        if model is not None:
+            guard = guard.with_options(model=model)
+        self._runtime = GuardRuntime(guard)
+        name = type(owner).__name__
+        self._runtime.require_inputs({"logprobs": f", which {name} does not get"})
+        if not takes_references:
+            remedy = f", and {name} gets none; leave the method out"
+            self._runtime.require_inputs({"references": remedy})
+        if not asks_own_model and not self._runtime.has_model:
+            if guard.policy.sampling.model is None:
+                remedy = "; pass `model`, the one that answers, to draw them from"
+                self._runtime.require_inputs({"samples": remedy})
+            refuse_without_writer(guard, owner, " pass `model`, or")
+
+    @property
+    def policy(self) -> Policy:
+        """The policy."""
+        return self._runtime.policy
+
+    async def acheck(
+        self,
+        text: object,
+        messages: Iterable[Message],
+        *,
+        ask: AskModel | None = None,
+        references: Iterable[str] = (),
+    ) -> Result:
+        """Check an answer, and act on the verdict.
+
+        Args:
+            text: The answer. Anything but a text cannot be checked.
+            messages: The conversation that it answers, in OpenAI's format, with calls of tools and
+                their results.
+            ask: Asks the framework's own model, which is used if the guard has no other.
+            references: Trusted texts to compare the answer with.
+
+        Returns:
+            The result; if the check fails, with an inconclusive verdict.
+        """
+        answer = text if isinstance(text, str) else ""
+        if inside_guard():
+            reason = "the guard around this one checks the answer"
+            return Result(self._runtime.apply(answer, Verdict("skipped", None, reason)))
+        context = CheckContext(Request(tuple(messages)))
+        if self._runtime.takes_references:
+            context = replace(context, references=tuple(references))
+        if not isinstance(text, str):
+            context = self._uncheckable(context, type(text).__name__)
+        sources = None
+        if ask is not None and not self._runtime.has_model:
+            sources = Sources.all(OwnModel(ask))
+        try:
+            return Result(await self._runtime.aact_on(answer, context, sources))
+        except HallucinationBlocked as error:
+            withheld = Answer(str(error), answer, "block", error.verdict, error.usage)
+            return Result(withheld, error)
+
+    def _uncheckable(self, context: CheckContext, kind: str) -> CheckContext:
+        reason = f"the output is of type {kind!r}, not text"
+        if self.policy.for_uncheckable == "skip":
+            return replace(context, unchecked=reason)
+        return replace(context, uncheckable=reason)

@@ -1,0 +1,150 @@
+"""The node of LangGraph, without a provider; tests/frameworks runs it in graphs of two versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, HumanMessage, ToolCall
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import Field
+
+from resay import Guard
+from resay.errors import ConfigurationError
+from resay_frameworks import verdict_of
+from resay_frameworks.langgraph import HallucinationNode, route_by_verdict
+
+pytestmark = pytest.mark.anyio
+
+QUESTION = HumanMessage("When did the Sydney Harbour Bridge open?")
+RIGHT = "The Sydney Harbour Bridge opened in 1932."
+WRONG = "The Sydney Harbour Bridge opened in 1947."
+POLICY = {
+    "chain": [{"method": "facts"}],
+    "sampling": {"max": 3, "confidence": None},
+    "limits": {"retries": 0},
+    "cache": {"store": "none"},
+}
+
+
+class Model(BaseChatModel):
+    """A chat model that always says the same, or fails."""
+
+    text: str | None = RIGHT
+    asked: list[Any] = Field(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **_: Any) -> Any:
+        self.asked.append(messages)
+        if self.text is None:
+            raise ValueError(WRONG)
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(self.text))])
+
+
+def state_with(*answers: AIMessage) -> dict[str, Any]:
+    return {"messages": [QUESTION, *answers]}
+
+
+async def call(node: HallucinationNode, state: Any, turn: str) -> dict[str, Any]:
+    return node.invoke(state) if turn == "blocking" else await node.ainvoke(state)
+
+
+turns = pytest.mark.parametrize("turn", ["blocking", "async"])
+
+
+@turns
+@pytest.mark.parametrize("answer", [WRONG, RIGHT])
+async def test_the_verdict_is_in_the_state(turn: str, answer: str) -> None:
+    model = Model()
+    changes = await call(
+        HallucinationNode(POLICY, model=model), state_with(AIMessage(answer)), turn
+    )
+    assert changes.keys() == {"hallucination"}
+    verdict = verdict_of(changes)
+    assert verdict is not None
+    assert verdict.flagged == (answer == WRONG)
+    assert route_by_verdict(changes) == ("flagged" if answer == WRONG else "passed")
+    assert [[message.content for message in messages] for messages in model.asked] == [
+        [QUESTION.content]
+    ] * 3
+
+
+async def test_a_withheld_answer_is_replaced_in_its_place() -> None:
+    node = HallucinationNode({**POLICY, "action": {"do": "block"}}, model=Model())
+    answer = AIMessage(WRONG, id="answer-1", response_metadata={"logprobs": WRONG})
+    changes = node.invoke(state_with(answer))
+    (message,) = changes["messages"]
+    assert message.id == "answer-1"
+    assert "1947" not in str(changes)
+    assert route_by_verdict(changes) == "flagged"
+
+
+async def test_what_is_no_answer_is_left_alone() -> None:
+    node = HallucinationNode(POLICY, model=Model())
+    calling = AIMessage("", tool_calls=[ToolCall(name="search", args={}, id="1")])
+    for state in ({"messages": []}, {}, state_with(), state_with(calling)):
+        assert node.invoke(state) == {}
+    assert route_by_verdict({}) == "passed"
+
+
+@turns
+async def test_a_model_that_fails_loses_no_answer(turn: str) -> None:
+    model = Model(text=None)
+    changes = await call(HallucinationNode(POLICY, model=model), state_with(AIMessage(WRONG)), turn)
+    assert changes.keys() == {"hallucination"}
+    assert changes["hallucination"]["decision"] == "inconclusive"
+    assert "1947" not in changes["hallucination"]["reason"]
+    assert route_by_verdict(changes) == "passed"
+
+
+async def test_documents_of_the_state_are_compared_with() -> None:
+    chain = [{"method": "references", "by": "words"}]
+    node = HallucinationNode({**POLICY, "chain": chain}, documents_key="documents")
+    state = state_with(AIMessage(WRONG))
+    for document in (RIGHT, Document(RIGHT)):
+        assert node.invoke({**state, "documents": [document]})["hallucination"]["flagged"]
+    undecided = node.invoke(state)["hallucination"]
+    assert (undecided["decision"], undecided["action"]) == ("inconclusive", "annotate")
+
+
+async def test_a_guard_is_used_as_it_is() -> None:
+    class Provider:
+        async def takes_n(self, request: Any) -> bool:
+            return False
+
+        async def complete(self, request: Any, *, n: int = 1) -> Any:
+            raise ValueError
+
+    model = Model()
+    guard = Guard(POLICY, provider=Provider())
+    changes = HallucinationNode(guard, model=model).invoke(state_with(AIMessage(WRONG)))
+    assert changes["hallucination"]["decision"] == "inconclusive"
+    assert not model.asked
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, "method 'facts' needs samples; pass `model`"),
+        (
+            {"chain": [{"method": "references", "by": "words"}]},
+            "method 'references' compares with references, and HallucinationNode gets none",
+        ),
+        ({"chain": [{"method": "logprobs"}]}, "which HallucinationNode does not get"),
+    ],
+)
+def test_what_the_policy_needs_is_asked_for_at_once(changes: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        HallucinationNode({**POLICY, **changes})
+    assert message in str(raised.value)
+
+
+def test_a_judge_is_asked_for_at_once() -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        HallucinationNode({"chain": [{"method": "references"}]}, documents_key="documents")
+    assert "found in this HallucinationNode; pass `model`, or name a judge" in str(raised.value)
