@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import copy_context
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from resay.adapters import load_optional
 from resay.adapters.observers import Finding, Observer, Place
@@ -64,7 +65,9 @@ class langsmith(Observer):  # noqa: N801 - named as in the policy
     def __init__(self) -> None:
         self._runs: Any = _client("langsmith.run_helpers", "langsmith", "langsmith")
         self._trees: Any = _client("langsmith.run_trees", "langsmith", "langsmith")
-        self._projects: dict[str, Any] = {}
+        # The clients of runs, each with the projects of its account. A client that the application
+        # dropped sends what it has by itself.
+        self._projects: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
     def place(self) -> Place | None:
         """Return the current run, as set by LangChain or `langsmith.traceable`."""
@@ -74,7 +77,10 @@ class langsmith(Observer):  # noqa: N801 - named as in the policy
     def send(self, findings: Findings, /) -> None:
         """Hand feedback to LangSmith's client."""
         for place, finding in findings:
-            self._client_of(place.context).create_feedback(
+            run = place.context
+            client = getattr(run, "client", None) or self._trees.get_cached_client()
+            projects = self._projects.setdefault(client, {})
+            client.create_feedback(
                 run_id=place.span_id or place.trace_id,
                 trace_id=place.trace_id,
                 key=finding.name,
@@ -83,29 +89,27 @@ class langsmith(Observer):  # noqa: N801 - named as in the policy
                 comment=finding.reason,
                 source_info=finding.details,
                 feedback_id=finding.id,
-                **self._addressed(place.context),
+                **_addressed(run, client, projects),
             )
 
     def flush(self) -> None:
-        """Wait until the queue of LangSmith's client is empty."""
-        self._trees.get_cached_client().flush()
+        """Wait until the queues of LangSmith's clients are empty."""
+        for client in tuple(self._projects):
+            client.flush()
 
-    def _client_of(self, run: Any) -> Any:
-        return getattr(run, "client", None) or self._trees.get_cached_client()
 
-    def _addressed(self, run: Any) -> dict[str, Any]:
-        """Return the address or project of a run, which LangSmith asks for with feedback."""
-        if address := getattr(run, "address", None):
-            return {"address": address}
-        if session_id := getattr(run, "session_id", None):
-            return {"session_id": session_id}
-        name = getattr(run, "session_name", None)
-        if name and name not in self._projects:
-            # A new project exists only after its first run; LangSmith then finds the run by its id.
-            with suppress(Exception):
-                project = self._trees.get_cached_client().read_project(project_name=name)
-                self._projects[name] = project.id
-        return {"session_id": self._projects[name]} if name in self._projects else {}
+def _addressed(run: Any, client: Any, projects: dict[str, Any]) -> dict[str, Any]:
+    """Return the address or project of a run, which LangSmith asks for with feedback."""
+    if address := getattr(run, "address", None):
+        return {"address": address}
+    if session_id := getattr(run, "session_id", None):
+        return {"session_id": session_id}
+    name = getattr(run, "session_name", None)
+    if name and name not in projects:
+        # A new project exists only after its first run; LangSmith then finds the run by its id.
+        with suppress(Exception):
+            projects[name] = client.read_project(project_name=name).id
+    return {"session_id": projects[name]} if name in projects else {}
 
 
 class phoenix(Observer):  # noqa: N801 - named as in the policy

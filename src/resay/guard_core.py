@@ -26,7 +26,7 @@ from resay.providers.batching import BatchCallsConfig, BatchProvider, open_batch
 from resay.providers.caching import open_cache
 from resay.providers.default import DefaultProvider
 from resay.providers.sources import Sources
-from resay.reporting.outbox import Outbox
+from resay.reporting.outbox import SinkOutbox
 from resay.reporting.reporter import Reporter
 from resay.reporting.sinks import check_sink, outboxes_of
 
@@ -54,7 +54,7 @@ class GuardSettings:
     params: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
     provider: Provider | None = None
     retriever: object | None = None
-    outboxes: tuple[Outbox, ...] = ()
+    outboxes: tuple[SinkOutbox, ...] = ()
     listeners: tuple[OnVerdict, ...] = ()
     records_evidence: bool = False
 
@@ -291,7 +291,7 @@ def texts_of(name: str, texts: Iterable[str] | None) -> tuple[str, ...]:
     return cast("tuple[str, ...]", items)
 
 
-def outboxes_for(sinks: Iterable[Sink]) -> tuple[Outbox, ...]:
+def outboxes_for(sinks: Iterable[Sink]) -> tuple[SinkOutbox, ...]:
     """Return the outboxes of a guard's own sinks.
 
     Raises:
@@ -301,7 +301,7 @@ def outboxes_for(sinks: Iterable[Sink]) -> tuple[Outbox, ...]:
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         kind = type(sinks).__name__
         raise ConfigurationError(f"sinks must be a list of sinks, not of type {kind}")
-    return tuple(Outbox(check_sink(sink, "an item of `sinks`")) for sink in sinks)
+    return tuple(SinkOutbox(check_sink(sink, "an item of `sinks`")) for sink in sinks)
 
 
 def _batch_provider(policy: Policy, provider: Provider | None) -> BatchProvider | None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, ClassVar
 
-import anyio.lowlevel
 import httpx
 import pytest
 from opentelemetry import trace
@@ -28,9 +32,10 @@ from resay import (
     request_id,
 )
 from resay._internal.event_loops import in_background
-from resay.adapters import GuardRuntime, run_sync
+from resay.adapters import GuardRuntime
 from resay.adapters.observers import Finding, Observer, Place, place
 from resay.core.regeneration import Regeneration
+from resay.guard import core_of
 from resay.plugins import VerdictRecord
 from resay.reporting import sinks
 from resay.reporting.delivery import Delivery
@@ -65,6 +70,23 @@ class Kept(Observer):
 
     def flush(self) -> None:
         self.flushed += 1
+
+
+class Trace:
+    """A trace of a tool, which forgets it once the application's function returns."""
+
+    id = "t-9"
+
+
+current_trace: ContextVar[weakref.ref[Trace]] = ContextVar("current_trace")
+
+
+class Fleeting(Kept):
+    """Knows a trace as long as it runs."""
+
+    def place(self) -> Place | None:
+        trace = current_trace.get()()
+        return Place(trace.id) if trace else None
 
 
 class Broken(Observer):
@@ -113,9 +135,9 @@ def policy(to: str = "Kept", **settings: Any) -> dict[str, Any]:
 
 
 def delivery_of(guard: Guard) -> Delivery:
-    (sink,) = GuardRuntime(guard).sinks
-    assert isinstance(sink, Delivery)
-    return sink
+    (outbox,) = core_of(guard).reporter.outboxes
+    assert isinstance(outbox, Delivery)
+    return outbox
 
 
 def record(verdict: Verdict = FLAGGED) -> VerdictRecord:
@@ -124,11 +146,6 @@ def record(verdict: Verdict = FLAGGED) -> VerdictRecord:
 
 def findings() -> list[Finding]:
     return [finding for _, finding in Kept.made[0].sent]
-
-
-async def taken() -> None:
-    """Wait until the background loop got to what was put there so far."""
-    await asyncio.wrap_future(in_background(anyio.lowlevel.checkpoint))
 
 
 async def read(stream: AnswerStream) -> None:
@@ -194,7 +211,6 @@ async def test_no_answer_waits_for_a_tool_that_hangs(caplog: pytest.LogCaptureFi
         for _ in range(8):
             assert (await guard.acheck(ERROR, references=[FACT])).flagged
     delivery = delivery_of(guard)
-    await taken()
     # One is being sent, two wait.
     assert delivery.lost == 6
     Kept.made[0].gate.set()
@@ -233,8 +249,8 @@ def test_a_thread_that_cannot_start_is_tried_again(monkeypatch: pytest.MonkeyPat
     delivery = delivery_of(guarded())
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", fail)
-        run_sync(delivery.on_verdict, record())
-    run_sync(delivery.on_verdict, record())
+        delivery.put(record())
+    delivery.put(record())
     assert delivery.flush()
     assert (delivery.lost, len(findings())) == (1, 1)
 
@@ -257,7 +273,7 @@ def test_a_fork_does_not_wait_for_a_thread_that_it_does_not_have() -> None:
     child = os.fork()
     if not child:
         signal.alarm(60)
-        run_sync(delivery.on_verdict, record())
+        delivery.put(record())
         os._exit(0 if delivery.flush() and len(findings()) == 1 else 1)
     done.set()
     holder.join()
@@ -270,9 +286,29 @@ def test_an_abstention_in_place_of_the_answer_is_pushed() -> None:
     repaired = Regeneration("repair", (), adopted=0, abstains=True)
     for regeneration in (None, repaired):
         verdict = Verdict("skipped", None, "it claims nothing", regeneration=regeneration)
-        run_sync(delivery.on_verdict, record(verdict))
+        delivery.put(record(verdict))
     delivery.flush()
     assert [one.decision for one in findings()] == ["skipped"]
+
+
+async def test_a_trace_may_end_before_the_background_loop_gets_to_run() -> None:
+    guard = guarded("Fleeting")
+    gate = threading.Event()
+
+    async def block() -> None:
+        gate.wait(60)
+
+    blocked = in_background(block)
+    trace = Trace()
+    token = current_trace.set(weakref.ref(trace))
+    await guard.acheck(ERROR, references=[FACT])
+    current_trace.reset(token)
+    del trace
+    gc.collect()
+    gate.set()
+    await asyncio.wrap_future(blocked)
+    await guard.aclose()
+    assert [where.trace_id for where, _ in Kept.made[0].sent] == ["t-9"]
 
 
 async def test_outside_of_a_trace_nothing_is_pushed(caplog: pytest.LogCaptureFixture) -> None:
@@ -345,3 +381,48 @@ def test_the_gateway_pushes_to_the_span_that_its_client_names(tmp_path: Path) ->
     Guard(policy()).close()
     ((where, finding),) = Kept.made[0].sent
     assert (where, finding.decision) == (Place(trace_id, span_id), "flagged")
+
+
+PROGRAM = """
+import asyncio, queue, sys, threading
+from resay import Guard
+from resay.adapters.observers import Observer, Place
+
+class Client:
+    # It sends when it is flushed, from a thread that ends with the main thread.
+    def __init__(self):
+        self.queue = queue.Queue()
+        self.flushed = threading.Event()
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while threading.main_thread().is_alive():
+            if self.flushed.wait(0.01) and threading.main_thread().is_alive():
+                print(self.queue.get())
+                self.queue.task_done()
+
+class Tool(Observer):
+    def __init__(self):
+        self.client = Client()
+
+    def place(self):
+        return Place("t-1")
+
+    def send(self, findings):
+        for _, finding in findings:
+            self.client.queue.put(finding.decision)
+
+    def flush(self):
+        self.client.flushed.set()
+        self.client.queue.join()
+
+guard = Guard({"chain": [{"method": "facts"}], "observers": [{"to": "__main__:Tool"}]})
+asyncio.run(guard.acheck("It opened in 1947.", references=["It opened in 1932."]))
+"""
+
+
+def test_what_is_left_is_pushed_while_the_main_thread_lives() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert (done.stdout, done.stderr) == ("flagged\n", "")

@@ -249,14 +249,17 @@ def _start_thread(started: Future[_Started]) -> None:
     thread.start()
     portal, _ = started.result()
     atexit.register(_stop, portal, stopped, os.getpid())
-    _before_threads_end(partial(_run_before_exit, portal, os.getpid()))
+    before_threads_end(partial(_run_before_exit, portal, os.getpid()))
 
 
-def _before_threads_end(callback: Callable[[], None]) -> None:
+def before_threads_end(callback: Callable[[], None]) -> None:
     """Have Python call a function when the process ends, while there can still be new threads.
 
     Functions of `atexit` are called after `asyncio.to_thread` has ended, and on recent versions
     after new threads are refused.
+
+    Args:
+        callback: The function. Other threads may still be running.
     """
     # The module registers the end of its threads in the same way, and the last registered is first.
     import_module("concurrent.futures.thread")

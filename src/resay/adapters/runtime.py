@@ -25,6 +25,7 @@ from resay.providers.batching import LiveCallsConfig
 from resay.providers.caching import NoCacheConfig
 from resay.providers.limits import Budget
 from resay.providers.sources import Sources
+from resay.reporting.observers import Observer
 from resay.scorers import Need
 
 
@@ -78,7 +79,7 @@ class GuardRuntime:
         return self.model is not None or self._core.settings.provider is not None
 
     @property
-    def sinks(self) -> tuple[Sink, ...]:
+    def sinks(self) -> tuple[Sink | Observer, ...]:
         """What takes the record of each call: the policy's journal and observers, and others."""
         return tuple(outbox.sink for outbox in self._core.reporter.outboxes)
 

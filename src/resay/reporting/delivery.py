@@ -1,7 +1,7 @@
 """Push verdicts to a tracing tool, from a background thread.
 
-A verdict's trace is determined in the context of its request. Verdicts beyond the queue's limit are
-dropped and counted.
+A verdict's trace is determined while its request runs, because tools forget a trace once it ends.
+Verdicts beyond the queue's limit are dropped and counted.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 
 import anyio.to_thread
 
 from resay._internal._version import __version__
+from resay._internal.event_loops import before_threads_end
 from resay.core.verdict_record import VerdictRecord
 from resay.policy.observers import ObserverConfig
 from resay.reporting.observers import Finding, Observer, Place, place
@@ -25,20 +27,23 @@ _log = logging.getLogger(__name__)
 _BATCH = 100
 _PATIENCE_S = 60.0
 # The longest that the process's exit waits for pending verdicts.
-_LAST_CHANCE_S = 5.0
+_LAST_CHANCE_S = 10.0
 
 
 class Delivery:
-    """The queue of one observer, and the thread that pushes its findings.
+    """The outbox of one observer: its queue, and the thread that pushes its findings.
 
     Args:
         config: The observer's settings.
         observer: The observer.
+
+    Attributes:
+        sink: The observer.
     """
 
     def __init__(self, config: ObserverConfig, observer: Observer) -> None:
+        self.sink = observer
         self._config = config
-        self._observer = observer
         self._waiting: deque[tuple[Place, Finding]] = deque()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -70,8 +75,8 @@ class Delivery:
         """The number of verdicts that belonged to no trace and were not pushed."""
         return self._unplaced
 
-    async def on_verdict(self, record: VerdictRecord) -> None:
-        """Queue a verdict, in the context of its request.
+    def put(self, record: VerdictRecord) -> None:
+        """Queue a verdict, in the context of its request. No failure affects the answer.
 
         Args:
             record: Its record. Skipped verdicts are not pushed, unless an abstention replaced the
@@ -81,7 +86,7 @@ class Delivery:
         if verdict.decision == "skipped" and verdict.regeneration is None:
             return
         try:
-            current_place = place.get() or self._observer.place()
+            current_place = place.get() or self.sink.place()
             if current_place is None:
                 self._miss()
             else:
@@ -162,7 +167,10 @@ class Delivery:
         self._thread = thread
         if self._pid != os.getpid():
             self._pid = os.getpid()
-            # Registered after the client's own exit handler, so that it runs before that.
+            # The threads of a tool's client may end with the main thread. Other threads of the
+            # application end later, and `atexit` is for what they report. Both are registered after
+            # the client's own handlers, so that they run before those.
+            before_threads_end(partial(self._end, self._pid))
             atexit.register(self._end, self._pid)
 
     def renew(self) -> None:
@@ -187,7 +195,7 @@ class Delivery:
 
     def _send(self, batch: Sequence[tuple[Place, Finding]]) -> None:
         try:
-            self._observer.send(batch)
+            self.sink.send(batch)
         # Any exception of the tool's client would end the thread. Its message may hold keys or
         # content, so only its type is logged.
         except BaseException as error:
@@ -199,7 +207,7 @@ class Delivery:
 
     def _flush(self, flushes: int) -> None:
         try:
-            self._observer.flush()
+            self.sink.flush()
         except BaseException as error:
             self._warn(f"failed to flush with {type(error).__name__}")
         with self._changed:

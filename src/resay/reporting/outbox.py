@@ -1,4 +1,4 @@
-"""Gives records of verdicts to a sink, in the background."""
+"""What takes records of verdicts without delaying answers, and gives them to sinks."""
 
 from __future__ import annotations
 
@@ -7,17 +7,41 @@ import logging
 import os
 import weakref
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, Protocol
 
 from resay._internal.event_loops import before_exit, in_background, on_exit
 from resay.core.verdict_record import Sink, VerdictRecord
+from resay.reporting.observers import Observer
 
 _log = logging.getLogger(__name__)
 _MAX_WAITING = 1000
 _PATIENCE_S = 60.0
 
 
-class Outbox:
+class Outbox(Protocol):
+    """Takes records, and gives them to a sink or an observer in the background."""
+
+    @property
+    def sink(self) -> Sink | Observer:
+        """What gets them."""
+        ...
+
+    def put(self, record: VerdictRecord) -> None:
+        """Take a record, in the context of its request.
+
+        It does not block, and no failure affects the answer.
+
+        Args:
+            record: The record.
+        """
+        ...
+
+    async def aflush(self) -> None:
+        """Wait until the sink is done with all records so far."""
+        ...
+
+
+class SinkOutbox:
     """Gives records to one sink on the background event loop, so that no answer waits for it.
 
     Args:
@@ -40,7 +64,7 @@ class Outbox:
         _living.add(self)
 
     def __repr__(self) -> str:
-        return f"Outbox({type(self.sink).__name__}, lost={self._lost})"
+        return f"SinkOutbox({type(self.sink).__name__}, lost={self._lost})"
 
     @property
     def wants_evidence(self) -> bool:
@@ -130,7 +154,7 @@ class Outbox:
             _log.warning("the sink %s lost %d verdicts so far; %s", kind, self._lost, reason)
 
 
-_living: weakref.WeakSet[Outbox] = weakref.WeakSet()
+_living: weakref.WeakSet[SinkOutbox] = weakref.WeakSet()
 
 
 async def _finish_all() -> None:

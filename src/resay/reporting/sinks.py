@@ -15,7 +15,7 @@ from resay.policy import Policy
 from resay.policy.journal import JournalConfig
 from resay.policy.observers import ObserverConfig
 from resay.reporting.delivery import Delivery
-from resay.reporting.outbox import Outbox
+from resay.reporting.outbox import Outbox, SinkOutbox
 
 # Reentrant because creating a sink may create a guard.
 _lock = threading.RLock()
@@ -65,7 +65,7 @@ def check_sink(sink: object, where: str) -> Sink:
 def _open_journal(config: JournalConfig) -> Outbox:
     if "journal" not in installed_names("resay.sinks"):
         raise MissingDependencyError("resay-server", "server", "the policy's `journal`")
-    return Outbox(load_installed("resay.sinks", "journal")(config))
+    return SinkOutbox(load_installed("resay.sinks", "journal")(config))
 
 
 def _open_observer(config: ObserverConfig, where: str) -> Outbox:
@@ -73,14 +73,14 @@ def _open_observer(config: ObserverConfig, where: str) -> Outbox:
     observer: Any = create(plugin, config.settings, f"{where}: the sink {config.to!r}")
     if not hasattr(observer, "send"):
         sink = check_sink(observer, f"{config.to!r} in `observers`")
-        return Outbox(sink, content=config.content, max_waiting=config.max_waiting)
+        return SinkOutbox(sink, content=config.content, max_waiting=config.max_waiting)
     for method in ("place", "flush"):
         if not hasattr(observer, method):
             raise ConfigurationError(
                 f"{config.to!r} in `observers` has no method {method!r}; derive it from"
                 " `resay.adapters.observers.Observer`"
             )
-    return Outbox(Delivery(config, observer))
+    return Delivery(config, observer)
 
 
 def _renew() -> None:
