@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
+import sys
 import venv
 import zipfile
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from runpy import run_path
 
@@ -119,6 +122,57 @@ def test_an_environment_has_what_the_package_requires(
         if not versions or not all(map(requirement.specifier.contains, versions)):
             missing.append(str(requirement))
     assert not missing
+
+
+# Packages that belong to another one: it requires the right version, and its API has their names.
+COMPANIONS = {
+    "langgraph": "langchain",
+    "langsmith": "langchain-core",
+    "llama_index_instrumentation": "llama-index-core",
+    "markupsafe": "jinja2",
+    "pydantic_core": "pydantic",
+    "yarl": "aiohttp",
+}
+# What an adapter adapts where it is installed, besides the package of its extra.
+ADAPTED = {"langchain", "pytest"}
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_what_is_imported_is_required(wheels: dict[str, Path], name: str) -> None:
+    # The others require the same version of `resay`, and have what it requires.
+    lines = {line for own in {name, "resay"} for line in metadata_of(wheels[own])["requires_dist"]}
+    required = {canonicalize_name(Requirement(line).name) for line in lines}
+    distributions = packages_distributions()
+    undeclared = {}
+    for package, file in imported_packages(wheels[name]).items():
+        providers = distributions.get(package, [package])
+        if package in COMPANIONS:
+            providers = [COMPANIONS[package]]
+        if not {*map(canonicalize_name, providers)} & (required | ADAPTED):
+            undeclared[package] = file
+    assert not undeclared
+
+
+def imported_packages(wheel: Path) -> dict[str, str]:
+    """Return the packages of others that a wheel's modules import, each with one of the modules."""
+    packages: dict[str, str] = {}
+    with zipfile.ZipFile(wheel) as archive:
+        for file in archive.namelist():
+            if not file.endswith(".py"):
+                continue
+            for node in ast.walk(ast.parse(archive.read(file))):
+                names: list[str] = []
+                if isinstance(node, ast.Import):
+                    names = [alias.name for alias in node.names]
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    names = [node.module]
+                packages.update((module.partition(".")[0], file) for module in names)
+    own = {"resay", "resay_server", "resay_lab", *ADAPTERS}
+    return {
+        package: file
+        for package, file in packages.items()
+        if package not in own and package not in sys.stdlib_module_names
+    }
 
 
 def required_by(name: str, extras: set[str], wheels: dict[str, Path]) -> Iterator[Requirement]:
