@@ -61,6 +61,11 @@ class Delivery:
         return f"Delivery(to={self._config.to!r}, sent={self.sent}, lost={self._lost})"
 
     @property
+    def wants_evidence(self) -> bool:
+        """False: tracing tools get no evidence."""
+        return False
+
+    @property
     def sent(self) -> int:
         """The number of findings handed over to the observer."""
         return self._done - self._lost

@@ -26,6 +26,11 @@ class Outbox(Protocol):
         """What gets them."""
         ...
 
+    @property
+    def wants_evidence(self) -> bool:
+        """Whether it gets the evidence of checks."""
+        ...
+
     def put(self, record: VerdictRecord) -> None:
         """Take a record, in the context of its request.
 
