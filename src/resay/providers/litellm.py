@@ -181,6 +181,10 @@ async def _send(model: str, kwargs: Mapping[str, Any]) -> Any:
         raise translate(error, model) from None
 
 
+# From litellm 1.110 on, a stream that ends without a reason is an error, after all of its chunks.
+_NO_FINISH_REASON = "Stream ended before a finish_reason was received"
+
+
 async def _chunks(pieces: Any, model: str) -> AsyncGenerator[Chunk]:
     has_answer = False
     try:
@@ -193,7 +197,10 @@ async def _chunks(pieces: Any, model: str) -> AsyncGenerator[Chunk]:
             has_answer = has_answer or bool(chunk.text or chunk.calls)
             yield chunk
     except Exception as error:
-        raise translate(error, model) from None
+        if _NO_FINISH_REASON not in str(error):
+            raise translate(error, model) from None
+        if has_answer:
+            yield Chunk(finish_reason="incomplete")
     if not has_answer and pieces.received_finish_reason is None:
         raise ProviderError(f"{model!r} streamed no answer", retryable=True)
 
