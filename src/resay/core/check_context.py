@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from resay.core.call_log import CallLog
 from resay.core.logprobs import TokenLogprob
 from resay.core.provider_params import CONNECTION_PARAMS
 from resay.core.request import Request
@@ -34,6 +35,8 @@ class CheckContext:
         references: Trusted texts that were passed with the call.
         samples: Other responses to the same request; None if none were passed.
         logprobs: The response's tokens with their probabilities, if known.
+        calls: The tool calls of the conversation, if an adapter reads them from messages of another
+            format than the request's; see `call_log`.
         entity: The main subject of the question, for reverse validation.
         structured: Whether an object is wanted although the request's parameters do not say so, for
             example because a message asks for one.
@@ -53,6 +56,7 @@ class CheckContext:
     references: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
     samples: tuple[str, ...] | None = field(default=None, kw_only=True, repr=False)
     logprobs: tuple[TokenLogprob, ...] = field(default=(), kw_only=True, repr=False)
+    calls: CallLog | None = field(default=None, kw_only=True, repr=False)
     entity: str | None = field(default=None, kw_only=True)
     structured: bool = field(default=False, kw_only=True)
     object_tools: tuple[str, ...] = field(default=(), kw_only=True)
@@ -64,6 +68,11 @@ class CheckContext:
     uncheckable: str | None = field(default=None, kw_only=True)
     unrepeatable: str | None = field(default=None, kw_only=True)
     skip_reason: str | None = field(default=None, kw_only=True)
+
+    @property
+    def call_log(self) -> CallLog:
+        """The tool calls of the conversation."""
+        return CallLog.of(self.request.messages) if self.calls is None else self.calls
 
     @property
     def wants_object(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from resay.core.action_verdict import ActionVerdict
 from resay.core.claims import Claim
 from resay.core.contradiction import Contradiction
 from resay.core.decision import FLAGGED, Band
@@ -16,7 +17,7 @@ PartKind = Literal["number", "date", "name", "negation", "link", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Words of a flagged claim that the evidence speaks for or against.
+    """Words of a claim that the evidence speaks for or against.
 
     Attributes:
         start: Code-point offset of their first character in the response.
@@ -24,6 +25,8 @@ class Part:
         band: The verdict on them; what contradicts them is the claim's `contradicted_by`.
         kind: What they are.
         score: In [0, 1], 1 = surely unsupported; None if the method gives words no scores.
+        verdict: Of words that claim an action, whether it was done (`actions`); else None.
+        reason: Why, in one line; None if the method gives words no reasons.
     """
 
     start: int
@@ -31,6 +34,8 @@ class Part:
     band: Band
     kind: PartKind = "other"
     score: float | None = None
+    verdict: ActionVerdict | None = None
+    reason: str | None = None
 
     @property
     def flagged(self) -> bool:
@@ -60,7 +65,8 @@ class ClaimVerdict:
         band: As for a sentence.
         grounds: The references that mention it.
         parts: Of a flagged claim, the words for and against which there is evidence, in order;
-            empty if all of it is in doubt.
+            empty if all of it is in doubt. Of a claim of actions, each of them, flagged or not, and
+            the values in them that are wrong.
     """
 
     claim: Claim
@@ -144,4 +150,5 @@ class ClaimVerdict:
     def without_content(self) -> ClaimVerdict:
         """Return a copy without text of the response, the samples and the judge."""
         claim = replace(self.claim, text="", completed_text="")
-        return replace(self, claim=claim, reason=None, contradicted_by=None)
+        parts = tuple(replace(part, reason=None) for part in self.parts)
+        return replace(self, claim=claim, reason=None, contradicted_by=None, parts=parts)

@@ -76,6 +76,8 @@ class Rules:
         classify: Returns the kind of a sentence that claims nothing, given it and the question, as
             a `NonClaim`; None for a claim. Called for sentences that the rules take for claims;
             exceptions and other results are ignored.
+        claims: Returns whether a sentence claims something although it looks as if it did not, by
+            what a method of the chain is about.
         strict: Whether titles that may name something are claims: "Owner North Korea" is written
             like "Key Features".
 
@@ -90,10 +92,12 @@ class Rules:
         splits: bool = True,
         skips: bool = True,
         classify: Callable[[str, str], object] | None = None,
+        claims: Callable[[str], bool] | None = None,
         strict: bool = False,
     ) -> None:
         self.question = question
         self._classify = classify
+        self._claims = claims
         self._strict = strict
         asking = asking_part(question)
         self._question_words = words_in(asking)
@@ -159,6 +163,8 @@ class Rules:
         if not self._skips:
             return "fact"
         text = sentence.text
+        if self._claims is not None and self._claims(text):
+            return "fact"
         if self._invents is not None and self._invents(text):
             return "creative"
         leads_in = text.rstrip("*_").endswith((":", "："))

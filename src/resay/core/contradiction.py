@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-EvidenceKind = Literal["sample", "reference", "second_opinion", "answer"]
-"""A sample of the model that wrote the response, a trusted text, another model's statement, or a
-short answer of the model to a question about a claim."""
+EvidenceKind = Literal["sample", "reference", "second_opinion", "answer", "tool"]
+"""A sample of the model that wrote the response, a trusted text, another model's statement, a short
+answer of the model to a question about a claim, or a tool call of the conversation."""
 
 ContraryKind = Literal["number", "date", "name", "negation", "other"]
 """The kind of difference between two sentences."""
@@ -19,8 +19,8 @@ class Contradiction:
 
     Attributes:
         source: Its origin: a sample, a reference, the policy's second model, or a short answer to a
-            question about the claim.
-        index: The index of the sample or reference, from 0.
+            question about the claim, or a tool call.
+        index: The index of the sample, reference or tool call, from 0.
         text: The sentence nearest to the flagged claim.
         kind: The kind of difference: a `number`, a `date`, a `name`, the `negation`, or `other`.
         claim_span: The span of the disputed words in the response, in code points: "1923". None if
@@ -42,9 +42,11 @@ class Contradiction:
 
     @property
     def speaker(self) -> str:
-        """The source of the statement: `sample 2`, `reference 1`, or a model's name."""
+        """Where it comes from: `sample 2`, `reference 1`, `tool call 3`, or a model's name."""
         if self.source == "answer":
             return "the model, asked about it,"
+        if self.source == "tool":
+            return f"tool call {self.index + 1}"
         return self.model or f"{self.source} {self.index + 1}"
 
     def moved(self, by: int) -> Contradiction:

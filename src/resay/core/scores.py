@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from resay.core.claim_verdict import Part
 from resay.core.contradiction import Contradiction
 from resay.core.grounds import Grounds
 
@@ -59,6 +60,9 @@ class Scores:
         contradictions: Per sentence, the contradicting statement, if the method knows it; or empty.
         denied: Per sentence, whether a text that it was compared with says something else, as
             opposed to nothing; empty if the method does not tell these apart.
+        judged: Per sentence, the parts that the method judges by themselves; empty if there are
+            none.
+        skip_reason: Why the method had nothing to score, without content, or None.
         verdict_reason: A phrase without content for the verdict's reason, or None.
     """
 
@@ -82,6 +86,8 @@ class Scores:
     grounds: tuple[tuple[Grounds, ...], ...] = ()
     contradictions: tuple[Contradiction | None, ...] = ()
     denied: tuple[bool, ...] = ()
+    judged: tuple[tuple[Part, ...], ...] = ()
+    skip_reason: str | None = None
     verdict_reason: str | None = None
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -300,6 +300,12 @@ class Chain:
             return list(zip(names, results, strict=True))
         return [(name, ClaimResult()) for name in names]
 
+    @cached_property
+    def _claims(self) -> Callable[[str], bool] | None:
+        """Whether a sentence claims something to a step, whatever else it looks like."""
+        steps = [step for step in self._steps if step.finds_claims]
+        return (lambda text: any(step.claims(text) for step in steps)) if steps else None
+
     def rules(self, question: str) -> Rules:
         """Return the rules that find a response's claims.
 
@@ -312,6 +318,7 @@ class Chain:
             splits=not self._structured,
             skips=policy.non_claims != "score" and not self._structured,
             classify=self._classify,
+            claims=self._claims,
             strict=policy.on_unscored == "block",
         )
 

@@ -149,6 +149,7 @@ class Check:
             writer=context.request.model or model,
             second=Samples(splitter=policy.splitter),
             judge_log=JudgeLog() if records_evidence else None,
+            call_log=context.call_log,
         )
 
     def raise_limits(self, claims: int, references: Sequence[str] = ()) -> None:

@@ -227,6 +227,11 @@ class Decider:
         for i in self.flagged(state, evidence):
             stop_if_abandoned()
             result, claim = state.results[i], state.claims[i]
+            if result.judged:
+                # What a tool call says in its place, the method knows.
+                if result.contradiction is not None:
+                    by_claim[i] = result.contradiction
+                continue
             contradiction = result.contradiction or _contradicting_reference(result, evidence)
             if contradiction is None:
                 source = result.source
@@ -288,7 +293,7 @@ class Decider:
                     band=band,
                     contradicted_by=None if result.denied is False else contradiction,
                     grounds=result.grounds,
-                    parts=_with_contradiction(parts.get(i, ()), contradiction),
+                    parts=result.judged or _with_contradiction(parts.get(i, ()), contradiction),
                 )
             )
         return tuple(verdicts)

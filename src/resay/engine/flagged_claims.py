@@ -87,6 +87,8 @@ class FlaggedClaims:
         by_source: dict[EvidenceKind, list[int]] = {}
         for i in self._decider.flagged(state, evidence):
             result = state.results[i]
+            if result.judged:
+                continue
             if result.unsupported:
                 parts[i] = _parts_of(state.claims[i], result, state.passage)
             else:
@@ -125,7 +127,7 @@ class FlaggedClaims:
         sources: set[EvidenceKind] = set()
         for i in flagged:
             # Contradictions that methods reported are not searched for again.
-            if state.results[i].contradiction is None:
+            if state.results[i].contradiction is None and not state.results[i].judged:
                 sources.add(state.results[i].source)
         with anyio.CancelScope(deadline=deadline):
             for source in sources:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
+from resay.core.claim_verdict import Part
 from resay.core.claims import Claim
 from resay.core.contradiction import Contradiction, EvidenceKind
 from resay.core.grounds import Grounds
@@ -32,6 +33,7 @@ class ClaimResult:
         scores: The score of each method, in the order in which they ran.
         grounds: The references that mention the claim.
         unsupported: The spans of it without support, if the method reports them.
+        judged: The parts that the method judges by themselves.
         unanswered: Why it has no score until a question about it is answered, without content.
         denied: Whether a text that it was compared with says something else; None if the method
             does not tell that from saying nothing.
@@ -46,6 +48,7 @@ class ClaimResult:
     scores: dict[str, float] = field(default_factory=dict[str, float])
     grounds: tuple[Grounds, ...] = ()
     unsupported: tuple[UnsupportedSpan, ...] = ()
+    judged: tuple[Part, ...] = ()
     unanswered: str | None = None
     denied: bool | None = None
 
@@ -268,6 +271,7 @@ def _updated(before: ClaimResult, step: Step, scores: Scores, position: int) -> 
             scores=by_method,
             grounds=grounds,
             unsupported=scores.spans[position] if scores.spans else (),
+            judged=scores.judged[position] if scores.judged else (),
             denied=denied,
         )
     reasons = "; ".join(part for part in (before.reason, reason) if part)

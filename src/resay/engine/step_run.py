@@ -95,7 +95,7 @@ class StepRun:
             undetermined=scores.undetermined,
             error=scores.error,
             reason=scores.passage_reason,
-            skip_reason=self.skip_reason,
+            skip_reason=self.skip_reason or scores.skip_reason,
             verdict_reason=scores.verdict_reason,
         )
 

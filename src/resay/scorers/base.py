@@ -200,6 +200,15 @@ class Skips(Protocol):
 
 
 @runtime_checkable
+class FindsClaims(Protocol):
+    """A scorer that finds claims in sentences that look as if they claimed nothing."""
+
+    def claims(self, sentence: str) -> bool:
+        """Return whether a sentence claims something that the scorer is about."""
+        ...
+
+
+@runtime_checkable
 class Corrects(Protocol):
     """A correction that can be computed from scores alone, without any calls."""
 

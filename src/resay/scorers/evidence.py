@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from resay.core.call_log import CallLog
 from resay.core.citations import Citation
 from resay.core.logprobs import TokenLogprob
 from resay.core.quoting import quotable
@@ -57,6 +58,7 @@ class Evidence:
         citations: The citations the provider attached to the answer.
         writer: The model that wrote the response, if known.
         second: The samples of another model, if the policy asks one.
+        call_log: The tool calls of the conversation.
         entailments: Known entailments between the response, its claims and the samples; shared by
             all methods of the check.
         judge_log: Where calls of judges are recorded; None if nobody wants them.
@@ -83,6 +85,7 @@ class Evidence:
     second: Samples = field(default_factory=Samples)
     entailments: Entailments = field(default_factory=Entailments)
     judge_log: JudgeLog | None = None
+    call_log: CallLog = field(default_factory=CallLog)
     entity: str | None = None
     client_references: tuple[str, ...] = ()
     is_repeatable: bool = True

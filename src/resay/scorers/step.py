@@ -30,6 +30,7 @@ from resay.providers.base import Provider
 from resay.scorers.base import (
     Contradicts,
     Corrects,
+    FindsClaims,
     Need,
     Prepares,
     SampleConfig,
@@ -45,6 +46,7 @@ _BUILT_IN: Mapping[str, str] = {
     "ngram": "Ngram",
     "facts": "Facts",
     "references": "References",
+    "actions": "Actions",
     "nli": "Nli",
     "logprobs": "Logprobs",
     "proxy_logprobs": "ProxyLogprobs",
@@ -385,6 +387,15 @@ class Step:
     def can_precompute(self) -> bool:
         """Whether its correction can be computed from scores in advance."""
         return isinstance(self.scorer, Corrects)
+
+    @property
+    def finds_claims(self) -> bool:
+        """Whether it finds claims in sentences that otherwise claim nothing."""
+        return isinstance(self.scorer, FindsClaims)
+
+    def claims(self, sentence: str) -> bool:
+        """Return whether a sentence claims something that the scorer is about."""
+        return isinstance(self.scorer, FindsClaims) and self.scorer.claims(sentence)
 
     def corrected(self, scores: list[float | None]) -> list[float | None]:
         """Return the scores of all sentences as a correction would change them."""

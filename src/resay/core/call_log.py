@@ -1,0 +1,208 @@
+"""The log of a conversation's tool calls, in whichever format its messages are.
+
+It reads chat completions messages, Anthropic's content blocks, the items of OpenAI's Responses API
+and the messages of LangChain and LlamaIndex as mappings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, cast
+
+from resay.core.references import joined_text
+
+_USER_ROLES: Final = frozenset({"user", "human"})
+_RESULT_ROLES: Final = frozenset({"tool", "function"})
+# Content blocks and items that are calls, and where they have the arguments.
+_CALL_KINDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "tool_use": ("input",),
+    "server_tool_use": ("input",),
+    "mcp_tool_use": ("input",),
+    "tool_call": ("args", "arguments"),
+    "function_call": ("arguments",),
+    "custom_tool_call": ("input",),
+    "mcp_call": ("arguments",),
+    "web_search_call": ("action",),
+    "file_search_call": ("queries",),
+    "code_interpreter_call": ("code",),
+    "computer_call": ("action",),
+    "local_shell_call": ("action",),
+    "shell_call": ("action",),
+    "apply_patch_call": ("operation",),
+    "image_generation_call": ("revised_prompt",),
+}
+# What the items of calls that the provider ran itself have as their result.
+_RESULT_FIELDS: Final = ("output", "outputs", "results", "result", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedCall:
+    """A call of a tool in a conversation.
+
+    Attributes:
+        index: Its number among the calls of the conversation, from 0.
+        name: The tool's name.
+        arguments: Its arguments: a JSON value, or the text if it is none.
+        result: The tool's result as text; None if there is none yet.
+        is_error: Whether the result is marked as an error.
+        turn: The number of user messages before it.
+        id: The id by which its result refers to it; empty if it has none.
+    """
+
+    index: int
+    name: str
+    arguments: Any = field(default=None, repr=False, hash=False)
+    result: str | None = field(default=None, repr=False)
+    is_error: bool = False
+    turn: int = 0
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallLog:
+    """The tool calls of a conversation, in order.
+
+    Attributes:
+        calls: The calls.
+        turn: The number of the conversation's last turn, counted like those of the calls.
+    """
+
+    calls: tuple[LoggedCall, ...] = ()
+    turn: int = 0
+
+    @classmethod
+    def of(cls, messages: Iterable[Mapping[str, Any]]) -> CallLog:
+        """Read the calls of a conversation.
+
+        Args:
+            messages: The messages, oldest first. Items without a role are read too.
+        """
+        reader = _Reader()
+        for message in messages:
+            reader.read(message)
+        return cls(tuple(reader.calls), reader.turn)
+
+    @property
+    def of_turn(self) -> tuple[LoggedCall, ...]:
+        """The calls of the last turn."""
+        return tuple(call for call in self.calls if call.turn == self.turn)
+
+
+class _Reader:
+    """Reads messages one after the other."""
+
+    def __init__(self) -> None:
+        self.calls: list[LoggedCall] = []
+        self.turn = 0
+
+    def read(self, message: Mapping[str, Any]) -> None:
+        role = message.get("role") or message.get("type")
+        content = message.get("content")
+        blocks: list[Mapping[str, Any]] = [
+            part for part in _list(content) if isinstance(part, Mapping)
+        ]
+        if role in _USER_ROLES and (not blocks or any(map(_is_said, blocks))):
+            self.turn += 1
+        if "role" not in message and isinstance(message.get("type"), str):
+            self._read_block(message)
+        for call in _list(message.get("tool_calls")):
+            if isinstance(call, Mapping):
+                self._add_nested(cast("Mapping[str, Any]", call))
+        legacy = message.get("function_call")
+        if isinstance(legacy, Mapping):
+            self._add_nested({"function": legacy})
+        if role in _RESULT_ROLES:
+            call_id = message.get("tool_call_id") or message.get("id")
+            is_error = message.get("is_error") is True or message.get("status") == "error"
+            self._answer(call_id, message.get("name"), content, is_error=is_error)
+        for block in blocks:
+            self._read_block(block)
+
+    def _read_block(self, block: Mapping[str, Any]) -> None:
+        kind = str(block.get("type"))
+        if kind in _CALL_KINDS:
+            arguments = next((block[key] for key in _CALL_KINDS[kind] if key in block), None)
+            # "web_search_call" is all there is of the tool's name.
+            name = str(block.get("name") or kind.removesuffix("_call"))
+            self._add(name, arguments, block.get("call_id") or block.get("id"))
+            results = [block[key] for key in _RESULT_FIELDS if block.get(key)]
+            if results or kind not in ("tool_use", "tool_call", "function_call"):
+                self._answer_hosted(block, results)
+        elif kind == "tool_result" or kind.endswith(("_tool_result", "_call_output")):
+            call_id = block.get("tool_use_id") or block.get("call_id") or block.get("tool_call_id")
+            content = block.get("content", block.get("output"))
+            is_error = block.get("is_error") is True
+            self._answer(call_id, block.get("name"), content, is_error=is_error)
+
+    def _answer_hosted(self, block: Mapping[str, Any], results: Sequence[Any]) -> None:
+        """Set the result that a call which the provider ran has beside its arguments."""
+        status = block.get("status")
+        if not results and status is None:
+            return
+        is_error = bool(block.get("error")) or status in ("failed", "incomplete")
+        text = _text(results[0]) if len(results) == 1 else _text(list(results) or status)
+        self.calls[-1] = replace(self.calls[-1], result=text, is_error=is_error)
+
+    def _add_nested(self, call: Mapping[str, Any]) -> None:
+        inner = call.get("function") or call.get("custom") or call
+        if not isinstance(inner, Mapping):
+            return
+        inner = cast("Mapping[str, Any]", inner)
+        keys = ("arguments", "input", "args", "tool_kwargs")
+        arguments = next((inner[key] for key in keys if key in inner), None)
+        name = str(inner.get("name") or inner.get("tool_name") or "")
+        self._add(name, arguments, call.get("id") or call.get("tool_id"))
+
+    def _add(self, name: str, arguments: Any, call_id: object) -> None:
+        self.calls.append(
+            LoggedCall(
+                index=len(self.calls),
+                name=name,
+                arguments=_json(arguments),
+                turn=self.turn,
+                id=str(call_id or ""),
+            )
+        )
+
+    def _answer(self, call_id: object, name: object, content: object, *, is_error: bool) -> None:
+        """Set the result of a call: of that with its id, its name, or the first without one."""
+        waiting = [call for call in self.calls if call.result is None]
+        same_id = [call for call in waiting if call_id and call.id == str(call_id)]
+        same_name = [call for call in waiting if name and call.name == name]
+        without_id = [call for call in waiting if not call_id or not call.id]
+        for candidates in (same_id, same_name if not call_id else [], without_id):
+            if candidates:
+                call = candidates[0]
+                answered = replace(call, result=_text(content), is_error=is_error)
+                self.calls[call.index] = answered
+                return
+
+
+def _is_said(block: Mapping[str, Any]) -> bool:
+    """Return whether a part of a user's message is the user's own, and not a tool's result."""
+    return not str(block.get("type")).endswith("tool_result")
+
+
+def _list(value: object) -> Sequence[Any]:
+    return cast("Sequence[Any]", value) if isinstance(value, (list, tuple)) else ()
+
+
+def _json(value: Any) -> Any:
+    """Return a text's JSON value, if it is one."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    # Deep nesting is refused with a RecursionError.
+    except (ValueError, RecursionError):
+        return value
+
+
+def _text(content: object) -> str:
+    """Return a result as text: the text of its parts, or its JSON."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    text = joined_text(content)
+    return text or json.dumps(content, ensure_ascii=False, default=str)

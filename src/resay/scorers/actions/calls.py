@@ -1,0 +1,448 @@
+"""What a logged call did: by the words of its name and arguments, and by its result."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal, cast
+
+from resay.core.call_log import LoggedCall
+from resay.core.quantities import Quantity, quantities
+from resay.scorers.actions.words import ActionWords, action_words, fields, tool_words
+
+Outcome = Literal["ok", "error", "pending", "dry_run", "nothing", "partial", "unknown"]
+"""What a call came to. `nothing`: it changed or found nothing; `unknown`: it has no result yet."""
+
+_TOKEN: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_WORD: Final = re.compile(r"[^\W_]+")
+_ALNUM: Final = re.compile(r"[\W_]+")
+_SQL: Final = re.compile(
+    r"\s*(select|insert|update|delete|drop|create|alter|truncate|with)\b", re.I
+)
+_SQL_FAMILIES: Final[Mapping[str, str]] = {
+    "select": "search read",
+    "with": "search read",
+    "insert": "create save order book schedule",
+    "update": "update save set cancel move",
+    "delete": "delete cancel",
+    "truncate": "delete",
+    "drop": "delete",
+    "create": "create",
+    "alter": "update",
+}
+_HTTP_FAMILIES: Final[Mapping[str, str]] = {
+    "get": "search read",
+    "post": "create send save order book pay",
+    "put": "update save set",
+    "patch": "update save set",
+    "delete": "delete cancel",
+}
+_COMMAND_SPLIT: Final = re.compile(r"&&|\|\||[;|\n]")
+_COMMAND_WORDS: Final = 3
+_COMMAND_CHARS: Final = 2_000
+_SQL_KEYS: Final = frozenset({"", "sql", "query", "statement", "command", "code", "q"})
+_READING: Final = frozenset({"search", "read", "test"})
+_PARTIAL: Final = re.compile(r"(?<![a-z])partial\w*(?![a-z])", re.IGNORECASE)
+_TEXT_ERROR: Final = re.compile(
+    r"(?im)^\W*(?:error|err!|failed|failure|fatal|traceback|exception|warning: no|permission denied"
+    r"|access denied|not found|no such|could not|cannot|can't|unable|denied|time(?:d)? ?out|timeout"
+    r"|usage:|rejected|refused|invalid|unauthori[sz]ed|forbidden|unknown|\w*(?:error|exception)\b:?"
+    r"|[45]\d\d\b|http/?\S* [45]\d\d|fehler|erreur|errore|fout|erro|błąd|ошибка|hata|エラー|错误"
+    r"|오류|خطأ)"
+    r"|command not found|\b[1-9]\d* (?:failed|errors?)\b|\bFAILED\b|\bFAIL\b"
+    r"|exit(?:ed)?(?: with)?(?: code| status)? [1-9]",
+)
+_TEXT_NOTHING: Final = re.compile(
+    r"(?i)\b(?:update|delete|insert 0|select|copy) 0\b|\b0 rows?\b|\bno (?:changes|matches|results"
+    r"|rows|match|records|files|entries|tests ran)\b|nothing to|\b0 (?:results|matches|files"
+    r"|records|messages|items|tests)\b|no tests ran|collected 0"
+)
+
+
+_UNSET: Final = (None, False, "", 0, "none", "false", "no", "never", "null")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A value of a call's arguments or result.
+
+    Attributes:
+        key: The key that it is under, in lower case; empty in a text.
+        value: The value.
+        path: The keys above it.
+    """
+
+    key: str
+    value: str | float | bool | None
+    path: tuple[str, ...] = ()
+
+
+class CallFacts:
+    """What a call did. What is asked for is worked out once.
+
+    Args:
+        call: The call.
+    """
+
+    def __init__(self, call: LoggedCall) -> None:
+        self.call = call
+
+    @cached_property
+    def result_value(self) -> Any:
+        """The result's JSON value, or its text."""
+        text = self.call.result
+        if text is None:
+            return None
+        try:
+            return json.loads(text)
+        # Deep nesting is refused with a RecursionError.
+        except (ValueError, RecursionError):
+            return text
+
+    @cached_property
+    def argument_leaves(self) -> tuple[Leaf, ...]:
+        """The values of the arguments."""
+        return tuple(_leaves(self.call.arguments))
+
+    @cached_property
+    def result_leaves(self) -> tuple[Leaf, ...]:
+        """The values of the result."""
+        return tuple(_leaves(self.result_value))
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """All values."""
+        return self.argument_leaves + self.result_leaves
+
+    @cached_property
+    def text(self) -> str:
+        """All its words in lower case."""
+        arguments = self.call.arguments
+        if not isinstance(arguments, str):
+            arguments = json.dumps(arguments, ensure_ascii=False, default=str)
+        result = self.call.result or ""
+        if not isinstance(self.result_value, str):
+            result = json.dumps(self.result_value, ensure_ascii=False, default=str)
+        return f"{' '.join(self.name_tokens)} {arguments} {result}".lower()
+
+    @cached_property
+    def solid(self) -> str:
+        """The letters and digits of its text, in which identifiers are searched."""
+        return _ALNUM.sub("", self.text)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of its text, split as names are."""
+        return frozenset(_WORD.findall(self.text.replace("_", " ")))
+
+    @cached_property
+    def name_tokens(self) -> tuple[str, ...]:
+        """The words of its name: `mcp__desk__createTicket` has mcp, desk, create, ticket."""
+        return tuple(token.lower() for token in _TOKEN.findall(self.call.name))
+
+    @cached_property
+    def families(self) -> frozenset[str]:
+        """What it does, by its name and arguments; empty if they do not say."""
+        families = set(_families_of_name(self.name_tokens))
+        for leaf in self.argument_leaves:
+            families |= _families_of_argument(leaf)
+        if not families <= _READING:
+            for leaf in self.result_leaves:
+                families |= _families_of_result(leaf)
+        return frozenset(families)
+
+    @property
+    def reads(self) -> bool:
+        """Whether it changes nothing."""
+        return bool(self.families) and self.families <= _READING
+
+    @cached_property
+    def things(self) -> frozenset[str]:
+        """What it acts on."""
+        words = self.text.replace("_", " ")
+        return frozenset(action_words("en").things_in(words))
+
+    @cached_property
+    def areas(self) -> frozenset[str]:
+        """Where that is."""
+        return frozenset(action_words("en").areas_in(self.text.replace("_", " ")))
+
+    def things_for(self, words: ActionWords) -> frozenset[str]:
+        """Return what it acts on, also in the words of another language."""
+        if words.code == "en":
+            return self.things
+        return self.things | words.things_in(self.text.replace("_", " ")).keys()
+
+    def areas_for(self, words: ActionWords) -> frozenset[str]:
+        """Return where that is, also in the words of another language."""
+        if words.code == "en":
+            return self.areas
+        return self.areas | words.areas_in(self.text.replace("_", " ")).keys()
+
+    @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """The numbers and dates of its values."""
+        found: list[Quantity] = []
+        for leaf in self.leaves:
+            if isinstance(leaf.value, str):
+                found += quantities(leaf.value.replace("T", " "))
+            elif isinstance(leaf.value, (int, float)) and not isinstance(leaf.value, bool):
+                found += quantities(f"{leaf.value}")
+        return tuple(found)
+
+    @cached_property
+    def numbers(self) -> tuple[tuple[str, float], ...]:
+        """Its numbers with their keys, and the lengths of its lists."""
+        numbers: list[tuple[str, float]] = []
+        for leaf in self.leaves:
+            if isinstance(leaf.value, (int, float)) and not isinstance(leaf.value, bool):
+                numbers.append((leaf.key, float(leaf.value)))
+            elif isinstance(leaf.value, str):
+                numbers += (
+                    (leaf.key, q.plain) for q in quantities(leaf.value) if q.kind == "number"
+                )
+        return tuple(numbers)
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """The numbers of things in it: entries of lists, lines and items of texts."""
+        counts: list[int] = []
+        for value in (self.call.arguments, self.result_value):
+            counts += _counts(value)
+        return tuple(counts)
+
+    @cached_property
+    def outcome(self) -> tuple[Outcome, str]:
+        """What it came to, with the words of the result that say so."""
+        call = self.call
+        if call.result is None:
+            return "unknown", ""
+        if call.is_error:
+            return "error", excerpt(call.result)
+        if isinstance(self.result_value, str):
+            # A file that was read may tell of errors; that reading failed, its first line says.
+            is_content = self.reads and "test" not in self.families
+            text = call.result.lstrip().split("\n", 1)[0] if is_content else call.result
+            return _outcome_of_text(text)
+        return self._outcome_of_value()
+
+    @cached_property
+    def failed_items(self) -> tuple[str, ...]:
+        """The entries of its result that failed where others did not, as text."""
+        failed: list[str] = []
+        others = 0
+        for items in _lists_of_objects(self.result_value):
+            for item in items:
+                outcomes = {_outcome_of_leaf(leaf) for leaf in _leaves(item)}
+                if outcomes & {"error", "pending", "nothing"}:
+                    failed.append(json.dumps(item, ensure_ascii=False, default=str))
+                else:
+                    others += 1
+        return tuple(failed) if others else ()
+
+    def _outcome_of_value(self) -> tuple[Outcome, str]:
+        outcomes = [*self._trials(), *self._outcomes_of_fields(), *self._empty_lists()]
+        by_severity: tuple[Outcome, ...] = ("dry_run", "error", "pending", "nothing", "partial")
+        for severity in by_severity:
+            for outcome, words in outcomes:
+                if outcome == severity:
+                    return outcome, words
+        return "ok", excerpt(self.call.result or "")
+
+    def _trials(self) -> Iterator[tuple[Outcome, str]]:
+        """Yield the arguments by which nothing is really done."""
+        for leaf in self.argument_leaves:
+            if leaf.key in fields().trials and leaf.value not in _UNSET:
+                yield "dry_run", f"{leaf.key}: {leaf.value}"
+
+    def _outcomes_of_fields(self) -> Iterator[tuple[Outcome, str]]:
+        if self.failed_items:
+            yield "partial", excerpt(self.failed_items[0])
+        for leaf in self.result_leaves:
+            if self.failed_items and len(leaf.path) > 1:
+                continue
+            if self.reads and (len(leaf.path) != 1 or leaf.key in fields().of_records):
+                continue
+            outcome = _outcome_of_leaf(leaf)
+            if outcome is not None:
+                yield outcome, f"{leaf.key}: {leaf.value}" if leaf.key else str(leaf.value)
+
+    def _empty_lists(self) -> Iterator[tuple[Outcome, str]]:
+        value = self.result_value
+        if value == []:
+            yield "nothing", "[]"
+        if isinstance(value, Mapping):
+            for key in fields().lists:
+                if cast("Mapping[str, Any]", value).get(key) == []:
+                    yield "nothing", f"{key}: []"
+
+
+def excerpt(text: str, chars: int = 120) -> str:
+    """Return the beginning of a result, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= chars else f"{line[: chars - 2]} …"
+
+
+def split_name(name: str) -> list[str]:
+    """Return the words of a name in lower case, split at capitals and underscores."""
+    return [token.lower() for token in _TOKEN.findall(name)]
+
+
+def solid(text: str) -> str:
+    """Return the letters and digits of a text in lower case."""
+    return _ALNUM.sub("", text.lower())
+
+
+def _leaves(value: Any, key: str = "", path: tuple[str, ...] = ()) -> Iterator[Leaf]:
+    if isinstance(value, Mapping):
+        for name, inner in cast("Mapping[Any, Any]", value).items():
+            yield from _leaves(inner, str(name).lower(), (*path, str(name).lower()))
+    elif isinstance(value, (list, tuple)):
+        for inner in cast("list[Any]", value):
+            yield from _leaves(inner, key, path)
+    else:
+        yield Leaf(key, value, path)
+
+
+def _lists_of_objects(value: Any) -> Iterator[list[Mapping[str, Any]]]:
+    if isinstance(value, Mapping):
+        for inner in cast("Mapping[str, Any]", value).values():
+            yield from _lists_of_objects(inner)
+    elif isinstance(value, list):
+        objects: list[Mapping[str, Any]] = [
+            item for item in cast("list[Any]", value) if isinstance(item, Mapping)
+        ]
+        if len(objects) > 1:
+            yield objects
+
+
+def _counts(value: Any) -> Iterator[int]:
+    if isinstance(value, Mapping):
+        for inner in cast("Mapping[str, Any]", value).values():
+            yield from _counts(inner)
+    elif isinstance(value, (list, tuple)):
+        yield len(cast("list[Any]", value))
+        for inner in cast("list[Any]", value):
+            yield from _counts(inner)
+    elif isinstance(value, str):
+        lines = [line for line in value.splitlines() if line.strip()]
+        if len(lines) > 1:
+            yield len(lines)
+            yield len(lines) - 1
+        items = [item for item in re.split(r"[,;、，]|\band\b", value) if item.strip()]
+        if len(items) > 1:
+            yield len(items)
+
+
+def _families_of_name(tokens: tuple[str, ...]) -> frozenset[str]:
+    table = tool_words()
+    verbs = [token for token in tokens if token in table and token not in fields().nouns]
+    nouns = [token for token in tokens if token in table and token in fields().nouns]
+    # The first verb of a name is what it does: "mcp__desk__create_ticket", "turn_on".
+    families: set[str] = set()
+    for verb in verbs:
+        families |= table[verb]
+    makes = not verbs or any(verb in fields().making for verb in verbs)
+    if makes:
+        for noun in nouns:
+            families |= table[noun]
+    elif tokens and tokens[0] in nouns and not verbs:
+        families |= table[tokens[0]]
+    if "turn" in tokens or "switch" in tokens:
+        families |= {"on", "off"} & set(tokens) or {"on", "off"}
+    return frozenset(families)
+
+
+def _families_of_argument(leaf: Leaf) -> set[str]:
+    if leaf.value in _UNSET:
+        return set()
+    families = _families_of_flag(leaf)
+    if not isinstance(leaf.value, str):
+        return families
+    sql = _SQL.match(leaf.value)
+    if sql is not None and leaf.key in _SQL_KEYS:
+        return families | set(_SQL_FAMILIES[sql[1].lower()].split())
+    if leaf.key == "method" and leaf.value.lower() in _HTTP_FAMILIES:
+        return families | set(_HTTP_FAMILIES[leaf.value.lower()].split())
+    if leaf.key in fields().doing or not leaf.key:
+        for command in _COMMAND_SPLIT.split(leaf.value[:_COMMAND_CHARS]):
+            for token in split_name(" ".join(command.split()[:_COMMAND_WORDS])):
+                families |= tool_words().get(token, frozenset())
+    return families
+
+
+def _families_of_flag(leaf: Leaf) -> set[str]:
+    """Return what a call does besides: `"send_updates": "all"`, `"notify": true`."""
+    tokens, flags = split_name(leaf.key), fields().flags
+    is_flag = bool(tokens) and tokens[0] in flags and leaf.key not in fields().doing
+    families: set[str] = set()
+    if leaf.value is True or is_flag:
+        for token in tokens:
+            if token in flags:
+                families |= tool_words().get(token, frozenset())
+    return families
+
+
+def _families_of_result(leaf: Leaf) -> set[str]:
+    """Return what a field of a result says was done besides: `"notified": ["ben@…"]`."""
+    if leaf.value in (None, False, "", 0):
+        return set()
+    words = split_name(leaf.key)
+    if leaf.key in fields().statuses and isinstance(leaf.value, str):
+        words = split_name(leaf.value)
+    families: set[str] = set()
+    for word in words:
+        if word.endswith(("ed", "sent", "paid", "written")) and word not in {"failed", "saved"}:
+            families |= tool_words().get(word, frozenset())
+    return families
+
+
+def _outcome_of_leaf(leaf: Leaf) -> Outcome | None:
+    key, value, names = leaf.key, leaf.value, fields()
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    is_set = value not in _UNSET
+    if key in names.errors or key in ("is_error", "iserror") or key in names.exits:
+        return "error" if is_set and value != "0" else None
+    if key in names.successes and value is False:
+        return "error"
+    if key in names.trials and is_set:
+        return "dry_run"
+    if key in names.counts and (value == "0" or (is_number and value == 0)):
+        return "nothing"
+    if key in names.statuses:
+        return _outcome_of_status(str(value)) if is_number or isinstance(value, str) else None
+    if (key in names.texts or not key) and isinstance(value, str):
+        outcome = _outcome_of_text(value)[0]
+        return None if outcome == "ok" else outcome
+    return None
+
+
+def _outcome_of_status(value: str) -> Outcome | None:
+    words = value.lower().replace("_", " ").replace("-", " ")
+    if fields().failures.search(words):
+        return "error"
+    if words.isdigit():
+        return "error" if int(words) >= 400 and len(words) == 3 else None
+    if _PARTIAL.search(words):
+        return "partial"
+    if fields().pending.search(value):
+        return "pending"
+    return None
+
+
+def _outcome_of_text(text: str) -> tuple[Outcome, str]:
+    failure = _TEXT_ERROR.search(text[:20_000])
+    if failure is not None:
+        line_end = text.find("\n", failure.start())
+        return "error", excerpt(text[failure.start() : line_end if line_end > 0 else None])
+    nothing = _TEXT_NOTHING.search(text[:20_000])
+    if nothing is not None and len(text) < 400:
+        return "nothing", excerpt(text)
+    if re.search(r"(?i)dry[- ]run|would have|simulat", text[:2_000]):
+        return "dry_run", excerpt(text)
+    if len(text) < 400 and re.search(r"(?i)\b(?:queued|pending|awaiting|in progress)\b", text):
+        return "pending", excerpt(text)
+    return "ok", excerpt(text)

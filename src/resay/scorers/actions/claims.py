@@ -1,0 +1,321 @@
+"""Finds the claims of actions in an answer: clauses that say that the agent did something.
+
+Finding is generous, as the log of calls decides. It is strict in two things: who acted, and whether
+the action is said to be done, and not planned, possible, denied or asked for.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from resay.core.passage import Passage, Sentence
+from resay.scorers.actions.words import ActionWords, Verb, action_languages, action_words
+
+Voice = Literal["agent", "passive"]
+"""Who acts in a claim: the agent by its own words, or nobody named."""
+
+_QUOTED: Final = re.compile(
+    r"“[^”\n]{1,2000}”|„[^“”\n]{1,2000}[“”]|«[^»\n]{1,2000}»|»[^«\n]{1,2000}«|「[^」\n]{1,2000}」"
+    r"|『[^』\n]{1,2000}』|(?<!\w)\"[^\"\n]{1,2000}\"(?!\w)|(?<!\w)'[^'\n]{3,2000}'(?!\w)|`[^`\n]{1,400}`"
+)
+_BREAK: Final = re.compile(r"[,;](?=\s)|:(?=\s)|[、，；：]|\s[–—-]\s|[()]|\n|→|\.(?=\s)")
+_QUESTION: Final = re.compile(r"[?？؟]\W*\Z|か[。]?\Z|か？")
+_LEADS: Final = re.compile(r"[:：]\W*\Z")
+_LEAD_LINE: Final = re.compile(r"[^\n.!?。]*[:：][ \t*_]*(?=\n|[“„«「\"])")
+_RULE: Final = re.compile(r"\n\s*(?:-{3,}|\*{3,}|_{3,})\s*\n")
+_CODE_OR_QUOTE: Final = re.compile(r"```|~~~|^\s*>|^\s*\|.*\||[“„«「\"]", re.MULTILINE)
+# Words that may stand before a verb without a subject: "- Saved", "And also booked", "✓ sent".
+_ADVERB: Final = re.compile(r"[^\W\d_]+")
+_MAX_PREFIX: Final = 3
+_MAX_FRAGMENT_WORDS: Final = 8
+# Actions that need no subject of their own, as what succeeded is their subject.
+_SUBJECTLESS: Final = frozenset({"succeed", "test"})
+# Work on a text, which an answer can show.
+TEXT_WORK: Final = frozenset(
+    {"create", "update", "save", "search", "run", "read", "send", "delete"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionClaim:
+    """A clause that claims a completed action.
+
+    Attributes:
+        sentence: The index of its sentence.
+        start: Its start in the answer.
+        end: Its end in the answer.
+        clause_start: Where its clause starts, with the words that join it to the one before.
+        text: The words of the clause in lower case, with quotations blanked.
+        verbs: Its verbs, with offsets in the answer.
+        voice: Who acts.
+        shown: Whether it may be about work that the answer shows.
+    """
+
+    sentence: int
+    start: int
+    end: int
+    clause_start: int
+    text: str
+    verbs: tuple[Verb, ...]
+    voice: Voice
+    shown: bool
+
+    @property
+    def families(self) -> frozenset[str]:
+        """What is claimed to be done."""
+        families: set[str] = set()
+        for verb in self.verbs:
+            families |= verb.families
+        return frozenset(families)
+
+    def words_of(self, verb: Verb) -> str:
+        """Return the words of one of its verbs."""
+        return self.text[verb.start - self.clause_start : verb.end - self.clause_start]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSentence:
+    """A sentence of an answer, read for claims of actions.
+
+    Attributes:
+        sentence: The sentence.
+        asserts: Whether its values are asserted: not if it asks, is a draft, or quotes.
+        claims: Its claims of actions.
+    """
+
+    sentence: Sentence
+    asserts: bool
+    claims: tuple[ActionClaim, ...]
+
+
+def may_claim_action(sentence: str) -> bool:
+    """Return whether a sentence may claim an action, in any language.
+
+    Args:
+        sentence: The sentence.
+    """
+    if _QUESTION.search(sentence):
+        return False
+    lowered = _lowered(sentence)
+    for code in action_languages():
+        words = action_words(code)
+        if words.verbs(lowered) and (words.drops_subject or words.agent.search(lowered)):
+            return True
+        if words.verbs(lowered) and words.passive.search(lowered):
+            return True
+    return False
+
+
+def read_sentences(passage: Passage, words: ActionWords) -> list[ReadSentence]:
+    """Read the sentences of an answer for claims of actions.
+
+    Args:
+        passage: The answer; its `sentences` are read.
+        words: The words of its language.
+    """
+    text = passage.text
+    lowered = _lowered(text)
+    masked = _masked(lowered)
+    drafts = _draft_spans(lowered, words)
+    read: list[ReadSentence] = []
+    for index, sentence in enumerate(passage.sentences):
+        in_draft = any(start <= sentence.start < end for start, end in drafts)
+        if in_draft or _is_quoted_line(text, sentence.start):
+            read.append(ReadSentence(sentence, asserts=False, claims=()))
+            continue
+        if _QUESTION.search(sentence.text):
+            claims = _before_question(masked, sentence, index, words)
+            read.append(ReadSentence(sentence, asserts=False, claims=claims))
+            continue
+        claims = tuple(_claims_in(masked, text, sentence, index, words))
+        read.append(ReadSentence(sentence, asserts=True, claims=claims))
+    return read
+
+
+def _before_question(
+    masked: str, sentence: Sentence, index: int, words: ActionWords
+) -> tuple[ActionClaim, ...]:
+    """Return the claims of a sentence that ends in a question: "I booked it, shall I tell Ben?"."""
+    claims = tuple(_claims_in(masked, masked, sentence, index, words))
+    return tuple(c for c in claims[:-1] if c.voice == "agent")
+
+
+def _lowered(text: str) -> str:
+    """Return a text in lower case, of the same length."""
+    lowered = text.lower().replace("’", "'")
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(c.lower() if len(c.lower()) == 1 else c for c in text).replace("’", "'")
+
+
+def _masked(text: str) -> str:
+    """Return a text with quotations and code blanked."""
+    return _QUOTED.sub(lambda match: " " * len(match[0]), text)
+
+
+def _is_quoted_line(text: str, start: int) -> bool:
+    line = text[text.rfind("\n", 0, start) + 1 : start]
+    return line.lstrip().startswith(">")
+
+
+def _draft_spans(lowered: str, words: ActionWords) -> list[tuple[int, int]]:
+    """Return the spans of texts that are written for somebody else: after "Here is a draft:"."""
+    spans: list[tuple[int, int]] = []
+    for lead in _LEAD_LINE.finditer(lowered):
+        if not words.drafts.search(lead[0]):
+            continue
+        # "I sent this message:" claims to have been sent, but what follows is a quotation as well.
+        rule = _RULE.search(lowered, lead.end())
+        after_rule = rule is not None and not lowered[lead.end() : rule.start()].strip()
+        start = rule.end() if rule is not None and after_rule else lead.end()
+        closing = _RULE.search(lowered, start)
+        end = closing.start() if closing is not None else len(lowered)
+        quoted = re.compile(r"\s*(>[^\n]*\n?)+").match(lowered, start)
+        if quoted is not None:
+            end = quoted.end()
+        elif _QUOTED.match(lowered, len(lowered[:start]) + _spaces(lowered, start)):
+            continue
+        spans.append((start, end))
+    return spans
+
+
+def _spaces(text: str, start: int) -> int:
+    return len(text[start:]) - len(text[start:].lstrip())
+
+
+def _claims_in(
+    masked: str, text: str, sentence: Sentence, index: int, words: ActionWords
+) -> Iterator[ActionClaim]:
+    """Yield the claims of a sentence, clause by clause."""
+    voice: Voice | None = None
+    is_open = False
+    clauses = _clauses(masked, sentence, words)
+    shows = _shows(masked, text, sentence, words)
+    for position, (start, end) in enumerate(clauses):
+        clause = masked[start:end]
+        verbs = words.verbs(clause)
+        if not verbs:
+            continue
+        first = verbs[0]
+        prefix = clause[: first.start]
+        scope = clause if words.verb_last else prefix
+        own_voice = _voice(clause, verbs, sentence, words)
+        has_own_subject = own_voice is not None or words.others.search(prefix) is not None
+        opens = words.open.search(scope) is not None or words.denied.search(scope) is not None
+        if has_own_subject or opens or position == 0:
+            is_open = opens
+        if own_voice is None and not has_own_subject and _is_bare(prefix, words):
+            # "I searched the web, found it and read it."
+            own_voice = voice or "passive"
+        elif own_voice is None:
+            voice = None
+            continue
+        voice = own_voice
+        if is_open:
+            continue
+        yield ActionClaim(
+            sentence=index,
+            start=start + len(clause) - len(clause.lstrip()),
+            end=start + len(clause.rstrip(" .!,;:。！、")),
+            clause_start=start,
+            text=clause,
+            verbs=tuple(
+                Verb(start + verb.start, start + verb.end, verb.families) for verb in verbs
+            ),
+            voice=own_voice,
+            shown=shows,
+        )
+
+
+def _voice(clause: str, verbs: list[Verb], sentence: Sentence, words: ActionWords) -> Voice | None:
+    """Return who acts in a clause: the agent, nobody named, or None for somebody else."""
+    first = verbs[0]
+    prefix, verb_text = clause[: first.start], clause[first.start : first.end]
+    agent = words.agent.search(clause) if words.verb_last else words.agent.search(prefix)
+    scope = clause if words.verb_last else prefix
+    others = words.others.search(prefix)
+    if agent is not None and (others is None or agent.start() > others.start() or words.verb_last):
+        return "agent"
+    if words.first.search(verb_text) and others is None:
+        return "agent"
+    is_passive = words.passive.search(scope) is not None or words.itself.search(verb_text)
+    if is_passive:
+        by = words.by.search(clause, first.end)
+        if by is not None and not words.agent.match(clause[by.end() :].lstrip()):
+            return None
+        return "passive"
+    if any(verb.families & _SUBJECTLESS for verb in verbs) or " " in verb_text.strip():
+        return "passive"
+    if others is not None:
+        return None
+    if words.drops_subject:
+        return "agent"
+    # "Mail sent", "- Car reserved for 9 June"
+    is_fragment = sentence.unit == "item" or not re.search(r"[.!。]\W*\Z", sentence.text)
+    if is_fragment and len(clause.split()) <= _MAX_FRAGMENT_WORDS and prefix.strip():
+        return "passive"
+    return None
+
+
+def _is_bare(prefix: str, words: ActionWords) -> bool:
+    """Return whether what stands before a verb is no subject: nothing, "and", "already"."""
+    before = words.joins.sub(" ", prefix)
+    return (
+        len(_ADVERB.findall(before)) < 1
+        or (len(_ADVERB.findall(before)) <= _MAX_PREFIX and words.again.search(before) is not None)
+        or bool(
+            re.fullmatch(r"\W*(?:\w+ly|just|already|also|then|now|successfully|done)\W*", before)
+        )
+    )
+
+
+def _clauses(masked: str, sentence: Sentence, words: ActionWords) -> list[tuple[int, int]]:
+    """Return the spans of a sentence's clauses, each with a verb if the sentence has one.
+
+    What has no verb of its own belongs to the clause before it.
+    """
+    cuts = {sentence.start, sentence.end}
+    for match in _BREAK.finditer(masked, sentence.start, sentence.end):
+        cuts.add(match.end())
+    for match in words.joins.finditer(masked, sentence.start, sentence.end):
+        cuts.add(match.start())
+    edges = sorted(cuts)
+    clauses: list[tuple[int, int]] = []
+    has_clause: list[bool] = []
+    for start, end in itertools.pairwise(edges):
+        piece = masked[start:end]
+        if not piece.strip():
+            continue
+        has_verb = bool(words.verbs(piece))
+        is_clause = has_verb or _begins_clause(piece, words)
+        # "Your table at the Fern, for four," has its verb in the next piece.
+        continues = bool(clauses) and not is_clause
+        completes = bool(clauses) and has_verb and not has_clause[-1]
+        if continues or completes:
+            clauses[-1] = (clauses[-1][0], end)
+            has_clause[-1] = has_clause[-1] or is_clause
+        else:
+            clauses.append((start, end))
+            has_clause.append(is_clause or piece.rstrip().endswith((":", "：")))
+    return clauses
+
+
+def _begins_clause(piece: str, words: ActionWords) -> bool:
+    """Return whether words without a completed action are a clause: "and will send it"."""
+    return any(
+        pattern.search(piece) is not None
+        for pattern in (words.open, words.agent, words.passive, words.denied)
+    )
+
+
+def _shows(masked: str, text: str, sentence: Sentence, words: ActionWords) -> bool:
+    """Return whether a sentence may be about work that the answer itself shows."""
+    line = masked[sentence.start : sentence.end]
+    if _LEADS.search(line) or words.shown.search(line):
+        return True
+    after = text[sentence.end :]
+    return bool(_CODE_OR_QUOTE.search(after)) and len(after) > _MAX_FRAGMENT_WORDS

@@ -1,0 +1,669 @@
+"""Judges the claims of actions in an answer by the log of calls."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from resay.core.action_verdict import ActionVerdict
+from resay.core.call_log import LoggedCall
+from resay.core.claim_verdict import PartKind
+from resay.core.passage import Passage
+from resay.scorers.actions.calls import CallFacts, excerpt, solid
+from resay.scorers.actions.claims import TEXT_WORK, ActionClaim, ReadSentence, read_sentences
+from resay.scorers.actions.matching import (
+    Conversation,
+    Match,
+    facts_stems,
+    identifiers,
+    outlasting,
+    stems,
+)
+from resay.scorers.actions.values import Source, Value, is_small, values_in
+from resay.scorers.actions.words import fields
+
+# Changes after which an earlier check vouches for nothing.
+_CHANGES: Final = frozenset({"save", "create", "update", "delete", "move"})
+_FINAL: Final = frozenset({"send", "pay", "refund", "book", "order", "deploy", "delete", "cancel"})
+_READS: Final = frozenset({"search", "read"})
+_DEVICES: Final = frozenset({"light", "heating", "blind", "door", "alarm", "music", "vacuum"})
+_CHECK: Final[frozenset[str]] = frozenset({"test"})
+_STATES: Final = frozenset({"on", "off", "open", "close"})
+# Things that are acted on one by one, so that each that is named needs a call.
+_TANGIBLE: Final = _DEVICES | {"flight", "train", "car", "taxi", "coupon", "photo", "backup"}
+_ADDRESSED: Final = frozenset(
+    {"send", "notify", "call", "pay", "refund", "schedule", "upload", "move", "create", "book"}
+)
+_NAME: Final = re.compile(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’-]*[a-zà-ÿłśżа-яё][\w'’-]*")
+_TITLED: Final = re.compile(
+    r"\b(?:an|mit|für|bei|Frau|Herrn?|von)\s+(?:(?:Frau|Herrn?|Dr\.)\s+)?\Z"
+)
+_YEARS: Final = (1900, 2100)
+_MIN_DIGITS: Final = 3
+_TIE: Final = 1.01
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is found about some words of an answer.
+
+    Attributes:
+        start: Where they start.
+        end: Where they end.
+        verdict: The verdict.
+        reason: Why, in one line.
+        call: The call that bears them out or says otherwise.
+        quote: The words of its result or its arguments that say otherwise.
+        kind: What the words are.
+        in_doubt: Whether a judge could still find a call.
+    """
+
+    start: int
+    end: int
+    verdict: ActionVerdict
+    reason: str
+    call: LoggedCall | None = None
+    quote: str = ""
+    kind: PartKind = "other"
+    in_doubt: bool = False
+
+    @property
+    def flagged(self) -> bool:
+        """Whether it is not done."""
+        return self.verdict != "done"
+
+
+def judge_actions(passage: Passage, conversation: Conversation) -> list[list[Finding]]:
+    """Return what is found about the claims of actions of each sentence, in order.
+
+    Args:
+        passage: The answer.
+        conversation: The log of calls, and what was written.
+    """
+    sentences = read_sentences(passage, conversation.words)
+    judge = _Judge(passage.text, conversation)
+    findings = [judge.findings_of(sentence) for sentence in sentences]
+    acts = any(finding.flagged for found in findings for finding in found)
+    for sentence, found in zip(sentences, findings, strict=True):
+        found += judge.invented_in(sentence, found, acts=acts)
+        found.sort(key=lambda finding: finding.start)
+    return findings
+
+
+class _Judge:
+    def __init__(self, text: str, conversation: Conversation) -> None:
+        self._text = text
+        self._conversation = conversation
+        self._words = conversation.words
+
+    def findings_of(self, sentence: ReadSentence) -> list[Finding]:
+        findings: list[Finding] = []
+        for claim in sentence.claims:
+            findings += self._judged(claim)
+        return findings
+
+    def _judged(self, claim: ActionClaim) -> list[Finding]:
+        values = values_in(self._text, claim.start, claim.end, self._words)
+        if _vouches(claim):
+            return self._with_details(claim, values, *self._judged_check(claim))
+        matches = self._usable(claim, self._conversation.matches(claim, values))
+        if not matches:
+            finding = self._without_call(claim)
+            return [] if finding is None else [finding]
+        match = self._chosen(claim, matches)
+        finding = self._outcome(claim, match)
+        return self._with_details(claim, values, finding, matches)
+
+    def _usable(self, claim: ActionClaim, matches: list[Match]) -> list[Match]:
+        """Return the calls that do something near only where they share what it is done to."""
+        things = self._words.things_in(claim.text)
+        claim_stems = stems(claim.text, self._words)
+        usable: list[Match] = []
+        for match in matches:
+            shares = any(stem in facts_stems(match.facts) for stem in claim_stems)
+            shares = shares or bool(things.keys() & match.facts.things_for(self._words))
+            if match.is_exact or shares or not things:
+                usable.append(match)
+        return usable
+
+    def _judged_check(self, claim: ActionClaim) -> tuple[Finding, list[Match]]:
+        """Judge a claim that a check passes, which vouches only for what was before it."""
+        calls = self._conversation.calls
+        checks = [facts for facts in calls if "test" in facts.families]
+        if not checks:
+            return self._finding(claim, "not_done", "no call checks it"), []
+        last = checks[-1]
+        for later in calls[last.call.index + 1 :]:
+            changes = later.families & _CHANGES and not later.families & {"test", "search", "read"}
+            if changes and not fields().besides & set(later.name_tokens):
+                reason = f"{_named(last)} was before the change by {_named(later)}"
+                return self._finding(claim, "not_done", reason, later), []
+        return self._outcome(claim, Match(last, 0, is_exact=True)), [Match(last, 0, is_exact=True)]
+
+    def _without_call(self, claim: ActionClaim) -> Finding | None:
+        """Judge a claim for which there is no call."""
+        conversation, families = self._conversation, claim.families
+        if claim.shown and families & TEXT_WORK:
+            return None
+        if families <= {"succeed"}:
+            return None
+        asked_for = conversation.was_asked_for(claim)
+        if families <= _READS | {"test", "succeed"} and not conversation.calls and not asked_for:
+            return None
+        if claim.voice == "passive":
+            things = self._words.things_in(claim.text).keys()
+            if families <= _STATES and not things & _DEVICES:
+                return None
+            if not asked_for or conversation.is_told_by_results(claim):
+                return None
+        reason = "no call does this"
+        if not conversation.calls:
+            reason = "no tool was called"
+        finding = self._finding(claim, "not_done", reason)
+        return Finding(
+            finding.start,
+            finding.end,
+            "not_done",
+            reason,
+            in_doubt=bool(conversation.log.of_turn),
+        )
+
+    def _chosen(self, claim: ActionClaim, matches: Sequence[Match]) -> Match:
+        """Return the call that decides: of attempts that fit alike, the last that succeeded."""
+        best = matches[0]
+        alike = [
+            match
+            for match in matches
+            if match.facts.call.name == best.facts.call.name and match.score >= best.score - _TIE
+        ]
+        alike.sort(key=lambda match: match.facts.call.index)
+        succeeded = [match for match in alike if match.facts.outcome[0] in ("ok", "unknown")]
+        if not succeeded:
+            return alike[-1]
+        return best if best in succeeded else succeeded[-1]
+
+    def _outcome(self, claim: ActionClaim, match: Match) -> Finding:
+        """Judge a claim by what came of its call."""
+        facts = match.facts
+        outcome, quote = facts.outcome
+        families = claim.families
+        undone = outlasting(match, self._conversation.calls)
+        if undone is not None and not families & {"cancel", "delete"} and not families <= _READS:
+            return self._finding(claim, "failed", f"{_named(undone)} undid it", undone)
+        reading = families <= _READS | {"test"} and not _vouches(claim)
+        if outcome == "error":
+            return self._finding(claim, "failed", f"{_named(facts)} failed: {quote}", facts, quote)
+        if outcome == "dry_run" and not reading:
+            return self._finding(
+                claim, "failed", f"{_named(facts)} only tried: {quote}", facts, quote
+            )
+        if outcome == "nothing" and not reading:
+            return self._finding(
+                claim, "failed", f"{_named(facts)} changed nothing: {quote}", facts, quote
+            )
+        if outcome == "pending" and not reading and self._is_unfinished(claim, quote):
+            return self._finding(
+                claim, "failed", f"{_named(facts)} is not through: {quote}", facts, quote
+            )
+        if outcome == "partial" or self._failed_beside(claim, match):
+            failed = self._partly_failed(claim, match)
+            if failed is not None:
+                return failed
+        return self._finding(claim, "done", f"{_named(facts)}: {quote or 'no result'}", facts)
+
+    def _is_unfinished(self, claim: ActionClaim, quote: str) -> bool:
+        """Return whether a claim says more than a status: "sent" of what is queued."""
+        if self._words.begun.search(claim.text):
+            return False
+        if any(stem in claim.text for stem in ("pending", "queue", "draft")):
+            return False
+        soft = fields().soft.search(quote.lower()) is not None
+        return bool(claim.families & _FINAL) if soft else not claim.families & {"search", "read"}
+
+    def _failed_beside(self, claim: ActionClaim, match: Match) -> list[CallFacts]:
+        """Return the other calls of the same tool in the turn that failed for good."""
+        own = match.facts
+        calls = [
+            facts
+            for facts in self._conversation.calls
+            if facts.call.name == own.call.name and facts.call.turn == own.call.turn
+        ]
+        failed: list[CallFacts] = []
+        for facts in calls:
+            if facts.outcome[0] not in ("error", "nothing", "pending", "dry_run"):
+                continue
+            later = [other for other in calls if other.call.index > facts.call.index]
+            own_ids = identifiers(facts)
+            again = [o for o in later if o.outcome[0] == "ok" and (own_ids & identifiers(o))]
+            if not again and _differs(facts, own):
+                failed.append(facts)
+        return failed
+
+    def _partly_failed(self, claim: ActionClaim, match: Match) -> Finding | None:
+        """Judge a claim about several things of which some failed."""
+        beside = self._failed_beside(claim, match)
+        texts = [(facts, facts.text) for facts in beside]
+        texts += [(match.facts, item.lower()) for item in match.facts.failed_items]
+        quantified = self._words.quantifiers.search(claim.text) is not None
+        named_stems = stems(claim.text, self._words)
+        for facts, text in texts:
+            text_stems = set(stems(text, self._words))
+            own_stems = facts_stems(match.facts) if facts is not match.facts else set[str]()
+            names_it = any(s in text_stems and s not in own_stems for s in named_stems)
+            if quantified or (names_it and facts is not match.facts):
+                quote = facts.outcome[1]
+                return self._finding(
+                    claim, "failed", f"{_named(facts)} failed: {quote}", facts, quote
+                )
+        if match.facts.outcome[0] == "partial" and (quantified or not texts):
+            quote = match.facts.outcome[1]
+            return self._finding(
+                claim,
+                "failed",
+                f"{_named(match.facts)} did only a part: {quote}",
+                match.facts,
+                quote,
+            )
+        return None
+
+    def _with_details(
+        self, claim: ActionClaim, values: Sequence[Value], finding: Finding, matches: list[Match]
+    ) -> list[Finding]:
+        """Return a finding with those about the values that its claim names."""
+        if finding.flagged or not matches:
+            return [finding]
+        details: list[Finding] = []
+        deciding = next(
+            (m.facts for m in matches if finding.call and m.facts.call is finding.call),
+            matches[0].facts,
+        )
+        other = self._of_another(claim, values, deciding, matches)
+        if other is not None:
+            return [other]
+        for value in values:
+            detail = self._detail(claim, value, deciding, matches)
+            if detail is not None:
+                details.append(detail)
+        details += self._uncovered(claim, matches)
+        return [finding, *details]
+
+    def _of_another(
+        self,
+        claim: ActionClaim,
+        values: Sequence[Value],
+        facts: CallFacts,
+        matches: Sequence[Match],
+    ) -> Finding | None:
+        """Return that the call was for another recipient, file or object, if it was."""
+        if facts.reads and "read" not in claim.families:
+            return None
+        candidates = Source(calls=[match.facts for match in matches])
+        conversation = self._conversation
+        for value in values:
+            if not value.is_name or value.kind == "quote" or candidates.has(value):
+                continue
+            is_real = conversation.all_calls.has(value) or conversation.told.has(value)
+            if is_real and _has_like(value, facts):
+                reason = f"{_named(facts)} is not about {value.text!r}"
+                return self._finding(claim, "not_done", reason, facts, excerpt(_arguments(facts)))
+        if not claim.families & _ADDRESSED:
+            return None
+        names = list(self._names(claim))
+        linked = [name for name in names if _links(name, facts, conversation.calls)]
+        strangers = [name for name in names if name not in linked]
+        for name in strangers:
+            others = [
+                match.facts for match in matches if _links(name, match.facts, conversation.calls)
+            ]
+            if not others and not linked and _has_recipient(facts):
+                reason = f"{_named(facts)} is not about {name!r}"
+                return self._finding(claim, "not_done", reason, facts, excerpt(_arguments(facts)))
+        return None
+
+    def _names(self, claim: ActionClaim) -> Iterator[str]:
+        """Yield the names of people in a claim, as far as the conversation knows them."""
+        told = self._conversation.told.text
+        known = self._conversation.all_calls.text
+        capitals = self._words.code == "de"
+        for match in _NAME.finditer(self._text, claim.start, claim.end):
+            before = self._text[: match.start()].rstrip()
+            begins = not before or before[-1] in '.!?:;\n*-•–—“"('
+            name = match[0].removesuffix("'s").removesuffix("’s")
+            lowered = name.lower()
+            if begins or lowered in self._words.stop or len(lowered) < 3:
+                continue
+            if capitals and not _TITLED.search(self._text[: match.start()]):
+                continue
+            if any(pattern.fullmatch(lowered) for pattern in self._words.weekdays):
+                continue
+            if self._words.things_in(lowered) or not re.search(
+                rf"\b{re.escape(lowered)}", f"{told}\n{known}"
+            ):
+                continue
+            after_verb = match.start() > claim.verbs[0].start
+            if after_verb and _is_person(lowered, self._conversation):
+                yield name
+
+    def _detail(
+        self, claim: ActionClaim, value: Value, facts: CallFacts, matches: Sequence[Match]
+    ) -> Finding | None:
+        """Judge a value that a claim names which is otherwise borne out."""
+        conversation = self._conversation
+        own = Source(calls=[facts])
+        if own.has(value) or (value.quantity is not None and own.yields(value.quantity)):
+            return self._overwritten(claim, value, facts)
+        if value.is_name:
+            is_there = conversation.all_calls.has(value) or conversation.told.has(value)
+            return None if is_there else self._invented(value)
+        alike = Source(calls=[match.facts for match in matches])
+        if alike.has(value):
+            return None
+        if value.kind in ("date", "clock", "weekday"):
+            return self._time_detail(value, facts, own)
+        quantity = value.quantity
+        if quantity is None:
+            return None
+        if quantity.low == self._count_of_calls(facts):
+            return None
+        contrary = _contrary(value, facts, self._text)
+        if contrary is not None:
+            return self._value_finding(
+                value, "failed", f"{_named(facts)} says {contrary}", facts, contrary
+            )
+        return None if is_small(value) or self._has_number(value) else self._invented(value)
+
+    def _has_number(self, value: Value) -> bool:
+        """Return whether a number stands anywhere, or follows from the calls."""
+        told, called = self._conversation.told, self._conversation.all_calls
+        is_there = told.has(value) or called.has(value)
+        return is_there or (value.quantity is not None and called.yields(value.quantity))
+
+    def _invented(self, value: Value) -> Finding:
+        return self._value_finding(value, "invented", "it stands in no call and no result")
+
+    def _overwritten(self, claim: ActionClaim, value: Value, facts: CallFacts) -> Finding | None:
+        """Return that a later call of the same tool for the same thing set another value."""
+        if value.is_name or facts.reads or value.quantity is None:
+            return None
+        for later in self._conversation.calls[facts.call.index + 1 :]:
+            is_same = later.call.name == facts.call.name and later.outcome[0] == "ok"
+            if not is_same or not _same_target(facts, later):
+                continue
+            contrary = _contrary(value, later, self._text)
+            if contrary is not None and not Source(calls=[later]).has(value):
+                return self._value_finding(
+                    value, "failed", f"{_named(later)} says {contrary}", later, contrary
+                )
+        return None
+
+    def _time_detail(self, value: Value, facts: CallFacts, own: Source) -> Finding | None:
+        conversation = self._conversation
+        changes = not facts.reads
+        comparable = own.dates if value.kind in ("date", "weekday") else own.has_clock
+        if comparable and changes:
+            return self._value_finding(
+                value,
+                "failed",
+                f"{_named(facts)} says otherwise",
+                facts,
+                excerpt(_arguments(facts)),
+            )
+        if value.kind == "weekday" or not comparable:
+            return None
+        if conversation.told.has(value) or conversation.all_calls.has(value):
+            return None
+        return self._invented(value)
+
+    def _count_of_calls(self, facts: CallFacts) -> int:
+        calls = self._conversation.calls
+        return sum(
+            c.call.name == facts.call.name and c.outcome[0] in ("ok", "unknown") for c in calls
+        )
+
+    def _uncovered(self, claim: ActionClaim, matches: Sequence[Match]) -> Iterator[Finding]:
+        """Yield the things and areas of a claim that no call is about."""
+        covered: set[str] = set()
+        for match in matches:
+            if match.facts.outcome[0] in ("ok", "unknown", "partial"):
+                covered |= match.facts.things_for(self._words) | match.facts.areas_for(self._words)
+        named = {**self._words.things_in(claim.text), **self._words.areas_in(claim.text)}
+        if len(named) < 2 or not named.keys() & covered:
+            return
+        areas = self._words.areas_in(claim.text)
+        for thing, (start, end) in named.items():
+            if thing in covered or not (thing in areas or thing in _TANGIBLE):
+                continue
+            has_area = any(match.facts.areas_for(self._words) for match in matches)
+            if thing in areas and not has_area:
+                continue
+            yield Finding(
+                claim.clause_start + start,
+                claim.clause_start + end,
+                "not_done",
+                f"no call is about {claim.text[start:end]!r}",
+            )
+
+    def invented_in(
+        self, sentence: ReadSentence, findings: Sequence[Finding], *, acts: bool
+    ) -> list[Finding]:
+        """Return the values of a sentence that stand nowhere, outside of claims judged before.
+
+        Args:
+            sentence: The sentence.
+            findings: What was found about its claims.
+            acts: Whether something in the answer is claimed and not done.
+        """
+        if not sentence.asserts:
+            return []
+        conversation = self._conversation
+        start, end = sentence.sentence.start, sentence.sentence.end
+        line = self._text[start:end].lower()
+        is_open = bool(self._words.open.search(line)) and not sentence.claims
+        invented: list[Finding] = []
+        for value in values_in(self._text, start, end, self._words):
+            if any(
+                f.start <= value.start < f.end and (f.flagged or f.verdict == "done")
+                for f in findings
+            ):
+                continue
+            if is_open or conversation.told.has(value) or conversation.all_calls.has(value):
+                continue
+            if not self._is_checkable(value, acts=acts):
+                continue
+            invented.append(self._invented(value))
+        return invented
+
+    def _is_checkable(self, value: Value, *, acts: bool) -> bool:
+        """Return whether a value that stands nowhere must be made up."""
+        conversation = self._conversation
+        if value.kind == "quote":
+            return bool(conversation.calls)
+        if value.is_name:
+            before = self._text[max(0, value.start - 30) : value.start].lower()
+            cued = re.search(rf"(?:{self._words.numbered.pattern})\W*(?:\w+\W+)?\Z", before)
+            is_like = any(_has_like(value, facts, results=True) for facts in conversation.calls)
+            if value.kind == "id":
+                return bool(cued) or is_like
+            return is_like and bool(conversation.log.of_turn)
+        quantity = value.quantity
+        if quantity is None or value.kind != "number" or not conversation.log.of_turn:
+            return False
+        if quantity.unit == "" and quantity.low == int(quantity.low) and _is_year(quantity.low):
+            return False
+        exact = (
+            quantity.digits >= _MIN_DIGITS
+            or quantity.step < 1
+            or quantity.unit in ("share", "EUR", "USD", "$")
+        )
+        if not exact or quantity.unit == "ordinal":
+            return False
+        if not any(number for facts in conversation.calls for _, number in facts.numbers):
+            return False
+        if conversation.all_calls.yields(quantity):
+            return False
+        told_and_called = Source([conversation.told.text], conversation.calls)
+        return not told_and_called.yields(quantity)
+
+    def _finding(
+        self,
+        claim: ActionClaim,
+        verdict: ActionVerdict,
+        reason: str,
+        facts: CallFacts | None = None,
+        quote: str = "",
+    ) -> Finding:
+        return Finding(
+            start=claim.start,
+            end=claim.end,
+            verdict=verdict,
+            reason=reason,
+            call=facts.call if facts else None,
+            quote=quote,
+        )
+
+    def _value_finding(
+        self,
+        value: Value,
+        verdict: ActionVerdict,
+        reason: str,
+        facts: CallFacts | None = None,
+        quote: str = "",
+    ) -> Finding:
+        kinds: dict[str, PartKind] = {"number": "number", "date": "date", "clock": "date"}
+        kinds |= {"weekday": "date", "address": "link", "id": "name", "path": "name"}
+        return Finding(
+            start=value.start,
+            end=value.end,
+            verdict=verdict,
+            reason=reason,
+            call=facts.call if facts else None,
+            quote=quote,
+            kind=kinds.get(value.kind, "other"),
+        )
+
+
+def _vouches(claim: ActionClaim) -> bool:
+    """Return whether a claim says that a check passes."""
+    return any(verb.families == _CHECK for verb in claim.verbs)
+
+
+def _named(facts: CallFacts) -> str:
+    return f"call {facts.call.index + 1} ({facts.call.name})"
+
+
+def _arguments(facts: CallFacts) -> str:
+    arguments = facts.call.arguments
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+
+
+def _differs(facts: CallFacts, own: CallFacts) -> bool:
+    """Return whether a failed call was for something else than one that succeeded."""
+    return facts is not own and facts.call.arguments != own.call.arguments
+
+
+def _has_like(value: Value, facts: CallFacts, *, results: bool = False) -> bool:
+    """Return whether a call has a value of the same shape: an id of the same form, a path."""
+    shape = _shape(value.text)
+    for leaf in facts.leaves if results else facts.argument_leaves:
+        if not isinstance(leaf.value, (str, int)) or isinstance(leaf.value, bool):
+            continue
+        text = str(leaf.value)
+        if solid(text) == solid(value.text):
+            continue
+        if value.kind == "address" and "@" in value.text and "@" in text and " " not in text:
+            return True
+        if value.kind == "path" and re.fullmatch(
+            r"[\w./~+-]+\.\w{1,5}|[\w.~+-]*(?:/[\w.+-]+)+", text
+        ):
+            return True
+        if value.kind == "id" and " " not in text and _shape(text) == shape:
+            return True
+    return False
+
+
+def _shape(text: str) -> str:
+    """Return the form of an identifier: its letters, and `9` for runs of digits."""
+    letters = re.sub(r"\d+", "9", text.strip("#"))
+    return letters.lower() if re.search(r"[^\W\d_]", letters) else f"{len(text.strip('#'))} digits"
+
+
+def _same_target(one: CallFacts, other: CallFacts) -> bool:
+    keys = fields().targets
+    own = {leaf.key: leaf.value for leaf in one.argument_leaves if leaf.key in keys}
+    others = {leaf.key: leaf.value for leaf in other.argument_leaves if leaf.key in keys}
+    return own == others
+
+
+def _contrary(value: Value, facts: CallFacts, text: str) -> str | None:
+    """Return the field of a call that has another number than is claimed of it, if there is one."""
+    quantity = value.quantity
+    if quantity is None or quantity.unit == "ordinal":
+        return None
+    after = text[value.end : value.end + 24].lower()
+    before = text[max(0, value.start - 24) : value.start].lower()
+    near = set(stems_of(f"{before} {after}"))
+    numbers: list[tuple[bool, str]] = []
+    for leaf in reversed(facts.leaves):
+        if isinstance(leaf.value, bool) or not isinstance(leaf.value, (int, float, str)):
+            continue
+        if isinstance(leaf.value, str) and not re.fullmatch(r"\d+(?:[.,]\d+)?", leaf.value):
+            continue
+        counts = fields().counting.search(leaf.key)
+        if counts is None or re.search(r"ms$|_id$|^id$|time", leaf.key):
+            continue
+        shares = bool(near & set(stems_of(leaf.key.replace("_", " "))))
+        numbers.append((shares, f"{leaf.key}: {leaf.value}"))
+    numbers.sort(key=lambda number: not number[0])
+    return numbers[0][1] if numbers else None
+
+
+def stems_of(text: str) -> list[str]:
+    """Return the beginnings of the words of a text."""
+    return [word[:5] for word in re.findall(r"[^\W\d_]{3,}", text)]
+
+
+def _links(name: str, facts: CallFacts, calls: Sequence[CallFacts]) -> bool:
+    """Return whether a call is about a person, by name or by what another call says of it."""
+    lowered = name.lower()
+    if lowered in facts.text:
+        return True
+    addresses = {
+        str(leaf.value).lower()
+        for leaf in facts.argument_leaves
+        if isinstance(leaf.value, (str, int))
+        and not isinstance(leaf.value, bool)
+        and len(str(leaf.value)) > 2
+    }
+    for other in calls:
+        if other is facts or lowered not in other.text:
+            continue
+        for entry in re.findall(r"\{[^{}]*\}", other.text):
+            if lowered in entry and any(address in entry for address in addresses):
+                return True
+        if any(address in other.text for address in addresses) and other.text.count("{") < 4:
+            return True
+    return False
+
+
+def _has_recipient(facts: CallFacts) -> bool:
+    return any(
+        leaf.key in fields().recipients and isinstance(leaf.value, str) and leaf.value
+        for leaf in facts.argument_leaves
+    )
+
+
+def _is_person(name: str, conversation: Conversation) -> bool:
+    """Return whether a name is one that messages and calls address: a recipient, a contact."""
+    for facts in conversation.calls:
+        for leaf in facts.leaves:
+            is_recipient = leaf.key in fields().recipients and isinstance(leaf.value, str)
+            if is_recipient and name in str(leaf.value).lower():
+                return True
+    return re.search(rf"\b{re.escape(name)}\b", conversation.told.text) is not None
+
+
+def _is_year(number: float) -> bool:
+    return _YEARS[0] <= number <= _YEARS[1]

@@ -1,0 +1,252 @@
+"""Which call of the log bears out a claim of an action."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from resay.core.call_log import CallLog
+from resay.core.request import Message, text_of
+from resay.lang.language import stop_words
+from resay.scorers.actions.calls import CallFacts, solid
+from resay.scorers.actions.claims import ActionClaim
+from resay.scorers.actions.values import Source, Value
+from resay.scorers.actions.words import ActionWords, action_words, fields
+
+# What else a claimed action may have been done by.
+_NEAR: Final[Mapping[str, str]] = {
+    "send": "notify upload",
+    "notify": "send schedule",
+    "save": "create update upload set",
+    "create": "save schedule order upload book",
+    "update": "set save move create schedule",
+    "delete": "cancel",
+    "cancel": "delete",
+    "book": "order",
+    "schedule": "create update move set save",
+    "order": "book pay",
+    "search": "read test",
+    "read": "",
+    "run": "test deploy create search",
+    "test": "",
+    "deploy": "run update",
+    "pay": "",
+    "refund": "",
+    "on": "set update",
+    "off": "set update",
+    "set": "update on schedule",
+    "open": "on",
+    "close": "off",
+    "move": "update schedule set",
+    "upload": "save send create",
+    "download": "read save",
+    "call": "",
+    "succeed": "",
+}
+_WORD: Final = re.compile(r"[^\W_]{3,}")
+_EXACT, _CLOSE, _UNKNOWN = 3.0, 2.0, 1.0
+_STEM: Final = 5
+_MAX_WORDS: Final = 4
+_NAMING: Final = ("id", "key", "number", "path", "file", "name", "title", "ref")
+_MAX_NAME_CHARS: Final = 80
+_MAX_COUNT: Final = 999
+_UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A call that a claim may be about.
+
+    Attributes:
+        facts: The call.
+        score: How well it fits.
+        is_exact: Whether it does what is claimed, and not something near.
+    """
+
+    facts: CallFacts
+    score: float
+    is_exact: bool
+
+
+class Conversation:
+    """What an answer's claims are compared with.
+
+    Args:
+        log: The tool calls.
+        messages: The messages.
+        words: The words of the answer's language.
+    """
+
+    def __init__(self, log: CallLog, messages: Sequence[Message], words: ActionWords) -> None:
+        self.log = log
+        self.words = words
+        self.calls = tuple(CallFacts(call) for call in log.calls)
+        self._messages = messages
+
+    @cached_property
+    def told(self) -> Source:
+        """What the user and the application wrote."""
+        roles = ("user", "human", "system", "developer")
+        return Source([text_of(m.get("content")) for m in self._messages if m.get("role") in roles])
+
+    @cached_property
+    def all_calls(self) -> Source:
+        """Everything in the calls and their results."""
+        return Source(calls=self.calls)
+
+    @cached_property
+    def request_words(self) -> frozenset[str]:
+        """The stems of what the user wrote last."""
+        return frozenset(stems(self._last_request, self.words))
+
+    @cached_property
+    def request_things(self) -> frozenset[str]:
+        """The things that the user wrote about last."""
+        return frozenset(self.words.things_in(self._last_request.lower()))
+
+    @cached_property
+    def _last_request(self) -> str:
+        for message in reversed(self._messages):
+            if message.get("role") in ("user", "human"):
+                text = text_of(message.get("content"))
+                if text:
+                    return text
+        return ""
+
+    def matches(self, claim: ActionClaim, values: Sequence[Value]) -> list[Match]:
+        """Return the calls that a claim may be about, best first.
+
+        Args:
+            claim: The claim.
+            values: The values it names.
+        """
+        claim_stems = stems(claim.text, self.words)
+        things = self.words.things_in(claim.text).keys()
+        areas = self.words.areas_in(claim.text).keys()
+        names = [solid(value.text) for value in values if value.is_name]
+        matches: list[Match] = []
+        for facts in self.calls:
+            fit = _fit(claim.families, facts)
+            if fit is None:
+                continue
+            call_stems = facts_stems(facts)
+            shared = sum(1 for stem in claim_stems if stem in call_stems)
+            shared_names = sum(1 for name in names if name and name in facts.solid)
+            shared_things = len(things & facts.things_for(self.words))
+            call_areas = facts.areas_for(self.words)
+            if areas and call_areas and not areas & call_areas:
+                continue
+            differs = things and facts.things and not shared_things
+            if differs and not shared and not shared_names:
+                continue
+            score = fit + min(shared, _MAX_WORDS) + 3 * shared_names + 1.5 * shared_things
+            score += len(areas & call_areas)
+            score += 0.5 * (facts.call.turn == self.log.turn) + 0.01 * facts.call.index
+            if differs:
+                score -= 2
+            matches.append(Match(facts, score, is_exact=fit >= _EXACT))
+        return sorted(matches, key=lambda match: -match.score)
+
+    def is_told_by_results(self, claim: ActionClaim) -> bool:
+        """Return whether a result tells of what is claimed: what others did."""
+        claim_stems = stems(claim.text, self.words)
+        english = action_words("en")
+        for facts in self.calls:
+            result = facts.call.result
+            if not result:
+                continue
+            told = result.lower().replace("_", " ")
+            families: set[str] = set()
+            for verb in english.verbs(told) + self.words.verbs(told):
+                families |= verb.families
+            if not families & claim.families:
+                continue
+            told_stems = set(stems(told, self.words))
+            things = self.words.things_in(claim.text).keys() & facts.things_for(self.words)
+            # The verb alone is in many results.
+            verb_stems = {s for v in claim.verbs for s in stems(claim.words_of(v), self.words)}
+            others = [stem for stem in claim_stems if stem not in verb_stems]
+            if any(stem in told_stems for stem in others) or things or not others:
+                return True
+        return False
+
+    def was_asked_for(self, claim: ActionClaim) -> bool:
+        """Return whether a claim is about what the user asked for."""
+        things = self.words.things_in(claim.text).keys()
+        if things & self.request_things:
+            return True
+        return any(stem in self.request_words for stem in stems(claim.text, self.words))
+
+
+def _fit(families: Collection[str], facts: CallFacts) -> float | None:
+    """Return how well what a call does fits what is claimed; None if not at all."""
+    own = facts.families
+    if not own:
+        return _UNKNOWN
+    if own & set(families):
+        return _EXACT
+    if "succeed" in families:
+        return _UNKNOWN
+    near: set[str] = set()
+    for family in families:
+        near.update(_NEAR.get(family, "").split())
+    return _CLOSE if own & near else None
+
+
+def stems(text: str, words: ActionWords) -> list[str]:
+    """Return the beginnings of the words of a text that carry a subject."""
+    lowered = text.lower()
+    ignored = stop_words(words.code)
+    result = [
+        word[:_STEM] for word in _WORD.findall(lowered.replace("_", " ")) if word not in ignored
+    ]
+    for run in _UNSPACED.findall(lowered):
+        result += (run[index : index + 2] for index in range(len(run) - 1))
+    return result
+
+
+def facts_stems(facts: CallFacts) -> frozenset[str]:
+    """Return the beginnings of the words of a call."""
+    return frozenset(stems(facts.text, action_words("en")))
+
+
+def outlasting(match: Match, calls: Iterable[CallFacts]) -> CallFacts | None:
+    """Return a later call that undoes what a call did, if there is one.
+
+    Args:
+        match: The call.
+        calls: The calls of the conversation.
+    """
+    facts = match.facts
+    if facts.families & {"delete", "cancel"} or facts.reads:
+        return None
+    own_ids = identifiers(facts)
+    undone: CallFacts | None = None
+    for later in calls:
+        if later.call.index <= facts.call.index or later.outcome[0] not in ("ok", "partial"):
+            continue
+        verbs = set(later.name_tokens) | later.families
+        undoes = verbs & fields().undoing
+        if undoes and (own_ids & identifiers(later) or "undo" in later.name_tokens):
+            undone = later
+        elif undone is not None and later.families & facts.families:
+            undone = None
+    return undone
+
+
+def identifiers(facts: CallFacts) -> frozenset[str]:
+    """Return the identifiers in a call: texts with a digit, addresses, paths."""
+    names: set[str] = set()
+    for leaf in facts.leaves:
+        text = str(leaf.value)
+        if isinstance(leaf.value, bool) or len(text) > _MAX_NAME_CHARS:
+            continue
+        is_named = leaf.key.endswith(_NAMING)
+        is_mixed = re.search(r"\d", text) and re.search(r"[A-Za-z]", text)
+        if is_named or is_mixed or (isinstance(leaf.value, int) and leaf.value > _MAX_COUNT):
+            names.add(solid(text))
+    names.discard("")
+    return frozenset(names)

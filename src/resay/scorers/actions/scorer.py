@@ -1,0 +1,206 @@
+"""Compares what an agent says it did with its tool calls (`actions`).
+
+"I have saved your booking (id 4711)" claims that something was done, and that a value came of it.
+The log of the conversation's calls decides: a call bears the claim out (done), was made and came to
+something else (failed), or there is none (not done); an identifier, number, path or message that
+stands in no call, no result and nothing that was written to the agent is invented. Plans, offers,
+questions, conditions, denials, quotations and reports of failures claim nothing. The method is
+ours.
+
+Sentences without a claim of an action have no score, so that the next step scores them.
+
+Cost: none. With `judge`, one call about the claims for which no call was found although the turn
+has calls; the judge names the call, or says that there is none. Good at: agents with named tools.
+Bad at: tools whose names and arguments do not say what they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from resay._internal.event_loops import compute
+from resay._internal.strict import Shorthand
+from resay.core.claim_verdict import Part
+from resay.core.contradiction import Contradiction
+from resay.core.passage import Passage
+from resay.core.request import Request
+from resay.core.scores import Scores
+from resay.providers.base import Completion
+from resay.scorers.actions.claims import may_claim_action
+from resay.scorers.actions.judging import Finding, judge_actions
+from resay.scorers.actions.matching import Conversation
+from resay.scorers.actions.prompts import judge_prompt, read_judge
+from resay.scorers.actions.words import language_of
+from resay.scorers.base import Need, ScorerConfig, ScorerTraits, Settle
+from resay.scorers.common.judge_calls import ask
+from resay.scorers.common.judge_config import JudgeConfig, judge_for, judge_model, judge_requests
+from resay.scorers.evidence import Evidence
+
+# Cost of reading a character of the answer and of the log, in characters; see `compute`.
+_ANSWER_COST = 20
+_LOG_COST = 2
+_NO_CLAIMS = "the answer claims no action"
+_TOKENS_PER_CLAIM = 40
+
+
+class Actions:
+    """Compares what an agent says it did with its tool calls."""
+
+    name: ClassVar[str] = "actions"
+    traits: ClassVar[ScorerTraits] = ScorerTraits(source="tool")
+
+    class Config(ScorerConfig):
+        """Settings of `actions`."""
+
+        method: Literal["actions"] = "actions"
+        judge: str | JudgeConfig | None = Field(
+            default=None,
+            description="The model to ask about claims for which no tool call was found although"
+            " the turn has some; null = none.",
+        )
+        restate: bool = Field(
+            default=True,
+            description="Whether to ask once more, with the format restated, if an answer cannot be"
+            " parsed.",
+        )
+        settle: Annotated[Settle | None, Shorthand("below", kind="number")] = Field(
+            default=Settle(below=0.5, above=0.5),
+            description="The scores that this step settles. By default all: a claim that a tool"
+            " call bears out, or that none does, needs no further step.",
+        )
+
+        @property
+        def judge_requests(self) -> tuple[Request, ...]:
+            """A request without messages to the judge, if there is one."""
+            return judge_requests(self.judge)
+
+    def __init__(self, config: Config | None = None) -> None:
+        self.config = config or self.Config()
+        asks = self.config.judge is not None
+        self.needs: frozenset[Need] = frozenset({"judge"}) if asks else frozenset()
+
+    def claims(self, sentence: str) -> bool:
+        """Return whether a sentence may claim an action, though it looks like mere politeness."""
+        return may_claim_action(sentence)
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Compare the claims of actions with the log of calls.
+
+        Args:
+            passage: The answer, with its claims as its `sentences`.
+            evidence: The conversation with its tool calls.
+
+        Returns:
+            A score for each claim of an action: 0 if a call bears it out, else 1.
+
+        Raises:
+            ScorerError: The policy names a judge, and none is available.
+        """
+        request, log = evidence.request, evidence.call_log
+        words = language_of(passage.text, request.question)
+        conversation = Conversation(log, request.messages, words)
+        log_chars = sum(len(call.result or "") + len(str(call.arguments)) for call in log.calls)
+        judge = partial(judge_actions, passage, conversation)
+        cost = _ANSWER_COST * len(passage.text) + _LOG_COST * log_chars
+        findings = await compute(judge, chars=cost)
+        failures: tuple[str, ...] = ()
+        undetermined = 0
+        if self.config.judge is not None:
+            findings, failures, undetermined = await self._asked(findings, passage, evidence)
+        if not any(findings):
+            return Scores(skip_reason=_NO_CLAIMS)
+        return Scores(
+            sentences=tuple(_score(found) for found in findings),
+            reasons=tuple(_reason(found) for found in findings),
+            denied=tuple(any(f.verdict == "failed" for f in found) for found in findings),
+            contradictions=tuple(_contradiction(found) for found in findings),
+            judged=tuple(tuple(map(_part, found)) for found in findings),
+            failures=failures,
+            undetermined=undetermined,
+            lost=(),
+        )
+
+    async def _asked(
+        self, findings: list[list[Finding]], passage: Passage, evidence: Evidence
+    ) -> tuple[list[list[Finding]], tuple[str, ...], int]:
+        """Ask the judge about the claims in doubt, and return what is found with its answers."""
+        doubtful = [finding for found in findings for finding in found if finding.in_doubt]
+        if not doubtful:
+            return findings, (), 0
+        calls = evidence.call_log.calls
+        texts = [passage.text[finding.start : finding.end] for finding in doubtful]
+
+        def parse(answer: Completion) -> Sequence[int | None]:
+            return read_judge(answer.text, len(texts), len(calls))
+
+        parsed = await ask(
+            judge_for(self.config.judge, evidence),
+            judge_prompt(texts, calls),
+            parse,
+            None,
+            tokens=_TOKENS_PER_CLAIM * len(texts),
+        )
+        answers = dict(zip(map(id, doubtful), parsed.slots, strict=True))
+        judged: list[list[Finding]] = []
+        for found in findings:
+            row: list[Finding] = []
+            for finding in found:
+                number = answers.get(id(finding))
+                if number:
+                    call = calls[number - 1]
+                    judge = judge_model(self.config.judge)
+                    reason = f"call {number} ({call.name}) does this, says {judge}"
+                    finding = replace(finding, verdict="done", reason=reason, call=call)
+                row.append(finding)
+            judged.append(row)
+        return judged, parsed.failures, parsed.undetermined
+
+
+def _score(findings: Sequence[Finding]) -> float | None:
+    if not findings:
+        return None
+    return 1.0 if any(finding.flagged for finding in findings) else 0.0
+
+
+def _reason(findings: Sequence[Finding]) -> str | None:
+    """Return the reason for a sentence's score: of flagged findings, or of all if none is."""
+    deciding = [finding for finding in findings if finding.flagged] or list(findings)
+    if not deciding:
+        return None
+    reasons = dict.fromkeys(_with_verdict(finding) for finding in deciding)
+    return "; ".join(reasons)
+
+
+def _with_verdict(finding: Finding) -> str:
+    return f"{finding.verdict.replace('_', ' ')}: {finding.reason}"
+
+
+def _contradiction(findings: Sequence[Finding]) -> Contradiction | None:
+    for finding in findings:
+        if finding.verdict == "failed" and finding.call is not None:
+            result = finding.quote or finding.call.result or ""
+            return Contradiction(
+                source="tool",
+                index=finding.call.index,
+                text=f"{finding.call.name}: {' '.join(result.split())}"[:300],
+                claim_span=(finding.start, finding.end),
+            )
+    return None
+
+
+def _part(finding: Finding) -> Part:
+    bands = {"done": "supported", "failed": "contradicted"}
+    return Part(
+        start=finding.start,
+        end=finding.end,
+        band=bands.get(finding.verdict, "unsupported"),  # type: ignore[arg-type]
+        kind=finding.kind,
+        score=float(finding.flagged),
+        verdict=finding.verdict,
+        reason=finding.reason,
+    )

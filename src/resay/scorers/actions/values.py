@@ -1,0 +1,429 @@
+"""The values that an answer names, and whether the log of calls has or yields them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Final, Literal
+
+from resay.core.quantities import Quantity, quantities
+from resay.scorers.actions.calls import CallFacts, solid
+from resay.scorers.actions.words import ActionWords, fields
+
+ValueKind = Literal["id", "path", "address", "quote", "number", "date", "clock", "weekday"]
+
+_ADDRESS: Final = re.compile(r"https?://[^\s)>\]\"'”,]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_PATH: Final = re.compile(
+    r"(?<![\w@./:-])(?:~|\.{1,2})?/?(?:[\w.+-]+/)+[\w.+-]*\w|(?<![\w@./-])[\w+-]+(?:\.[\w+-]+)*"
+    r"\.[A-Za-z][A-Za-z0-9]{1,4}(?![\w/])"
+)
+_ID: Final = re.compile(
+    r"(?<![\w./@])#?[A-Za-z]{0,12}[\w]*(?:[-_/#:.]?\w+)*\d[\w]*(?:[-_]\w+)*(?![\w@])"
+)
+_CODE: Final = re.compile(r"(?<![\w-])[A-Z0-9]{5,10}(?![\w-])")
+_CLOCK: Final = re.compile(
+    r"(?<![\d.:,])([01]?\d|2[0-4])(?:[:h.]|\s?h\s?|\s?Uhr\s?)([0-5]\d)(?!\d|[.,]\d)\s*(am|pm|a\.m\.|p\.m\.)?"
+    r"|(?<![\d.:,])(1[0-2]|0?\d)\s?(am|pm|a\.m\.|p\.m\.)(?!\w)"
+    r"|(午前|午後|上午|下午|晚上|오전|오후)?\s?([01]?\d|2[0-4])[時点點시]\s?(?:([0-5]?\d)[分분]|(半|반))?",
+    re.IGNORECASE,
+)
+_HAS_DIGIT: Final = re.compile(r"\d")
+_PLAIN: Final = re.compile(r"\d[\d.,'’\u00a0\u202f ]*\d|\d")
+_UNIT_WORD: Final = re.compile(
+    r"\d+(?:[.,]\d+)?(?:st|nd|rd|th|s|ms|m|km|cm|mm|kg|g|mg|l|ml|h|min|gb|mb|kb|tb|gib|mib|kib|tib|k|d|x|%|°|er|e"
+    r"|am|pm|px|w|kw|kwh|mbit|hz|ghz|mhz|ème|eme|º|ª|a|o|go|mo|ko|€|\$|£|c|f|v|p|fps|bit|bits|b|en|te|ten|ter|st|t)"
+    r"|\d+h\d*|\d{1,2}[:.]\d{2}",
+    re.IGNORECASE,
+)
+_BINARY: Final = re.compile(r"(\d+(?:[.,]\d+)?)\s?([KMGT])i?B", re.IGNORECASE)
+_QUOTES: Final = re.compile(
+    r"“([^”\n]{3,300})”|„([^“”\n]{3,300})[“”]|«\s?([^»\n]{3,300}?)\s?»|「([^」\n]{2,300})」|\"([^\"\n]{3,300})\""
+    r"|(?<!\w)'([^'\n]{6,300})'(?!\w)|`([^`\n]{3,300})`"
+)
+_POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4}
+_SCALES: Final = (
+    1.0,
+    100.0,
+    0.01,
+    1000.0,
+    0.001,
+    60.0,
+    1 / 60,
+    3600.0,
+    1 / 3600,
+    86400.0,
+    1 / 86400,
+)
+_MAX_NUMBERS: Final = 60
+_MAX_SMALL: Final = 12
+_WEEK: Final = 7
+_MIN_CODE: Final = 5
+_QUOTE_WORDS: Final = 2
+_CUE_CHARS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value that an answer names.
+
+    Attributes:
+        kind: What it is.
+        start: Its start in the answer.
+        end: Its end.
+        text: Its words.
+        quantity: The number or date.
+        minutes: The time of day, in minutes.
+    """
+
+    kind: ValueKind
+    start: int
+    end: int
+    text: str
+    quantity: Quantity | None = None
+    minutes: tuple[int, ...] = ()
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it names one thing: it is there, letter by letter, or not."""
+        return self.kind in ("id", "path", "address", "quote")
+
+
+def values_in(text: str, start: int, end: int, words: ActionWords) -> list[Value]:
+    """Return the values of a stretch of an answer, in order, none inside another.
+
+    Args:
+        text: The answer.
+        start: Where the stretch starts.
+        end: Where it ends.
+        words: The words of its language.
+    """
+    values: list[Value] = []
+    numbers = quantities(text[start:end])
+    # What is written in a form of its own comes before what may be a part of it.
+    for candidates in (
+        _quotes(text, start, end, words),
+        _names(text, start, end),
+        _clocks(text, start, end),
+        _quantities_of("date", text, start, numbers),
+        _ids(text, start, end, words),
+        _days(text, start, end, words),
+        _quantities_of("number", text, start, numbers),
+    ):
+        for value in candidates:
+            if all(value.end <= other.start or other.end <= value.start for other in values):
+                values.append(value)
+    return sorted(values, key=lambda value: value.start)
+
+
+def _quotes(text: str, start: int, end: int, words: ActionWords) -> Iterator[Value]:
+    """Yield what a tool is quoted with: The server answered "Access denied"."""
+    for match in _QUOTES.finditer(text, start, end):
+        group = next(index for index in range(1, 8) if match[index] is not None)
+        is_short = len(match[group].split()) < _QUOTE_WORDS
+        if not is_short and words.quotes.search(text[start : match.start()].lower()):
+            yield Value("quote", match.start(group), match.end(group), match[group])
+
+
+def _names(text: str, start: int, end: int) -> Iterator[Value]:
+    """Yield addresses and paths."""
+    for match in _ADDRESS.finditer(text, start, end):
+        bare = match[0].rstrip(".,;:")
+        yield Value("address", match.start(), match.start() + len(bare), bare)
+    for match in _PATH.finditer(text, start, end):
+        bare = match[0].rstrip(".,;:")
+        if _is_path(bare):
+            yield Value("path", match.start(), match.start() + len(bare), bare)
+
+
+def _is_path(text: str) -> bool:
+    """Return whether it is a path or a file's name, and not "and/or", "e.g." or "Node.js"."""
+    extension = text.rpartition(".")[2].lower()
+    if extension in fields().extensions:
+        return not re.fullmatch(r"[A-Z][a-z]+\.js", text)
+    return "/" in text and (text.startswith(("/", "~", ".")) or text.count("/") > 1 or "_" in text)
+
+
+def _clocks(text: str, start: int, end: int) -> Iterator[Value]:
+    for match in _CLOCK.finditer(text, start, end):
+        minutes = _minutes(match)
+        if minutes:
+            shown = match[0].rstrip()
+            yield Value("clock", match.start(), match.start() + len(shown), shown, minutes=minutes)
+
+
+def _ids(text: str, start: int, end: int, words: ActionWords) -> Iterator[Value]:
+    for match in _ID.finditer(text, start, end):
+        if _is_id(text, start, match, words):
+            yield Value("id", match.start(), match.end(), match[0])
+    for match in _CODE.finditer(text, start, end):
+        before = text[max(start, match.start() - _CUE_CHARS) : match.start()].lower()
+        if words.numbered.search(before) and not match[0].isdigit():
+            yield Value("id", match.start(), match.end(), match[0])
+
+
+def _days(text: str, start: int, end: int, words: ActionWords) -> Iterator[Value]:
+    """Yield the days of the week."""
+    lowered = text[start:end].lower()
+    for day, pattern in enumerate(words.weekdays):
+        for match in pattern.finditer(lowered):
+            first, last = start + match.start(), start + match.end()
+            yield Value("weekday", first, last, text[first:last], minutes=(day,))
+
+
+def _quantities_of(
+    kind: Literal["number", "date"], text: str, start: int, numbers: Sequence[Quantity]
+) -> Iterator[Value]:
+    for quantity in numbers:
+        is_whole = kind == "number" or quantity.month is not None or quantity.day is not None
+        if quantity.kind == kind and is_whole and quantity.unit != "clock":
+            first, last = start + quantity.start, start + quantity.end
+            yield Value(kind, first, last, text[first:last], quantity)
+
+
+def _is_id(text: str, start: int, match: re.Match[str], words: ActionWords) -> bool:
+    token = match[0]
+    digits = sum(map(str.isdigit, token))
+    letters = sum(map(str.isalpha, token))
+    if not digits or _UNIT_WORD.fullmatch(token):
+        return False
+    if re.search(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0600-\u06ff\u0900-\u097f]", token):
+        return False
+    before = text[max(start, match.start() - _CUE_CHARS) : match.start()].lower()
+    cued = re.search(r"(?:" + words.numbered.pattern + r")\W*(?:is|ist|est|es|è|é|:)?\W*\Z", before)
+    if letters:
+        has_mark = any(mark in token for mark in "-_/")
+        is_code = token.isupper() and len(token) >= _MIN_CODE
+        return digits >= 2 or (letters >= 2 and has_mark) or is_code or bool(cued)
+    if token.startswith("#"):
+        return True
+    if not token.isdigit():
+        return False
+    return digits >= 5 or (digits >= 3 and bool(cued))
+
+
+def _minutes(match: re.Match[str]) -> tuple[int, ...]:
+    if match[1] is not None:
+        hour, minute, half = int(match[1]), int(match[2]), (match[3] or "").lower()
+    elif match[4] is not None:
+        hour, minute, half = int(match[4]), 0, match[5].lower()
+    elif match[7] is not None:
+        hour, minute = int(match[7]), 30 if match[9] else int(match[8] or 0)
+        half = {"午前": "a", "上午": "a", "오전": "a"}.get(match[6] or "", "p" if match[6] else "")
+    else:
+        return ()
+    if half.startswith("p"):
+        return ((hour % 12 + 12) * 60 + minute,)
+    if half.startswith("a"):
+        return ((hour % 12) * 60 + minute,)
+    if hour <= 12:
+        return (hour * 60 + minute, (hour % 12 + 12) * 60 + minute)
+    return (hour * 60 + minute,)
+
+
+class Source:
+    """Texts and numbers in which values are searched: a call, several, or what the user wrote.
+
+    Args:
+        texts: Texts.
+        calls: Calls, with all their values.
+    """
+
+    def __init__(self, texts: Sequence[str] = (), calls: Sequence[CallFacts] = ()) -> None:
+        self._texts = texts
+        self.calls = calls
+
+    @cached_property
+    def text(self) -> str:
+        """All its words in lower case."""
+        return "\n".join([*(text.lower() for text in self._texts), *(c.text for c in self.calls)])
+
+    @cached_property
+    def _solid(self) -> str:
+        return solid(self.text)
+
+    @cached_property
+    def _quantities(self) -> list[Quantity]:
+        found: list[Quantity] = []
+        for text in self._texts:
+            found += quantities(text)
+        for call in self.calls:
+            found += call.quantities
+        return found
+
+    @cached_property
+    def _clocks(self) -> frozenset[int]:
+        text = re.sub(r"(?<=\d)t(?=\d\d:)", " ", self.text)
+        text = re.sub(r"(?<=\d\d:\d\d):\d\d(?:\.\d+)?(?:z|[+-]\d\d:?\d\d)?", " ", text)
+        clocks: set[int] = set()
+        for match in _CLOCK.finditer(text):
+            clocks.update(_minutes(match))
+        return frozenset(clocks)
+
+    @cached_property
+    def dates(self) -> list[Quantity]:
+        """Its dates."""
+        return [q for q in self._quantities if q.kind == "date" and q.day is not None]
+
+    @cached_property
+    def weekdays(self) -> frozenset[int]:
+        """The days of the week of its whole dates."""
+        days: set[int] = set()
+        for quantity in self.dates:
+            day = _weekday(quantity)
+            if day is not None:
+                days.add(day)
+        return frozenset(days)
+
+    @property
+    def has_clock(self) -> bool:
+        """Whether it has a time of day."""
+        return bool(self._clocks)
+
+    def has(self, value: Value) -> bool:
+        """Return whether it has a value, or one that is the same but for rounding or unit."""
+        if value.is_name:
+            letters = solid(value.text)
+            return not letters or letters in self._solid or self._has_words(value.text)
+        if value.kind == "clock":
+            return bool(self._clocks & set(value.minutes))
+        if value.kind == "weekday":
+            return value.minutes[0] in self.weekdays or value.text.lower() in self.text
+        quantity = value.quantity
+        if quantity is None:
+            return True
+        if any(quantity.agrees(other) for other in self._quantities):
+            return True
+        if value.kind == "date":
+            return False
+        return self._has_number(quantity, value.text)
+
+    def _has_words(self, text: str) -> bool:
+        """Return whether it has all pieces of an identifier: a path with another root."""
+        return "/" in text and solid(text.rsplit("/", 1)[1]) in self._solid and "://" not in text
+
+    def _has_number(self, quantity: Quantity, text: str) -> bool:
+        slack = max(quantity.step / 2, abs(quantity.low) * 1e-9)
+        slack = (
+            slack * 1.001 if quantity.digits >= 2 or quantity.about or quantity.step < 1 else 1e-9
+        )
+        for number in self._all_numbers:
+            for scale in _SCALES:
+                if abs(number * scale - quantity.low) <= slack * quantity.scale or abs(
+                    number * scale - quantity.plain
+                ) <= slack / max(quantity.scale, 1e-9):
+                    return True
+        return _is_binary(text, self._all_numbers)
+
+    @cached_property
+    def _all_numbers(self) -> list[float]:
+        numbers = {number for call in self.calls for _, number in call.numbers}
+        for quantity in self._quantities:
+            numbers |= {quantity.plain, quantity.low}
+        return sorted(numbers)
+
+    def yields(self, quantity: Quantity) -> bool:
+        """Return whether a number follows from it: a count, a sum, a difference, a share."""
+        counts = {count for call in self.calls for count in call.counts}
+        if quantity.low == int(quantity.low) and int(quantity.low) in counts:
+            return True
+        step = max(quantity.step, 1e-9)
+        slack = step / 2 * 1.001 if quantity.digits >= 2 or quantity.about or step < 1 else 1e-6
+        return any(
+            abs(number - target) <= slack
+            for number in self._derived
+            for target in (quantity.low, quantity.plain)
+        )
+
+    @cached_property
+    def _derived(self) -> list[float]:
+        """Sums, differences, products and shares of its numbers."""
+        by_key: dict[str, list[float]] = {}
+        for call in self.calls:
+            for key, number in call.numbers:
+                by_key.setdefault(key, []).append(number)
+        derived: list[float] = []
+        for numbers in by_key.values():
+            derived.append(float(len(numbers)))
+            total = sum(numbers)
+            derived += [total, total / 100, total / 1000, total / len(numbers)]
+            if len(numbers) <= 12:
+                for size in (2, 3):
+                    derived += (sum(some) for some in combinations(numbers, size))
+        numbers = self._all_numbers[:_MAX_NUMBERS]
+        for one, other in combinations(numbers, 2):
+            derived += [
+                one + other,
+                other - one,
+                one * other,
+                (one + other) / 100,
+                (other - one) / 100,
+            ]
+            if other:
+                derived += [
+                    one / other,
+                    1 - one / other,
+                    100 * one / other,
+                    100 - 100 * one / other,
+                ]
+            if one:
+                derived += [other / one, other / one - 1, 100 * (other / one - 1)]
+        derived += _spans(self._quantities)
+        return derived
+
+
+def _spans(dates: Iterable[Quantity]) -> Iterator[float]:
+    """Yield the numbers of days between dates, and the seconds."""
+    days: list[int] = []
+    for quantity in dates:
+        ordinal = _ordinal(quantity)
+        if ordinal is not None:
+            days.append(ordinal)
+    for one, other in combinations(sorted(set(days))[:20], 2):
+        yield float(other - one)
+        yield float(other - one + 1)
+        yield (other - one) * 86400.0
+
+
+def _ordinal(quantity: Quantity) -> int | None:
+    from datetime import date
+
+    if quantity.year is None or quantity.month is None or quantity.day is None:
+        return None
+    try:
+        return date(quantity.year, quantity.month, quantity.day).toordinal()
+    except ValueError:
+        return None
+
+
+def _weekday(quantity: Quantity) -> int | None:
+    ordinal = _ordinal(quantity)
+    return None if ordinal is None else (ordinal - 1) % _WEEK
+
+
+def _is_binary(text: str, numbers: Sequence[float]) -> bool:
+    """Return whether a size in GB or GiB is a number of bytes, by powers of 1024."""
+    match = _BINARY.search(text)
+    if match is None:
+        return False
+    written = match[1].replace(",", ".")
+    decimals = len(written.partition(".")[2])
+    slack = 10.0**-decimals / 2 * 1.001
+    for base in (1000, 1024):
+        for number in numbers:
+            if abs(number / base ** _POWERS[match[2].upper()] - float(written)) <= slack:
+                return True
+    return False
+
+
+def is_small(value: Value) -> bool:
+    """Return whether a number is so small that it may count what is not in the log."""
+    quantity = value.quantity
+    return (
+        quantity is not None
+        and quantity.unit in ("", "ordinal")
+        and quantity.low == int(quantity.low)
+        and quantity.low <= _MAX_SMALL
+    )

@@ -1,0 +1,95 @@
+"""What an agent says it did, compared with its tool calls."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from resay import Guard, Verdict
+from resay.core.claim_verdict import Part
+
+GUARD = Guard({"chain": [{"method": "actions"}]})
+
+
+def call(name: str, arguments: dict[str, Any], result: object, number: int = 1) -> list[Any]:
+    """A call of a tool, and its result, as chat completions messages."""
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    content = result if isinstance(result, str) else json.dumps(result)
+    return [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": f"call_{number}", "type": "function", "function": function}],
+        },
+        {"role": "tool", "tool_call_id": f"call_{number}", "content": content},
+    ]
+
+
+def check(answer: str, question: str, *calls: list[Any]) -> Verdict:
+    messages: list[Any] = [{"role": "user", "content": question}]
+    for messages_of_call in calls:
+        messages += messages_of_call
+    return GUARD.check(answer, question=messages)
+
+
+def parts_of(verdict: Verdict) -> list[Part]:
+    return [part for claim in verdict.claims for part in claim.parts]
+
+
+def test_a_call_that_bears_a_claim_out_is_named() -> None:
+    booked = call("book_table", {"name": "Fern", "people": 2}, {"reservation": "TB-6120"})
+    verdict = check("I booked a table at the Fern. It is TB-6120.", "A table at the Fern?", booked)
+    assert verdict.decision == "consistent"
+    (part,) = parts_of(verdict)
+    assert (part.verdict, part.band) == ("done", "supported")
+    assert part.reason == 'call 1 (book_table): {"reservation": "TB-6120"}'
+
+
+def test_an_action_without_a_call_is_not_done() -> None:
+    verdict = check("I have sent the mail to Ada.", "Please send Ada the mail.")
+    assert verdict.flagged
+    (part,) = parts_of(verdict)
+    assert (part.verdict, part.reason) == ("not_done", "no tool was called")
+
+
+def test_a_call_that_failed_is_quoted() -> None:
+    deleted = call("delete_coupons", {"campaign": "spring"}, {"status": "ok", "deleted": 0})
+    verdict = check("I deleted the 14 coupons.", "Delete the 14 coupons.", deleted)
+    (claim,) = verdict.claims
+    assert claim.parts[0].verdict == "failed"
+    assert claim.band == "contradicted"
+    assert claim.contradicted_by is not None
+    assert claim.contradicted_by.source == "tool"
+    assert claim.contradicted_by.speaker == "tool call 1"
+    assert claim.contradicted_by.text == "delete_coupons: deleted: 0"
+
+
+def test_an_identifier_that_stands_nowhere_is_invented() -> None:
+    opened = call("create_ticket", {"title": "Badge reader"}, {"key": "HELP-2291"})
+    verdict = check("I opened ticket HELP-2219.", "Open a ticket for the reader.", opened)
+    flagged = [part for part in parts_of(verdict) if part.flagged]
+    assert [(part.verdict, part.start, part.end) for part in flagged] == [("invented", 16, 25)]
+
+
+def test_plans_offers_questions_and_denials_claim_nothing() -> None:
+    answer = (
+        "I will send the mail now. Shall I save it as well? If you like, I can book a table."
+        " I have not deleted anything."
+    )
+    assert check(answer, "What can you do?").decision == "skipped"
+
+
+def test_a_check_vouches_only_for_what_was_before_it() -> None:
+    tested = call("run_tests", {}, "36 passed", 1)
+    edited = call("edit_file", {"path": "a.py", "new": "x"}, {"replacements": 1}, 2)
+    late = check("I fixed a.py. All tests pass.", "Fix a.py.", tested, edited)
+    assert [part.verdict for part in parts_of(late)] == ["done", "not_done"]
+    in_time = check("I fixed a.py. All tests pass.", "Fix a.py.", edited, tested)
+    assert [part.verdict for part in parts_of(in_time)] == ["done", "done"]
+
+
+def test_the_verdict_survives_json_and_loses_its_reasons_without_content() -> None:
+    verdict = check("I have sent the mail to Ada.", "Please send Ada the mail.")
+    assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
+    (part,) = parts_of(verdict.without_content())
+    assert (part.verdict, part.reason) == ("not_done", None)
