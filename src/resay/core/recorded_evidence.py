@@ -46,18 +46,20 @@ class RecordedEvidence:
         second_samples: The samples of the model that gives a second opinion.
         references: The trusted texts.
         judge_calls: The questions to judges and their answers, in the order of the answers.
-        omitted_calls: The number of further questions, which were left out for their length.
+        omitted_texts: The number of further samples and references, left out for their length.
+        omitted_calls: The number of further questions, left out for their length.
     """
 
     samples: tuple[str, ...] = field(default=(), repr=False)
     second_samples: tuple[str, ...] = field(default=(), repr=False)
     references: tuple[Reference, ...] = ()
     judge_calls: tuple[JudgeCall, ...] = ()
+    omitted_texts: int = 0
     omitted_calls: int = 0
 
     def __bool__(self) -> bool:
         """Return whether there is any."""
-        texts = self.samples or self.second_samples or self.references
+        texts = self.samples or self.second_samples or self.references or self.omitted_texts
         return bool(texts or self.judge_calls or self.omitted_calls)
 
     @property

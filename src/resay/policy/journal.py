@@ -29,6 +29,11 @@ class JournalConfig(Strict):
         description="Which entries store text: none; those flagged, blocked or regenerated; or all."
         " Offsets and scores are always stored.",
     )
+    evidence: bool = Field(
+        default=True,
+        description="Whether entries that store text also store the samples, the references and the"
+        " judges' prompts and answers of the check, up to 300,000 characters.",
+    )
     retention_days: float | None = Field(
         default=None, gt=0, le=36_500, description="Days to keep an entry; null = forever."
     )
@@ -56,6 +61,11 @@ class JournalConfig(Strict):
         if not _is_address(url):
             raise ValueError("must be sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE")
         return url
+
+    @property
+    def stores_evidence(self) -> bool:
+        """Whether entries may be stored with the texts that answers were checked with."""
+        return self.content != "none" and self.evidence
 
     @property
     def file(self) -> str | None:

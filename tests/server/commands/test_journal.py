@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from resay.adapters import run_sync
+from resay.plugins import JudgeCall, RecordedEvidence
 from resay_server.journal import Feedback, JournalConfig, open_journal
 from support.cli import resay_here
 from support.journal import NOW, QUESTION, SENTENCE, entry
@@ -96,6 +97,38 @@ def test_show(file: Path) -> None:
 def test_show_without_words(tmp_path: Path) -> None:
     run_sync(fill, tmp_path / "journal.db")
     assert "its text was not stored" in said("show", "e-1", "-j", tmp_path / "journal.db")
+
+
+@pytest.fixture
+def with_evidence(tmp_path: Path) -> Path:
+    """A journal of an entry with samples and a judge's answer."""
+    path = tmp_path / "evidence.db"
+    call = JudgeCall(method="prompt", prompt="Is it so?", answers=("1: no",), claims=(SENTENCE,))
+    evidence = RecordedEvidence(
+        samples=("It has 30.", "It has 32."), judge_calls=(call,), omitted_calls=3
+    )
+
+    async def write() -> None:
+        journal = open_journal(JournalConfig(url=f"sqlite:///{path}", content="all"))
+        await journal.append(entry(id="e", evidence=evidence))
+        await journal.aclose()
+
+    run_sync(write)
+    return path
+
+
+def test_show_and_export_the_evidence(with_evidence: Path, tmp_path: Path) -> None:
+    shown = said("show", "e", "-j", with_evidence)
+    for text in ("sample 2: It has 32.", "prompt asked:\nIs it so?\nanswer: 1: no", "3 more were"):
+        assert text in shown
+    said("export", tmp_path / "out.jsonl", "-j", with_evidence)
+    exported = json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8"))["evidence"]
+    assert exported["samples"] == ["It has 30.", "It has 32."]
+    assert exported["judge_calls"][0]["answers"] == ["1: no"]
+    said("export", tmp_path / "out.csv", "-j", with_evidence)
+    assert "It has 30." not in (tmp_path / "out.csv").read_text(encoding="utf-8")
+    assert json.loads(said("show", "e", "-j", with_evidence, "--json"))["evidence"] == exported
+    assert "evidence" not in json.loads(said("list", "-j", with_evidence, "--json"))["entries"][0]
 
 
 def test_export_as_json_lines(file: Path, tmp_path: Path) -> None:

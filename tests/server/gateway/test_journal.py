@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from resay.plugins import RecordedEvidence
 from resay_server.gateway import Gateway, GatewayConfig, serving
 from resay_server.journal import Entry, JournalConfig, JournalError, open_journal
 from simulation import ServerError, SimulatedProvider
@@ -180,3 +181,18 @@ def test_a_policy_with_a_journal_writes_nothing_twice(gateways: Gateways, tmp_pa
     (entry,) = recorded(gateways, {}, policy=policy)
     assert entry.policy == "default"
     assert not other.exists()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_evidence_is_stored_with_the_text(gateways: Gateways, stream: bool) -> None:
+    (entry,) = recorded(gateways, {"json": {**CHAT, "stream": stream}}, journal={"content": "all"})
+
+    async def read() -> dict[str, RecordedEvidence]:
+        journal = open_journal(JournalConfig(url=url_of(gateways.folder)))
+        try:
+            return await journal.evidence(entry.id)
+        finally:
+            await journal.aclose()
+
+    evidence = asyncio.run(read())[entry.id]
+    assert len(evidence.samples) == entry.verdict["samples"]

@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from resay_server.journal import Journal, SampledEntry
+from resay.adapters.settings import JournalContent
+from resay_server.journal import Entry, Journal, SampledEntry
 from resay_server.journal.migrations import (
     MIGRATIONS,
     POSTGRES_MIGRATIONS,
     SET_VERSION,
     SQLITE_MIGRATIONS,
 )
-from resay_server.journal.rows import row_of
+from resay_server.journal.rows import COLUMNS, row_of
 from resay_server.journal.statements import insert
 from support.journal import entry
 
@@ -63,7 +64,7 @@ async def test_rollups_and_sampled_entries_of_version_5_are_kept(
 ) -> None:
     make_tables(url, 5)
     old = [entry(id=f"e-{i}", time=DAY + i * HALF_HOUR) for i in range(2)]
-    insertions = [(insert(1), tuple(map(_plain, row_of(one, "none")))) for one in old]
+    insertions = [_insertion(one, "none") for one in old]
     draw = (
         "INSERT INTO resay_journal_draws (entry_id, time, method, weight) VALUES (?, ?, ?, ?)",
         ("e-1", DAY, "random", 2.5),
@@ -95,14 +96,13 @@ async def test_rollups_and_sampled_entries_of_version_5_are_kept(
     assert buckets(url, "resay_journal_changed") == []
 
 
-@pytest.mark.parametrize("version", range(6))
+@pytest.mark.parametrize("version", range(7))
 async def test_tables_of_every_version_are_migrated(
     url: str, opened: Callable[..., Journal], version: int
 ) -> None:
     if version:
         make_tables(url, version)
-        row = tuple(map(_plain, row_of(entry(id="old", time=DAY), "all")))
-        execute(url, (insert(1), row))
+        execute(url, _insertion(entry(id="old", time=DAY), "all"))
     journal = opened(content="all")
     await journal.append(entry(id="new", time=DAY + HALF_HOUR))
     await journal.add_sampled([SampledEntry("new", "random", 1.0)])
@@ -113,6 +113,12 @@ async def test_tables_of_every_version_are_migrated(
     assert [one.entry_id for one in await journal.sampled()] == ["new"]
     slices = await journal.summary(DAY, DAY + 2 * HALF_HOUR, HALF_HOUR)
     assert sum(part.entries for part in slices) == len(expected)
+
+
+def _insertion(old: Entry, content: JournalContent) -> tuple[str, tuple[Any, ...]]:
+    """Return the statement that wrote an entry when none had evidence."""
+    *row, _ = row_of(old, content)
+    return insert(1, COLUMNS), tuple(map(_plain, row))
 
 
 def _plain(value: object) -> object:

@@ -23,7 +23,7 @@ from resay.adapters import run_sync
 from resay_server.journal import Entry, Journal, JournalConfig, Slice, open_journal
 from resay_server.journal.migrations import MIGRATIONS, SET_VERSION
 from resay_server.journal.rollups import values_of_ranks
-from resay_server.journal.rows import row_of
+from resay_server.journal.rows import COLUMNS, row_of
 from resay_server.journal.statements import insert
 from support.journal import entry, make_verdict
 from support.postgres import PostgresServer
@@ -282,6 +282,7 @@ async def test_older_tables_of_postgresql_get_rollups(postgres: PostgresServer) 
         "DROP FUNCTION resay_journal_change CASCADE",
         "DROP TABLE resay_journal_rollups, resay_journal_changed",
         "ALTER TABLE resay_journal_sampled RENAME TO resay_journal_draws",
+        "ALTER TABLE resay_journal_entries DROP COLUMN evidence",
         "UPDATE resay_journal_version SET version = 4",
     )
     await assert_all_same(url, entries)
@@ -345,8 +346,8 @@ async def test_a_file_of_an_older_version_is_changed_in_place(tmp_path: Path) ->
             connection.execute(statement)
         connection.execute(SET_VERSION, (1,))
         # As it was written then: as text.
-        rows = [tuple(map(_plain, row_of(each, "none"))) for each in entries]
-        connection.executemany(insert(1), rows)
+        rows = [tuple(map(_plain, row_of(each, "none")[:-1])) for each in entries]
+        connection.executemany(insert(1, COLUMNS), rows)
     journal = journal_in(path)
     listed = await journal.recent(100)
     assert [each.id for each in listed] == [each.id for each in reversed(entries)]
@@ -391,7 +392,7 @@ _REST = (
     "request_id, model, policy, tenant, api, action, decision, score, reason, flagged, sentences,"
     " latency_s, check_s, main_calls, main_prompt_tokens, main_completion_tokens, main_cost_usd,"
     " main_cancelled, check_calls, check_prompt_tokens, check_completion_tokens, check_cost_usd,"
-    " check_cancelled, verdict, question"
+    " check_cancelled, verdict, question, evidence"
 )
 
 

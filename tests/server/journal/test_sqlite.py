@@ -156,6 +156,7 @@ async def test_words_that_were_kept_before_there_was_an_index(path: Path) -> Non
             "CREATE INDEX resay_journal_rollups_by_stretch ON resay_journal_rollups (stretch)"
         )
         other.execute("ALTER TABLE resay_journal_sampled RENAME TO resay_journal_draws")
+        other.execute("ALTER TABLE resay_journal_entries DROP COLUMN evidence")
         other.execute("UPDATE resay_journal_version SET version = 3")
     journal = journal_in(path)
     assert [one.id for one in await journal.recent(words="place299")] == ["299"]
@@ -405,13 +406,13 @@ async def test_tables_of_a_newer_version_are_left_alone(path: Path) -> None:
     await journal.aclose()
     with connected(path) as other:
         other.execute("UPDATE resay_journal_version SET version = 99")
-    with pytest.raises(JournalError, match="version 99, but this Resay supports at most 6"):
+    with pytest.raises(JournalError, match="version 99, but this Resay supports at most 7"):
         await journal.recent()
     await journal.append(entry(id="b"))
     with pytest.raises(JournalError, match="version 99"):
         await journal.flush()
     with connected(path) as other:
-        other.execute("UPDATE resay_journal_version SET version = 6")
+        other.execute("UPDATE resay_journal_version SET version = 7")
     await journal.flush()
     assert await count(journal) == 2
     await journal.aclose()

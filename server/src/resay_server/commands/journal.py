@@ -11,6 +11,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 
+import anyio
 import typer
 from pydantic import ValidationError
 from rich.console import Console
@@ -22,16 +23,20 @@ from resay.adapters.settings import SQLITE, JournalConfig, message_of
 from resay.adapters.terminal import clean, print_verdict
 from resay.commands import JsonOption, print_json
 from resay.errors import ConfigurationError
+from resay.plugins import RecordedEvidence
 from resay_server.journal import By, Entry, Feedback, Journal, Rating, Slice, open_journal
 from resay_server.journal.export import (
     Format,
     answer_of,
+    entries_csv,
+    entry_cells,
     entry_dict,
-    exported,
+    json_lines,
     moment_of,
     slice_dict,
     timestamp,
-    write_entries,
+    whole_entry_dict,
+    write_parquet,
 )
 from resay_server.labelling import Agreement, aread_agreements, rating_text
 
@@ -275,17 +280,73 @@ def show(
 ) -> None:
     """Show everything recorded for one entry."""
 
-    async def work(opened: Journal) -> tuple[Entry | None, list[Feedback]]:
-        recorded = await opened.find(entry)
-        return recorded, [] if recorded is None else await opened.feedback(recorded.id)
+    async def work(opened: Journal) -> RecordedEntry:
+        return await read_entry(opened, entry)
 
-    recorded, feedback = with_journal(journal_config(journal, policy), work)
-    if recorded is None:
-        raise ConfigurationError(f"the journal has no entry or request {entry!r}")
+    recorded = with_journal(journal_config(journal, policy), work)
     if as_json:
-        return print_json(entry_dict(recorded, feedback))
-    print_entry(recorded, feedback, Console())
+        fields = whole_entry_dict(recorded.entry, recorded.feedback, recorded.evidence)
+        return print_json(fields)
+    console = Console()
+    print_entry(recorded.entry, recorded.feedback, console)
+    print_evidence(recorded.evidence, console)
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedEntry:
+    """An entry with all that is recorded about it."""
+
+    entry: Entry
+    feedback: Sequence[Feedback]
+    evidence: RecordedEvidence | None
+
+
+async def read_entry(journal: Journal, some_id: str) -> RecordedEntry:
+    """Return an entry with all that is recorded about it.
+
+    Args:
+        journal: The journal.
+        some_id: The id of the entry or of its request.
+
+    Raises:
+        ConfigurationError: There is no such entry.
+    """
+    entry = await journal.find(some_id)
+    if entry is None:
+        raise ConfigurationError(f"the journal has no entry or request {some_id!r}")
+    evidence = await journal.evidence(entry.id)
+    return RecordedEntry(entry, await journal.feedback(entry.id), evidence.get(entry.id))
+
+
+def print_evidence(evidence: RecordedEvidence | None, console: Console) -> None:
+    """Print the texts that an answer was checked with.
+
+    Args:
+        evidence: The texts; None if they were not stored.
+        console: The console to print to.
+    """
+    if evidence is None:
+        return
+    texts = {
+        "sample": evidence.samples,
+        "second opinion": evidence.second_samples,
+        "reference": [reference.text for reference in evidence.references],
+    }
+    for name, items in texts.items():
+        for number, text in enumerate(items, 1):
+            console.print(Text(f"{name} {number}: ", "dim").append(clean(text), "not dim"))
+    for call in evidence.judge_calls:
+        model = f" ({call.model})" if call.model else ""
+        console.print(Text(clean(f"{call.method}{model} asked:"), "dim"))
+        console.print(Text(clean(call.prompt)))
+        for answer in call.answers:
+            console.print(Text("answer: ", "dim").append(clean(answer), "not dim"))
+        if call.error:
+            console.print(Text(f"no answer: {call.error}"))
+    omitted = evidence.omitted_texts + evidence.omitted_calls
+    if omitted:
+        console.print(Text(f"{omitted} more were too long to store"))
 
 
 def print_entry(entry: Entry, feedback: Sequence[Feedback], console: Console) -> None:
@@ -357,7 +418,10 @@ def export(
     request: RequestOption = None,
     words: WordsOption = None,
 ) -> None:
-    """Export entries to JSON Lines (complete), or to a CSV or Parquet table."""
+    """Export entries to JSON Lines (complete), or to a CSV or Parquet table.
+
+    Only JSON Lines have the samples, the references and the judges' prompts and answers.
+    """
     selection = select(
         since,
         until,
@@ -373,18 +437,50 @@ def export(
     if kind is None:
         raise ConfigurationError(f"the file must end in .jsonl, .csv or .parquet, not {out.name!r}")
 
-    async def work(opened: Journal) -> list[tuple[Entry, list[Feedback]]]:
+    async def work(opened: Journal) -> int:
         feedback: dict[str, list[Feedback]] = {}
         for rating in await opened.feedback():
             feedback.setdefault(rating.entry_id, []).append(rating)
-        return [(entry, feedback.get(entry.id, [])) for entry in await selection.entries(opened)]
+        selected = await selection.entries(opened)
+        entries = [(entry, feedback.get(entry.id, [])) for entry in selected]
+        try:
+            await write_entries(opened, entries, out, kind)
+        except OSError as error:
+            raise ConfigurationError(f"cannot write {str(out)!r}: {error.strerror}") from error
+        return len(entries)
 
-    entries = with_journal(journal_config(journal, policy), work)
-    if str(out) == "-":
-        typer.echo(exported("jsonl", entries), nl=False)
+    count = with_journal(journal_config(journal, policy), work)
+    if str(out) != "-":
+        typer.echo(f"{out}: {_count(count)}")
+
+
+async def write_entries(
+    journal: Journal, entries: Sequence[tuple[Entry, Sequence[Feedback]]], out: Path, kind: Format
+) -> None:
+    """Write entries to a file, or to stdout.
+
+    Args:
+        journal: The journal that has them.
+        entries: The entries, each with the feedback on it.
+        out: The file; `-` for stdout.
+        kind: The format.
+
+    Raises:
+        ConfigurationError: Parquet needs pyarrow, which is missing.
+        OSError: The file cannot be written.
+    """
+    if kind == "parquet":
+        write_parquet([entry_cells(*pair) for pair in entries], str(out))
+    elif str(out) == "-":
+        async for lines in json_lines(journal, entries):
+            typer.echo(lines, nl=False)
     else:
-        write_entries(out, kind, entries)
-        typer.echo(f"{out}: {_count(len(entries))}")
+        async with await anyio.open_file(out, "w", encoding="utf-8", newline="") as file:
+            if kind == "csv":
+                await file.write(entries_csv(entries))
+                return
+            async for lines in json_lines(journal, entries):
+                await file.write(lines)
 
 
 @app.command()

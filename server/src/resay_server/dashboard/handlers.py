@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from io import BytesIO
-from typing import Any, Literal, cast
+from typing import Any, cast
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import anyio.to_thread
@@ -41,14 +41,14 @@ from resay_server.journal import (
     UnknownEntryError,
 )
 from resay_server.journal.export import (
-    COLUMNS,
     answer_of,
-    csv_text,
+    entries_csv,
     entry_cells,
     entry_dict,
-    exported,
+    json_lines,
     slice_dict,
     timestamp,
+    whole_entry_dict,
     write_parquet,
 )
 
@@ -324,7 +324,8 @@ class Dashboard:
         if entry is None:
             return _json({"error": {"message": _UNKNOWN}}, 404)
         feedback = await self._journal.feedback(entry.id, limit=_MAX_FEEDBACK)
-        return _json(entry_dict(entry, feedback))
+        evidence = await self._journal.evidence(entry.id)
+        return _json(whole_entry_dict(entry, feedback, evidence.get(entry.id)))
 
     async def _rated(self, entries: Sequence[Entry]) -> list[_RatedEntry]:
         """Return entries, each with the newest feedback on it."""
@@ -356,12 +357,17 @@ class Dashboard:
         no_entries: list[_RatedEntry] = []
         first = await anext(pages, no_entries)
 
-        async def texts() -> AsyncGenerator[str]:
-            yield await anyio.to_thread.run_sync(partial(_text, kind, first, with_header=True))
-            async for page in pages:
-                yield await anyio.to_thread.run_sync(partial(_text, kind, page, with_header=False))
+        texts = self._json_lines(first, pages) if kind == "jsonl" else _csv(first, pages)
+        return StreamingResponse(texts, media_type=_KINDS[kind], headers=headers)
 
-        return StreamingResponse(texts(), media_type=_KINDS[kind], headers=headers)
+    async def _json_lines(
+        self, first: list[_RatedEntry], pages: AsyncGenerator[list[_RatedEntry]]
+    ) -> AsyncGenerator[str]:
+        async for lines in json_lines(self._journal, first):
+            yield lines
+        async for page in pages:
+            async for lines in json_lines(self._journal, page):
+                yield lines
 
     async def _exported(
         self, query: DashboardQuery, limit: int
@@ -454,16 +460,13 @@ def _counts(findings: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:
     return [{"text": text, "count": count} for text, count in findings]
 
 
-def _text(
-    kind: Literal["jsonl", "csv"],
-    pairs: list[_RatedEntry],
-    *,
-    with_header: bool,
-) -> str:
-    if kind == "jsonl":
-        return exported("jsonl", pairs)
-    text = csv_text((entry_cells(*pair) for pair in pairs), COLUMNS)
-    return text if with_header else text.partition("\r\n")[2]
+async def _csv(
+    first: list[_RatedEntry], pages: AsyncGenerator[list[_RatedEntry]]
+) -> AsyncGenerator[str]:
+    yield await anyio.to_thread.run_sync(entries_csv, first)
+    async for page in pages:
+        text = await anyio.to_thread.run_sync(entries_csv, page)
+        yield text.partition("\r\n")[2]
 
 
 def _host_name(header: str) -> str:

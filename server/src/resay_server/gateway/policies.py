@@ -47,7 +47,7 @@ class Policies:
         self.version = ""
         self._files = config.policy_files
         self._selectable = config.selectable_policies
-        self._journals = config.journal is not None
+        self._journal = config.journal
         self._guards: Mapping[str, Guard] = {}
         self._signatures: Mapping[str, _Signature] = {}
         self._loading = asyncio.Lock()
@@ -160,8 +160,11 @@ class Policies:
             for name, file in list(self._files.items())
         }
         # The gateway writes each verdict to the journal itself, with details only it knows.
-        if self._journals:
-            guards = {name: _without_journal(guard) for name, guard in guards.items()}
+        if self._journal is not None:
+            guards = {
+                name: _for_journal(guard, self._journal.stores_evidence)
+                for name, guard in guards.items()
+            }
         for guard in guards.values():
             await GuardRuntime(guard).aprepare()
         return guards
@@ -178,8 +181,10 @@ def _guard(name: str, file: str | None) -> Guard:
     return guard
 
 
-def _without_journal(guard: Guard) -> Guard:
-    return guard.with_options(policy=guard.policy.model_copy(update={"journal": None}))
+def _for_journal(guard: Guard, stores_evidence: bool) -> Guard:
+    """Return a guard whose verdicts somebody else writes to a journal."""
+    guard = guard.with_options(policy=guard.policy.model_copy(update={"journal": None}))
+    return GuardRuntime(guard).with_evidence() if stores_evidence else guard
 
 
 def _signature(file: str) -> _Signature:

@@ -1,4 +1,4 @@
-"""Compression of verdicts without content, with a dictionary of what they share."""
+"""Compression of what nobody searches, with a dictionary of what verdicts share."""
 
 from __future__ import annotations
 

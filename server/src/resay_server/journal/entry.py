@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from resay import Usage
 from resay.adapters import Action, Decision
-from resay.plugins import ApiName, VerdictRecord, new_id
+from resay.plugins import ApiName, RecordedEvidence, VerdictRecord, new_id
 
 By = Literal["model", "policy", "tenant", "api"]
 _UNKNOWN = "unknown"
@@ -46,6 +46,8 @@ class Entry:
         check_s: Seconds the check took.
         verdict: `Verdict.to_dict()`; the journal drops text that its settings do not allow.
         question: The question, or None; the journal drops it if its settings do not allow it.
+        evidence: The texts that the answer was checked with, or None; the journal drops them if its
+            settings do not allow them. Entries that it returns have none: see `Journal.evidence`.
     """
 
     model: str
@@ -67,6 +69,7 @@ class Entry:
     check_s: float = 0.0
     verdict: Mapping[str, Any] = field(repr=False)
     question: str | None = field(default=None, repr=False)
+    evidence: RecordedEvidence | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.id):
@@ -110,6 +113,7 @@ class Entry:
             check_s=verdict.elapsed_s,
             verdict=verdict.to_dict(),
             question=record.question,
+            evidence=record.evidence,
         )
 
 

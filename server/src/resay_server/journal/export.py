@@ -5,20 +5,28 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
+from functools import partial
 from importlib import import_module
 from io import BytesIO, StringIO
-from pathlib import Path
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from resay.errors import ConfigurationError
+from resay.plugins import RecordedEvidence
 from resay_server.journal.entry import Entry, Slice
+from resay_server.journal.evidence import evidence_dict
 from resay_server.journal.feedback import Feedback
+from resay_server.journal.threads import in_thread
+
+if TYPE_CHECKING:
+    from resay_server.journal.journal import Journal
 
 Format = Literal["jsonl", "csv", "parquet"]
+# The evidence of an entry may be long.
+_EVIDENCE_AT_ONCE = 20
 # Spreadsheets run cells that begin with these as formulas; some accept the full-width forms too.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 COLUMNS: Mapping[str, type[Any]] = {
@@ -54,18 +62,33 @@ COLUMNS: Mapping[str, type[Any]] = {
 
 
 def entry_dict(entry: Entry, feedback: Sequence[Feedback] = ()) -> dict[str, Any]:
-    """Return an entry as JSON-ready values, with the feedback on it.
+    """Return an entry as JSON-ready values, with the feedback on it and without its evidence.
 
     Args:
         entry: The entry.
         feedback: The feedback on it.
     """
+    fields = asdict(replace(entry, evidence=None))
+    del fields["evidence"]
     return {
-        **asdict(entry),
+        **fields,
         "verdict": dict(entry.verdict),
         "time": timestamp(entry.time),
         "feedback": [{**asdict(rating), "time": timestamp(rating.time)} for rating in feedback],
     }
+
+
+def whole_entry_dict(
+    entry: Entry, feedback: Sequence[Feedback], evidence: RecordedEvidence | None
+) -> dict[str, Any]:
+    """Return all of an entry as JSON-ready values.
+
+    Args:
+        entry: The entry.
+        feedback: The feedback on it.
+        evidence: The texts that the answer was checked with; None if they are not stored.
+    """
+    return entry_dict(entry, feedback) | {"evidence": evidence_dict(evidence)}
 
 
 def entry_cells(entry: Entry, feedback: Sequence[Feedback] = ()) -> dict[str, Any]:
@@ -140,43 +163,44 @@ def _cell(value: object) -> object:
     return value
 
 
-def write_entries(
-    path: Path, kind: Format, entries: Sequence[tuple[Entry, Sequence[Feedback]]]
-) -> None:
-    """Write entries to a file.
+async def json_lines(
+    journal: Journal, entries: Sequence[tuple[Entry, Sequence[Feedback]]]
+) -> AsyncGenerator[str]:
+    """Yield entries as JSON Lines, each with the texts that its answer was checked with.
 
     Args:
-        path: The file.
-        kind: Its format.
+        journal: The journal that has them.
         entries: The entries, each with the feedback on it.
+
+    Yields:
+        The lines of some of the entries.
 
     Raises:
-        ConfigurationError: The file cannot be written, or Parquet needs pyarrow, which is missing.
+        JournalError: The journal cannot be read.
     """
-    try:
-        if kind == "parquet":
-            write_parquet([entry_cells(entry, feedback) for entry, feedback in entries], str(path))
-            return
-        path.write_text(exported(kind, entries), encoding="utf-8", newline="")
-    except OSError as error:
-        raise ConfigurationError(f"cannot write {str(path)!r}: {error.strerror}") from error
+    for start in range(0, len(entries), _EVIDENCE_AT_ONCE):
+        chunk = entries[start : start + _EVIDENCE_AT_ONCE]
+        evidence = await journal.evidence(*(entry.id for entry, _ in chunk))
+        yield await in_thread(partial(_json_lines, chunk, evidence))
 
 
-def exported(
-    kind: Literal["jsonl", "csv"], entries: Iterable[tuple[Entry, Sequence[Feedback]]]
+def _json_lines(
+    entries: Sequence[tuple[Entry, Sequence[Feedback]]], evidence: Mapping[str, RecordedEvidence]
 ) -> str:
-    """Return entries as text.
-
-    Args:
-        kind: The format.
-        entries: The entries, each with the feedback on it.
-    """
-    if kind == "csv":
-        return csv_text([entry_cells(entry, feedback) for entry, feedback in entries], COLUMNS)
     lines: list[str] = []
     for entry, feedback in entries:
-        lines.append(json.dumps(entry_dict(entry, feedback), ensure_ascii=False) + "\n")
+        fields = whole_entry_dict(entry, feedback, evidence.get(entry.id))
+        lines.append(json.dumps(fields, ensure_ascii=False) + "\n")
     return "".join(lines)
+
+
+def entries_csv(entries: Iterable[tuple[Entry, Sequence[Feedback]]]) -> str:
+    """Return entries as a table in CSV.
+
+    Args:
+        entries: The entries, each with the feedback on it.
+    """
+    return csv_text([entry_cells(entry, feedback) for entry, feedback in entries], COLUMNS)
 
 
 def write_parquet(rows: Sequence[Mapping[str, Any]], out: str | BytesIO) -> None:

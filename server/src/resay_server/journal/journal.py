@@ -12,6 +12,8 @@ from resay.adapters import Decision, compute
 from resay.adapters.event_loops import PerLoop, unforkable
 from resay.adapters.settings import JournalConfig, JournalContent
 from resay.errors import ConfigurationError
+from resay.plugins import RecordedEvidence
+from resay_server.journal.compression import decompress
 from resay_server.journal.database import Database, Session
 from resay_server.journal.entry import By, Entry, Slice, SortKey
 from resay_server.journal.errors import (
@@ -19,6 +21,7 @@ from resay_server.journal.errors import (
     TooManyError,
     UnknownEntryError,
 )
+from resay_server.journal.evidence import evidence_of
 from resay_server.journal.feedback import (
     ALL_FEEDBACK,
     ALL_SAMPLED,
@@ -45,6 +48,7 @@ from resay_server.journal.rows import (
     row_of,
     size_of,
     stored_name,
+    with_compressed_evidence,
 )
 from resay_server.journal.search_terms import entry_terms
 from resay_server.journal.statements import (
@@ -53,6 +57,7 @@ from resay_server.journal.statements import (
     SORT_KEY,
     Sort,
     delete_where,
+    evidence_query,
     recent,
 )
 from resay_server.journal.summary import check_slices, slice_of, summary_query
@@ -109,6 +114,11 @@ class Journal:
         return self._config.content
 
     @property
+    def stores_evidence(self) -> bool:
+        """Whether entries may be stored with the texts that answers were checked with."""
+        return self._config.stores_evidence
+
+    @property
     def lost(self) -> int:
         """The number of entries that were lost instead of written."""
         return self._losses.count
@@ -131,6 +141,8 @@ class Journal:
         # The first time, it builds a validator, which imports what it needs.
         with unforkable():
             prepare_rows()
+        if entry.evidence is not None and not self.stores_evidence:
+            entry = replace(entry, evidence=None)
         build = partial(row_of, entry, self._config.content)
         appended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._appending.add(appended)
@@ -242,6 +254,22 @@ class Journal:
         """
         rows = await self._read(GET, (stored_name(entry_id),))
         return next(iter(await _entries_of(rows)), None)
+
+    async def evidence(self, *entry_ids: str) -> dict[str, RecordedEvidence]:
+        """Return the stored texts that answers were checked with, by the ids of their entries.
+
+        Args:
+            entry_ids: The entries. Those without such texts are left out.
+
+        Raises:
+            JournalError: The journal cannot be read.
+        """
+        if not entry_ids:
+            return {}
+        rows = await self._read(evidence_query(len(entry_ids)), tuple(map(stored_name, entry_ids)))
+        return await in_thread(
+            lambda: {entry_id: evidence_of(decompress(value)) for entry_id, value in rows}
+        )
 
     async def find(self, some_id: str) -> Entry | None:
         """Return the entry with an id, or the newest of the request with that id, or None.
@@ -492,7 +520,8 @@ class Journal:
             redacted = rows
             if redaction is not None:
                 redacted = [redaction.redacted_row(row) for row in rows]
-            return redacted, [entry_terms(row) for row in redacted]
+            terms = [entry_terms(row) for row in redacted]
+            return [with_compressed_evidence(row) for row in redacted], terms
 
         if self._config.content == "none":
             return rows, [None] * len(rows)

@@ -83,6 +83,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE resay_journal_rollups RENAME COLUMN stretch TO bucket",
         "ALTER TABLE resay_journal_changed RENAME COLUMN stretch TO bucket",
     ),
+    (),  # The evidence, as bytes.
 )
 LATEST = len(MIGRATIONS)
 """The version of the tables that this Resay writes."""
@@ -146,6 +147,7 @@ SQLITE_MIGRATIONS: Mapping[int, tuple[str, ...]] = {
         "DROP INDEX resay_journal_rollups_by_stretch",
         "CREATE INDEX resay_journal_rollups_by_bucket ON resay_journal_rollups (bucket, field)",
     ),
+    7: ("ALTER TABLE resay_journal_entries ADD COLUMN evidence BLOB",),
 }
 """The parts of migrations that are specific to SQLite, by version."""
 # The full-text index, if SQLite has FTS5. It records only which entries contain each word.
@@ -228,5 +230,6 @@ POSTGRES_MIGRATIONS: Mapping[int, tuple[str, ...]] = {
         "ALTER INDEX resay_journal_rollups_by_stretch RENAME TO resay_journal_rollups_by_bucket",
         _change_function("CREATE OR REPLACE", "bucket"),
     ),
+    7: ("ALTER TABLE resay_journal_entries ADD COLUMN evidence BYTEA",),
 }
 """The parts of migrations that are specific to PostgreSQL, by version."""

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import cache
 from typing import Any, cast
 
 from resay.adapters import import_named, is_async
 from resay.errors import ConfigurationError
+from resay_server.journal.evidence import (
+    evidence_json,
+    evidence_of,
+    replace_evidence_texts,
+)
 from resay_server.journal.rows import (
     ContentFree,
     Row,
     has_content,
+    stored_evidence,
     verdict_and_question,
     verdict_json,
     with_texts,
@@ -47,17 +54,22 @@ class Redaction:
             return row
         verdict, question = verdict_and_question(row)
         bare = without_content(verdict)
+        evidence = stored_evidence(row)
+        # Judges are often shown the same texts.
+        redact = cache(self._redact)
         try:
-            redacted = replace_texts(verdict, bare, self._redact)
+            redacted = replace_texts(verdict, bare, redact)
             # The result may no longer be a valid verdict.
             without_content(redacted)
             if question is not None:
-                question = self._redact(question)
-            return with_texts(row, verdict_json(redacted), question)
+                question = redact(question)
+            if evidence is not None:
+                evidence = evidence_json(replace_evidence_texts(evidence_of(evidence), redact))
+            return with_texts(row, verdict_json(redacted), question, evidence)
         # The user's function may raise anything, with a message that quotes the text.
         except Exception as error:
             _log.warning("`redact` failed with %s; the text is not stored", type(error).__name__)
-        return with_texts(row, ContentFree(verdict_json(bare)), None)
+        return with_texts(row, ContentFree(verdict_json(bare)), None, None)
 
     def redacted_note(self, note: str) -> str | None:
         """Return a rater's note, redacted; None if that fails."""

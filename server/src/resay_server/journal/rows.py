@@ -10,7 +10,9 @@ from typing import Any, cast
 from resay import Usage, Verdict
 from resay.adapters.settings import JournalContent
 from resay.errors import ConfigurationError
+from resay_server.journal.compression import compress
 from resay_server.journal.entry import Entry
+from resay_server.journal.evidence import evidence_json, within_limit
 
 Row = tuple[Any, ...]
 COLUMNS = (
@@ -20,9 +22,13 @@ COLUMNS = (
     *("main_cancelled", "check_calls", "check_prompt_tokens", "check_completion_tokens"),
     *("check_cost_usd", "check_cancelled", "verdict", "question"),
 )
+"""The columns of an entry that is read."""
+WRITTEN_COLUMNS = (*COLUMNS, "evidence")
+"""The columns of an entry that is written. Nobody reads the evidence of many entries."""
 _MAIN = COLUMNS.index("main_calls")
 _CHECK = COLUMNS.index("check_calls")
 _VERDICT = COLUMNS.index("verdict")
+_EVIDENCE = WRITTEN_COLUMNS.index("evidence")
 # Long enough for any name, short enough for any index.
 _NAME_CHARS = 256
 _REASON_CHARS = 2000
@@ -30,6 +36,8 @@ _REASON_CHARS = 2000
 _ROW_BYTES = 1000
 # `compute` weight of a sentence or a claim.
 _UNIT_COST = 150
+# `compute` weight of a character of evidence.
+_EVIDENCE_COST = 0.025
 
 
 class ContentFree(str):
@@ -39,7 +47,7 @@ class ContentFree(str):
 
 
 def row_of(entry: Entry, content: JournalContent) -> Row:
-    """Return an entry as the values of `COLUMNS`, with the text that `content` allows.
+    """Return an entry as the values of `WRITTEN_COLUMNS`, with the text that `content` allows.
 
     Raises:
         ConfigurationError: Its verdict is malformed.
@@ -47,8 +55,11 @@ def row_of(entry: Entry, content: JournalContent) -> Row:
     with_text = content == "all" or (content == "flagged" and _is_notable(entry))
     verdict: str
     question: str | None = None
+    evidence: str | None = None
     if with_text:
         verdict = verdict_json(entry.verdict)
+        if entry.evidence:
+            evidence = evidence_json(within_limit(entry.evidence))
         if entry.question is not None:
             question = json.dumps(entry.question)
     else:
@@ -73,6 +84,7 @@ def row_of(entry: Entry, content: JournalContent) -> Row:
         *_usage_values(entry.check_usage),
         verdict,
         question,
+        evidence,
     )
 
 
@@ -96,24 +108,37 @@ def names_and_numbers(row: Row) -> dict[str, Any]:
 
 def verdict_and_question(row: Row) -> tuple[dict[str, Any], str | None]:
     """Return the verdict and the question of a row."""
-    verdict, question = row[_VERDICT:]
+    verdict, question = row[_VERDICT:_EVIDENCE]
     return json.loads(verdict), None if question is None else json.loads(question)
 
 
-def with_texts(row: Row, verdict: str, question: str | None) -> Row:
-    """Return a row with another verdict and another question.
+def stored_evidence(row: Row) -> str | None:
+    """Return the evidence of a new row as JSON, or None."""
+    return row[_EVIDENCE]
+
+
+def with_texts(row: Row, verdict: str, question: str | None, evidence: str | None) -> Row:
+    """Return a new row with other texts.
 
     Args:
         row: The row.
         verdict: The verdict, from `verdict_json`.
         question: The question, or None.
+        evidence: The evidence, from `evidence_json`, or None.
     """
-    return (*row[:_VERDICT], verdict, None if question is None else json.dumps(question))
+    stored_question = None if question is None else json.dumps(question)
+    return (*row[:_VERDICT], verdict, stored_question, evidence)
+
+
+def with_compressed_evidence(row: Row) -> Row:
+    """Return a new row with its evidence compressed: prompts repeat each other's texts."""
+    evidence = row[_EVIDENCE]
+    return row if evidence is None else (*row[:_EVIDENCE], compress(evidence))
 
 
 def has_content(row: Row) -> bool:
     """Return whether a new row holds text of a question or an answer."""
-    verdict, question = row[_VERDICT:]
+    verdict, question = row[_VERDICT:_EVIDENCE]
     return question is not None or not isinstance(verdict, ContentFree)
 
 
@@ -125,17 +150,17 @@ def verdict_json(verdict: Mapping[str, Any]) -> str:
 def row_cost(entry: Entry) -> int:
     """Return what `row_of` costs, in characters for `compute`."""
     units = 0
+    evidence_chars = 0 if entry.evidence is None else entry.evidence.chars
     for name in ("sentences", "claims", "unscored"):
         value: object = entry.verdict.get(name)
         if isinstance(value, list):
             units += len(cast("list[object]", value))
-    return _UNIT_COST * units
+    return _UNIT_COST * units + int(_EVIDENCE_COST * evidence_chars)
 
 
 def size_of(row: Row) -> int:
     """Return the approximate number of bytes that a row takes in memory."""
-    verdict, question = row[_VERDICT:]
-    return _ROW_BYTES + len(verdict) + len(question or "")
+    return _ROW_BYTES + sum(len(text) for text in row[_VERDICT:] if text is not None)
 
 
 def stored_name(name: str | None) -> str | None:

@@ -27,6 +27,11 @@ class JournalSink:
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
 
+    @property
+    def wants_evidence(self) -> bool:
+        """Whether the journal stores the texts that answers were checked with."""
+        return self.journal.stores_evidence
+
     async def on_verdict(self, record: VerdictRecord) -> None:
         """Queue a record as an entry of the journal.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from resay_server.journal.database import Database
 from resay_server.journal.entry import SortKey
 from resay_server.journal.filters import SqlFilters
-from resay_server.journal.rows import COLUMNS, Row
+from resay_server.journal.rows import COLUMNS, WRITTEN_COLUMNS, Row
 
 Sort = Literal["newest", "score", "cost", "latency"]
 _SORT_EXPRESSIONS: Mapping[str, str] = {
@@ -41,12 +41,26 @@ UNINDEXED = (
 MARK_INDEXED = "DELETE FROM resay_journal_unindexed WHERE entry_id = ?"
 
 
-def insert(rows: int) -> str:
-    """Return the statement that inserts a number of entries and ignores existing ids."""
-    values = ", ".join(["?"] * len(COLUMNS))
+def insert(rows: int, columns: Sequence[str] = WRITTEN_COLUMNS) -> str:
+    """Return the statement that inserts a number of entries and ignores existing ids.
+
+    Args:
+        rows: The number of entries.
+        columns: Their columns.
+    """
+    values = ", ".join(["?"] * len(columns))
     return (
-        f"INSERT INTO resay_journal_entries ({_COLUMN_LIST})"  # noqa: S608 - our own names
+        f"INSERT INTO resay_journal_entries ({', '.join(columns)})"  # noqa: S608 - our own names
         f" VALUES {', '.join([f'({values})'] * rows)} ON CONFLICT (id) DO NOTHING"
+    )
+
+
+def evidence_query(entries: int) -> str:
+    """Return the query for the evidence of a number of entries, by their ids."""
+    ids = ", ".join(["?"] * entries)
+    return (
+        "SELECT id, evidence FROM resay_journal_entries"  # noqa: S608 - our own names
+        f" WHERE evidence IS NOT NULL AND id IN ({ids})"
     )
 
 
