@@ -8,31 +8,21 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import re
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import anyio
-import httpx
-
 from resay import Guard
-from resay.plugins import VerdictRecord
 from resay.testing import SimulatedProvider
-from resay_server.gateway import Gateway, GatewayConfig, serving
-from resay_server.journal import Entry, JournalConfig, open_journal
 from support.chromium import Chromium, Tab, chromium
+from support.gallery import QUESTION, dashboard
 from website.recording import record
 from website.terminal import WIDTH, Output, drawing
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 MOST_BYTES = 150_000
-QUESTION = "Tell me about the Sydney Harbour Bridge."
 
 
 def terminal() -> None:
@@ -71,60 +61,10 @@ def notebook(browser: Chromium, folder: Path) -> None:
     _picture(browser, (folder / "notebook.html").as_uri(), "notebook", height=190)
 
 
-def dashboard(browser: Chromium, folder: Path) -> None:
+def server(browser: Chromium, folder: Path) -> None:
     """Take a picture of the dashboard of a gateway with a day of traffic."""
-    (folder / "policy.yaml").write_text("chain: [{method: facts}]\ncache: {store: none}\n")
-    journal = f"sqlite:///{folder / 'journal.db'}"
-    with SimulatedProvider(seed=7) as provider:
-        config = GatewayConfig.of(
-            {
-                "upstream": {"url": provider.base_url},
-                "policies": {"support": str(folder / "policy.yaml")},
-                "journal": {"url": journal, "content": "all"},
-            }
-        )
-        anyio.run(_fill, journal)
-        with serving(Gateway(config)) as url:
-            for _ in range(4):
-                told = {
-                    "model": "gpt-4.1-mini",
-                    "messages": [{"role": "user", "content": QUESTION}],
-                }
-                httpx.post(f"{url}/v1/chat/completions", json=told, timeout=60).raise_for_status()
-            _picture(browser, f"{url}/ui?span=24h", "dashboard", height=900)
-
-
-async def _fill(url: str) -> None:
-    """Record verdicts of the last day, as a gateway would have."""
-    journal = open_journal(JournalConfig(url=url, content="all"))
-    rng = random.Random(7)
-    guard = Guard({"chain": [{"method": "facts"}]})
-    for entry in _entries(rng, guard):
-        await journal.append(entry)
-    await journal.flush()
-    await journal.aclose()
-
-
-def _entries(rng: random.Random, guard: Guard) -> Iterator[Entry]:
-    now = time.time()
-    for age in sorted((rng.random() * 86_000 for _ in range(300)), reverse=True):
-        lamps, wrong = rng.randint(10, 99), rng.random() < 0.2
-        others = [rng.randint(10, 99) if wrong else lamps for _ in range(4)]
-        verdict = guard.check(
-            f"The bridge opened in 1932. It has {lamps} lamps.",
-            samples=[f"The bridge opened in 1932. It has {n} lamps." for n in others],
-        )
-        entry = Entry.of(
-            VerdictRecord(
-                verdict=verdict,
-                model=rng.choice(("gpt-4.1-mini", "claude-sonnet-5")),
-                policy="support",
-                action="annotate",
-                latency_s=rng.lognormvariate(0.6, 0.4),
-                question="When did the bridge open, and how many lamps does it have?",
-            )
-        )
-        yield replace(entry, time=now - age)
+    with dashboard(folder) as url:
+        _picture(browser, f"{url}?span=24h", "dashboard", height=900)
 
 
 def _picture(browser: Chromium, url: str, name: str, *, height: int) -> None:
@@ -144,7 +84,7 @@ def main() -> None:
     with TemporaryDirectory() as folder, chromium(Path(folder) / "profile") as browser:
         report(browser, Path(folder))
         notebook(browser, Path(folder))
-        dashboard(browser, Path(folder))
+        server(browser, Path(folder))
     for path in sorted(PICTURES.iterdir()):
         size = path.stat().st_size
         assert size < MOST_BYTES, (

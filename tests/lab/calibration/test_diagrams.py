@@ -10,6 +10,8 @@ from resay_lab.calibration.diagrams import Panel, bins_of, svg_of
 from resay_lab.calibration.report import html_of
 
 SECRET = "Zanzibar"
+# Of a title, in pixels, on average over its letters in a wide font.
+LETTER_WIDTH = 8.5
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -73,6 +75,9 @@ def test_everything_is_inside_of_the_picture(calibration):
                 assert 0 <= float(element.get(key, 0)) <= width
             for key in ("y", "y1", "y2", "cy"):
                 assert 0 <= float(element.get(key, 0)) <= height / 2
+    for text in root.iter(f"{SVG}text"):
+        if text.get("class") == "head":
+            assert float(text.get("x")) + LETTER_WIDTH * len(text.text) <= width
 
 
 def test_the_roc_curve_has_a_point_for_each_threshold():
@@ -109,7 +114,7 @@ def test_it_needs_nothing_else_and_is_the_same_each_time(calibration):
         text = drawn(calibration)
         assert text == drawn(calibration)
         assert "prefers-color-scheme" in text or "light dark" in text
-        assert not re.search(r"(href|src|url\(|@import|<script)", text)
+        assert not re.search(r"(href=|src=|url\(|@import|<script)", text)
 
 
 def test_it_holds_no_word_of_a_response(calibration):

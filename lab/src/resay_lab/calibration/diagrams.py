@@ -14,11 +14,13 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import resources
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
 from jinja2 import Environment
+from markupsafe import Markup
 
 from resay.adapters import load_optional, pages
 from resay_lab.calibration.result import Calibration
@@ -192,17 +194,29 @@ def svg_of(calibration: Calibration) -> str:
     Returns:
         A self-contained SVG document, always the same for the same calibration.
     """
-    return templates().get_template("diagrams.svg").render(diagram_values(calibration)).lstrip()
+    values = diagram_values(calibration)
+    template = templates().get_template("diagrams.svg")
+    description = " ".join(values["descriptions"].values())
+    # It is ours, and has no text of anybody else.
+    style = Markup(static_file("diagrams.css"))  # noqa: S704
+    return template.render(values, description=description, stylesheet=style).lstrip()
 
 
 def diagram_values(calibration: Calibration) -> dict[str, Any]:
-    """Return what the template of the diagrams shows."""
+    """Return what the templates of the diagrams show."""
     shown = panels(calibration)
     return {
         "title": f"Calibration with {calibration.labels}, {calibration.date}",
-        "description": " ".join(_description(panel) for panel in shown),
+        "descriptions": {panel.name: _description(panel) for panel in shown},
         "panels": shown,
     }
+
+
+@cache
+def static_file(name: str) -> str:
+    """Return a style sheet."""
+    file = resources.files("resay_lab.calibration") / "static" / name
+    return file.read_text(encoding="utf-8")
 
 
 @cache

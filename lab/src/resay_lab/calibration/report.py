@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from markupsafe import Markup
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from resay_lab.calibration.diagrams import diagram_values, templates
+from resay.adapters import pages
+from resay_lab.calibration.diagrams import diagram_values, static_file, templates
 from resay_lab.calibration.drift import Drift
 from resay_lab.calibration.figures import percent
 from resay_lab.calibration.result import Calibration
@@ -84,17 +86,18 @@ def html_of(calibration: Calibration) -> str:
     Args:
         calibration: The calibration.
     """
-    return (
-        templates()
-        .get_template("report.html")
-        .render(
-            diagram_values(calibration),
-            lines=_lines(calibration),
-            rows=_rows(calibration),
-            trade_offs=list(_trade_off_rows(calibration)) if calibration.trade_offs else [],
-            warnings=calibration.warnings(),
-            remarks=_remarks(calibration),
-        )
+    style = pages.stylesheet() + static_file("diagrams.css") + static_file("report.css")
+    template = templates().get_template("report.html")
+    return template.render(
+        diagram_values(calibration),
+        lines=_lines(calibration),
+        rows=list(_rows(calibration)),
+        trade_offs=list(_trade_off_rows(calibration)) if calibration.trade_offs else [],
+        warnings=calibration.warnings(),
+        remarks=_remarks(calibration),
+        # It is ours, and escaping would change its hash.
+        stylesheet=Markup(style),  # noqa: S704
+        content_security_policy=pages.content_security_policy(style),
     )
 
 
