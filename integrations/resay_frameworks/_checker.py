@@ -27,6 +27,21 @@ def in_threads(ask: Callable[[Sequence[Message]], str]) -> AskModel:
     return ask_in_thread
 
 
+def call_message(text: str, calls: Iterable[tuple[str, str, str]]) -> Message:
+    """Return a message of a model in OpenAI's format.
+
+    Args:
+        text: Its text.
+        calls: The id, name and arguments, as JSON, of each tool that it calls.
+    """
+    entries: list[dict[str, Any]] = []
+    for call_id, name, arguments in calls:
+        function = {"name": name, "arguments": arguments}
+        entries.append({"id": call_id, "type": "function", "function": function})
+    message: dict[str, Any] = {"role": "assistant", "content": text}
+    return {**message, "tool_calls": entries} if entries else message
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class OwnModel(OneAnswer):
     """The framework's own model, as the provider of samples and of judges' answers.
@@ -77,14 +92,20 @@ class Result:
         """Whether the text to show is flagged, or was withheld."""
         return self.answer.blocked or self.answer.flagged
 
-    def text(self) -> str:
+    def text(self, *, replaces: bool = True) -> str:
         """Return the text to show.
 
+        Args:
+            replaces: Whether a message can take the place of a withheld answer.
+
         Raises:
-            HallucinationBlocked: The answer is withheld and the policy says `exit: raise`.
+            HallucinationBlocked: The answer is withheld, and the policy says `exit: raise` or no
+                message can take its place.
         """
         if self.error is not None:
             raise self.error
+        if self.answer.blocked and not replaces:
+            raise HallucinationBlocked(self.answer.verdict, self.answer.usage)
         return self.answer.text
 
 

@@ -45,8 +45,12 @@ class Outcomes(NamedTuple):
     regenerate: str = "text"
 
 
+WITHHELD = "the answer was withheld: 2 of 4 sentences > 0.50 with 3 samples"
 OUTCOMES = {
     "langgraph": Outcomes(),
+    "openai_agents": Outcomes(raise_=WITHHELD),  # its own exception either way
+    "pydantic_ai": Outcomes(),
+    "smolagents": Outcomes(),
 }
 PROGRAMS = sorted(path.stem.removeprefix("with_") for path in (HERE / "objects").glob("with_*.py"))
 
