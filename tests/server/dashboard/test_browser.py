@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,11 @@ from starlette.applications import Starlette
 
 from resay import Contradiction, SentenceVerdict, Usage, Verdict
 from resay.adapters import run_sync
-from resay.plugins import VerdictRecord
+from resay.plugins import JudgeCall, RecordedEvidence, VerdictRecord
 from resay_server.dashboard import routes
 from resay_server.journal import Entry, Journal, JournalConfig, open_journal
 from support.chromium import BROWSER, Tab
+from support.claims import claim_verdict
 from support.dashboard import make, recent, write
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine")
@@ -237,6 +239,32 @@ def test_feedback_by_keyboard(tab: Tab, journal: Journal, url: str) -> None:
         "Ann: the answer is wrong"
     )
     assert tab.run("document.getElementById('rater').value") == "Ann"
+    assert tab.troubles() == []
+
+
+def test_samples_and_prompts_are_opened_by_keyboard(tab: Tab, journal: Journal, url: str) -> None:
+    sentences = (
+        SentenceVerdict("It opened in 1932.", 0, 18, 0.1),
+        SentenceVerdict("It has 31 lamps.", 19, 35, 0.9, True),
+    )
+    claims = (
+        claim_verdict("It opened in 1932.", 0, 18, score=0.1),
+        claim_verdict("It has 31 lamps.", 19, 35, score=0.9, flagged=True, sentence=1),
+    )
+    verdict = Verdict("flagged", 0.9, "so", sentences, claims=claims)
+    asked = tuple(sentence.text for sentence in sentences)
+    call = JudgeCall(method="prompt", prompt="Is it so?", answers=("1: no",), claims=asked)
+    evidence = RecordedEvidence(samples=("It has 30.",), judge_calls=(call,))
+    run_sync(write, journal, replace(make(id="e"), verdict=verdict.to_dict(), evidence=evidence))
+    tab.open(f"{url}/verdicts/e")
+    assert tab.run("document.querySelectorAll('details.source[open]').length") == 0
+    tab.tab_to("section[aria-labelledby=evidence] summary")
+    tab.press("Enter")
+    tab.until("document.getElementById('sample-1').checkVisibility()")
+    # The link beside the second claim opens what is beside the first.
+    assert tab.run("document.getElementById('call-1').checkVisibility()") is False
+    tab.run("document.querySelector('a[href=\"#call-1\"]').click()")
+    tab.until("document.getElementById('call-1').checkVisibility()")
     assert tab.troubles() == []
 
 

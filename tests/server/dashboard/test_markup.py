@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from resay import Contradiction, Document, SentenceVerdict, StepRecord, Verdict
 from resay.adapters import run_sync
 from resay.core.regeneration import Attempt, Edit, Regeneration
-from resay.plugins import VerdictRecord
+from resay.plugins import JudgeCall, RecordedEvidence, Reference, VerdictRecord
 from resay_server.journal import Entry, JournalConfig, open_journal
 from support.dashboard import asking, shown
 from support.html import Element
@@ -118,9 +119,16 @@ def test_no_field_becomes_markup(tmp_path_factory: Any, strange: str, question: 
             question=question,
         )
     )
-    entry = Entry(
-        **{name: getattr(entry, name) for name in Entry.__slots__} | {"id": entry_id + "x"}
+    call = JudgeCall(
+        method=strange, prompt=strange, answers=(strange,), claims=(strange,), model=strange
     )
+    evidence = RecordedEvidence(
+        samples=(strange,),
+        second_samples=(strange,),
+        references=(Reference(strange, strange, title=strange),),
+        judge_calls=(call, replace(call, claims=(), answers=(), error=strange)),
+    )
+    entry = replace(entry, id=entry_id + "x", evidence=evidence)
 
     async def look() -> None:
         assert await journal.append(entry)

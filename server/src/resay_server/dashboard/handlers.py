@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from resay.errors import ConfigurationError
+from resay_server.dashboard.evidence import ShownEvidence, shown_evidence
 from resay_server.dashboard.figures import Figures, FiguresCache
 from resay_server.dashboard.hosts import is_trusted_host
 from resay_server.dashboard.labels import draw, labels_of_form, read_queue
@@ -207,6 +208,11 @@ class Dashboard:
         if entry is None:
             return _html(_notice(site, "Not found", _UNKNOWN), 404)
         rater = _rater(request)
+        reported = await anyio.to_thread.run_sync(reported_entry, entry)
+        shown: ShownEvidence | None = None
+        if reported is not None:
+            evidence = (await self._journal.evidence(entry.id)).get(entry.id)
+            shown = shown_evidence(evidence, reported.verdict, self._journal)
         feedback = await self._journal.feedback(entry.id, limit=_MAX_FEEDBACK)
         unrated = await self._journal.sampled(unrated_by=rater)
         review = Review(feedback, rater, [entry.entry_id for entry in unrated])
@@ -216,7 +222,8 @@ class Dashboard:
             query=query,
             title=stamp(entry.time),
             entry=entry,
-            reported=await anyio.to_thread.run_sync(reported_entry, entry),
+            reported=reported,
+            shown=shown,
             content=self._journal.content,
             review=review,
             back=site.row(entry.id, query),

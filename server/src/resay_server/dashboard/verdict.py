@@ -39,12 +39,14 @@ class Evidence:
         source: The part of the request that it comes from.
         label: What else is known of its place.
         pieces: Its text, if it is known.
+        sample: The index of the sample that it is from; None if it is from elsewhere.
     """
 
     title: str | None = None
     source: str | None = None
     label: str = ""
     pieces: Pieces = ()
+    sample: int | None = None
 
 
 def reported_entry(entry: Entry) -> Reported | None:
@@ -74,6 +76,7 @@ def evidence(verdict: Verdict, claim: ClaimVerdict) -> list[tuple[str, list[Evid
             Evidence(
                 label=f"{against.source.capitalize()} {against.index + 1}: ",
                 pieces=list(pieces(against.text, 0, spans)) or [("", False)],
+                sample=against.index if against.source == "sample" else None,
             )
         )
     return [("For", supports), ("Against", opposes)]
