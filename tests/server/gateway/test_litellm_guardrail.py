@@ -372,7 +372,7 @@ def test_the_gateway_file_of_the_page_is_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = Path(__file__).resolve().parents[3] / "docs" / "checking.md"
-    _, text = re.findall(r"^```yml\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    _, text, *_ = re.findall(r"^```yml\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
     monkeypatch.setenv("LITELLM_KEY", "sk-litellm")
     (tmp_path / "gateway.yaml").write_text(text)
     assert GatewayConfig.load(tmp_path / "gateway.yaml").keys[0].name == "litellm"

@@ -260,6 +260,39 @@ def test_what_litellm_is_told_is_as_told(gateways: Gateways, policy: str) -> Non
     assert response.json()["hallucination"]
 
 
+PORTKEY: dict[str, Any] = {
+    "eventType": "afterRequestHook",
+    "requestType": "chatComplete",
+    "request": {"json": CHAT, "text": ""},
+    "response": {"json": {"choices": [{"message": {"role": "assistant", "content": TEXT}}]}},
+}
+MESSAGES: dict[str, Any] = {"body": {"messages": CHAT["messages"]}}
+CHOICES: dict[str, Any] = {"body": {"choices": PORTKEY["response"]["json"]["choices"]}}
+
+
+@pytest.mark.parametrize("policy", [POLICY, BLOCK])
+@pytest.mark.parametrize(
+    ("path", "asked", "names"),
+    [
+        (
+            "/webhooks/portkey",
+            PORTKEY,
+            ("PortkeyWebhookRequest", "PortkeyWebhookResponse"),
+        ),
+        ("/request", MESSAGES, ("AgentgatewayRequest", "AgentgatewayReply")),
+        ("/response", CHOICES, ("AgentgatewayResponse", "AgentgatewayReply")),
+    ],
+)
+def test_webhooks_are_as_told(
+    gateways: Gateways, policy: str, path: str, asked: dict[str, Any], names: tuple[str, str]
+) -> None:
+    schema(names[0]).validate(asked)
+    response = gateways.start(policy).post(path, json=asked)
+    assert response.status_code == 200
+    schema(names[1], closed=True).validate(response.json())
+    check_headers(path, response)
+
+
 @pytest.mark.parametrize(
     "spoilt",
     [

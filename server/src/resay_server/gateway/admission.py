@@ -158,19 +158,22 @@ class Admission:
             raise self._overloaded()
 
     @asynccontextmanager
-    async def slot(self) -> AsyncGenerator[None]:
+    async def slot(self, wait_s: float = math.inf) -> AsyncGenerator[None]:
         """Hold a slot while the context is open.
+
+        Args:
+            wait_s: How long to wait for one at most, if that is less than `queue_s`.
 
         Raises:
             OverloadError: The queue is full, or no slot was free for too long.
         """
-        await self._enter()
+        await self._enter(min(wait_s, self._limits.queue_s))
         try:
             yield
         finally:
             self._slots.release()
 
-    async def _enter(self) -> None:
+    async def _enter(self, wait_s: float) -> None:
         try:
             return self._slots.acquire_nowait()
         except anyio.WouldBlock:
@@ -178,7 +181,7 @@ class Admission:
         self.check()
         self._queued += 1
         try:
-            with anyio.move_on_after(self._limits.queue_s):
+            with anyio.move_on_after(wait_s):
                 return await self._slots.acquire()
         finally:
             self._queued -= 1

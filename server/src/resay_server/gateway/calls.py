@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,10 @@ VERDICT_DETAIL = b"x-resay-verdict"
 _APIS: Mapping[str, Api] = {api.path: api for api in GUARDED}
 CHECK, LITELLM_GUARDRAIL = f"{PREFIX}/check", "/beta/litellm_basic_guardrail_api"
 FEEDBACK = f"{PREFIX}/feedback"
-OWN_ENDPOINTS = frozenset({CHECK, LITELLM_GUARDRAIL, FEEDBACK})
+PORTKEY = "/webhooks/portkey"
+AGENTGATEWAY_REQUEST, AGENTGATEWAY_RESPONSE = "/request", "/response"
+WEBHOOKS = frozenset({PORTKEY, AGENTGATEWAY_REQUEST, AGENTGATEWAY_RESPONSE})
+OWN_ENDPOINTS = frozenset({CHECK, LITELLM_GUARDRAIL, FEEDBACK, *WEBHOOKS})
 _SANE_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 _SANE_TENANT = re.compile(r"[\x21-\x7e]{1,128}")
 # OpenAI's and Anthropic's SDKs count their attempts to send a request in this header.
@@ -41,6 +45,7 @@ class Call:
         address: What the path addresses.
         api: The API, if the answer is guarded.
         own: The path, if the gateway itself answers. All other requests are passed on, or refused.
+        received_s: When it arrived, by the monotonic clock.
     """
 
     request_id: str
@@ -52,6 +57,7 @@ class Call:
     address: Address
     api: Api | None
     own: str | None = None
+    received_s: float = field(default_factory=time.monotonic, compare=False)
 
     def header(self, name: bytes) -> str | None:
         """Return a header's value; None if it is absent."""

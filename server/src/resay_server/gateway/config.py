@@ -226,6 +226,12 @@ class GatewayLimits(Strict):
     write_s: _Seconds = Field(
         default=60.0, description="Seconds that a client may pause reading its answer."
     )
+    webhook_s: _Seconds = Field(
+        default=2.5,
+        le=60.0,
+        description="Seconds within which webhooks of other gateways are answered. A check that"
+        " takes longer is inconclusive.",
+    )
     answers: int = Field(
         default=16,
         ge=1,

@@ -9,7 +9,8 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from resay import Answer
-from resay.adapters.apis import CHAT_COMPLETIONS, ApiRequest, Body
+from resay.adapters import GuardRuntime
+from resay.adapters.apis import CHAT_COMPLETIONS, Api, ApiRequest, Body
 from resay.adapters.limits import SharedState
 from resay.adapters.settings import message_of
 from resay.adapters.threads import cancel_once
@@ -72,6 +73,7 @@ class EndpointState:
         conversations: Requests remembered until their answers are checked.
         failed: Samples drawn for requests whose main call failed.
         sample_tags: Tags the gateway's own requests.
+        webhook_s: The seconds within which webhooks are answered.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class EndpointState:
             max_count=_MOST_FAILED, max_bytes=_FAILED_BYTES, ttl_s=_FAILED_S
         )
         self.sample_tags = SampleTags(None if key is None else key.get_secret_value())
+        self.webhook_s = config.limits.webhook_s
 
 
 Handler = Callable[[RequestContext, Body, Routing, EndpointState], Awaitable[Reply]]
@@ -129,15 +132,17 @@ def upstream_of(
     routing: Routing,
     sample_tags: SampleTags,
     *,
+    api: Api = CHAT_COMPLETIONS,
     payer: str = "",
 ) -> Upstream:
     """Return how to send the requests for a check of an existing answer.
 
     Args:
         context: The request.
-        api_request: The question, as a request for chat completions.
+        api_request: The question, as a request.
         routing: The routing to upstreams.
         sample_tags: Tags requests to the upstream.
+        api: The API of the request.
         payer: Further text to separate cached samples by payer.
     """
     call = context.call
@@ -145,7 +150,7 @@ def upstream_of(
     async def ask(body: Body) -> Body:
         # Each gets its own tag, because LiteLLM keys its records by it.
         tagged = sample_tags.tagged(call)
-        return await cancel_once(routing.ask(tagged, CHAT_COMPLETIONS.path, body))
+        return await cancel_once(routing.ask(tagged, api.path, body))
 
     async def takes_n() -> bool:
         return routing.takes_n(api_request.body)
@@ -158,3 +163,30 @@ def upstream_of(
         takes_n=takes_n,
         cost_usd=routing.cost_usd,
     )
+
+
+def missing_for_check(
+    runtime: GuardRuntime, *, sender: str, model: str | None, unknown_question: str | None
+) -> str | None:
+    """Return why another gateway's answer cannot be checked, or None if it can.
+
+    Args:
+        runtime: The guard.
+        sender: The other gateway, for the message.
+        model: The model that wrote the answer; None if unknown.
+        unknown_question: Why the question is unknown; None if it is known.
+    """
+    remedy = f", and {sender} gives none"
+    problem = runtime.missing_inputs({"references": remedy, "logprobs": remedy})
+    if problem is not None:
+        return problem
+    if unknown_question is None:
+        return f"{sender} names no model" if model is None and _asks_model(runtime) else None
+    method = runtime.required_by("samples") or runtime.required_by("question")
+    return None if method is None else f"method {method!r} needs the question: {unknown_question}"
+
+
+def _asks_model(runtime: GuardRuntime) -> bool:
+    """Return whether the model that wrote an answer is called again."""
+    draws = runtime.required_by("samples") is not None and runtime.policy.sampling.model is None
+    return draws or runtime.asking_response_model is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import re
 import time
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
@@ -24,10 +25,14 @@ from resay.adapters.limits import SharedState
 from resay.adapters.verdicts import VerdictDetail
 from resay_server.gateway.admission import Admission, HostRules, OverloadError
 from resay_server.gateway.calls import (
+    AGENTGATEWAY_REQUEST,
+    AGENTGATEWAY_RESPONSE,
     CHECK,
     FEEDBACK,
     LITELLM_GUARDRAIL,
+    PORTKEY,
     VERDICT_DETAIL,
+    WEBHOOKS,
     Call,
     Headers,
     credential,
@@ -66,9 +71,16 @@ from resay_server.gateway.routing import Routing
 from resay_server.gateway.shared import Quotas
 from resay_server.gateway.stored import StoredAnswers
 from resay_server.gateway.upstream import UpstreamError, UpstreamResponse, client_headers
+from resay_server.gateway.webhooks import agentgateway_request, agentgateway_response, portkey
 
 _logger = logging.getLogger("resay.gateway")
-_HANDLERS: Mapping[str, Handler] = {CHECK: check, LITELLM_GUARDRAIL: check_for_litellm}
+_HANDLERS: Mapping[str, Handler] = {
+    CHECK: check,
+    LITELLM_GUARDRAIL: check_for_litellm,
+    PORTKEY: portkey,
+    AGENTGATEWAY_REQUEST: agentgateway_request,
+    AGENTGATEWAY_RESPONSE: agentgateway_response,
+}
 _JSON_TYPE = (b"content-type", b"application/json")
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _LENGTH = re.compile(r"[0-9]+")
@@ -216,11 +228,12 @@ class RequestHandler:
             client=client,
             detail=detail,
         )
+        wait_s = self._config.limits.webhook_s if call.own in WEBHOOKS else math.inf
         try:
             async with (
                 self._quotas.admit(client, call.tenant),
                 self._received(incoming) as data,
-                self._admission.slot(),
+                self._admission.slot(wait_s),
             ):
                 await self._guard(context, data, outgoing)
         except OverloadError as error:

@@ -1,23 +1,27 @@
 """Tags on requests for samples, by which the gateway recognizes them if they come back.
 
-If its upstream is a LiteLLM proxy that has the gateway check all answers, each sample would
-otherwise be checked with samples of its own, without end. LiteLLM takes the id of a call from the
-header `x-litellm-call-id` and passes it to its guardrails; other upstreams ignore the header.
+If its upstream is another gateway that has this one check all answers, each sample would otherwise
+be checked with samples of its own, without end. LiteLLM takes the id of a call from the header
+`x-litellm-call-id` and passes it to its guardrails; Portkey passes on the `x-portkey-metadata`, and
+agentgateway the `x-request-id`. Other upstreams ignore these headers.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import re
 import secrets
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from resay_server.gateway.calls import Call
+from resay_server.gateway.calls import WEBHOOKS, Call
 
-_HEADER = b"x-litellm-call-id"
+_HEADER, _METADATA_HEADER = b"x-litellm-call-id", b"x-portkey-metadata"
+METADATA_KEY = "resay_sample"
+"""The key of the tag in Portkey's metadata."""
 _PREFIX = "resay."
 _TAG = re.compile(
     r"(?P<payload>resay\.(?P<expires>[0-9]{1,12})\.[0-9a-f]{16})\.(?P<signature>[0-9a-f]{32})"
@@ -42,9 +46,13 @@ class SampleTags:
 
     def tagged(self, call: Call) -> Call:
         """Return a client's request as one for a sample: in OpenAI's API, with a tag."""
-        headers = [(name, value) for name, value in call.headers if name != _HEADER]
-        headers.append((_HEADER, self.create().encode()))
-        return replace(call, query=b"", headers=headers, dialect="openai")
+        tag = self.create()
+        replaced = (_HEADER, _METADATA_HEADER)
+        headers = [(name, value) for name, value in call.headers if name not in replaced]
+        headers.append((_HEADER, tag.encode()))
+        headers.append((_METADATA_HEADER, json.dumps({METADATA_KEY: tag}).encode()))
+        request_id = tag if call.own in WEBHOOKS else call.request_id
+        return replace(call, request_id=request_id, query=b"", headers=headers, dialect="openai")
 
     def create(self) -> str:
         """Return a new tag."""

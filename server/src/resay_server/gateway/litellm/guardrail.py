@@ -21,7 +21,13 @@ from resay.adapters.relay import Relay
 from resay.adapters.settings import Strict
 from resay.adapters.verdicts import aanswer_data
 from resay.errors import UncheckableError
-from resay_server.gateway.endpoints import EndpointState, Reply, read_as, upstream_of
+from resay_server.gateway.endpoints import (
+    EndpointState,
+    Reply,
+    missing_for_check,
+    read_as,
+    upstream_of,
+)
 from resay_server.gateway.errors import RefusedError
 from resay_server.gateway.guarded_request import RequestContext
 from resay_server.gateway.routing import Routing
@@ -287,20 +293,12 @@ class _AnswerCheck:
         if self._shared.sample_tags.has_tag_prefix(self._guardrail_request.litellm_call_id or ""):
             # Samples of samples would never end.
             return _FOREIGN_TAG
-        remedy = ", and LiteLLM gives none"
-        if problem := runtime.missing_inputs({"references": remedy, "logprobs": remedy}):
-            return problem
-        if self._knows_question:
-            return None if self._model or not _asks_model(runtime) else "LiteLLM names no model"
-        if method := runtime.required_by("samples") or runtime.required_by("question"):
-            return f"method {method!r} needs the question: {_UNKNOWN_QUESTION}"
-        return None
-
-
-def _asks_model(runtime: GuardRuntime) -> bool:
-    """Return whether the model that wrote an answer is called again."""
-    draws = runtime.required_by("samples") is not None and runtime.policy.sampling.model is None
-    return draws or runtime.asking_response_model is not None
+        return missing_for_check(
+            runtime,
+            sender="LiteLLM",
+            model=self._model or None,
+            unknown_question=None if self._knows_question else _UNKNOWN_QUESTION,
+        )
 
 
 def _guardrail_response(

@@ -16,6 +16,12 @@ from resay_server.gateway.config import GatewayConfig
 from resay_server.gateway.feedback import FeedbackRequest, FeedbackResponse
 from resay_server.gateway.litellm.guardrail import GuardrailRequest, GuardrailResponse
 from resay_server.gateway.openapi.schemas import schemas_of, schemas_of_models
+from resay_server.gateway.webhooks.agentgateway import (
+    AgentgatewayReply,
+    AgentgatewayRequest,
+    AgentgatewayResponse,
+)
+from resay_server.gateway.webhooks.portkey import PortkeyWebhookRequest, PortkeyWebhookResponse
 
 _Security = list[dict[str, list[str]]]
 _CLIENT: _Security = [{"bearer": []}, {"x-api-key": []}, {"api-key": []}]
@@ -90,7 +96,15 @@ def _of_checks() -> dict[str, Any]:
     }
     feedback = schemas_of_models(FeedbackRequest, FeedbackResponse)
     feedback["FeedbackResponse"]["required"] = list(feedback["FeedbackResponse"]["properties"])
-    return checks | litellms | feedback
+    return checks | litellms | feedback | _of_webhooks()
+
+
+def _of_webhooks() -> dict[str, Any]:
+    return {
+        **schemas_of_models(PortkeyWebhookRequest, PortkeyWebhookResponse),
+        **schemas_of_models(AgentgatewayRequest, AgentgatewayReply),
+        **schemas_of_models(AgentgatewayResponse, AgentgatewayReply),
+    }
 
 
 def _secure(paths: dict[str, Any], config: GatewayConfig | None) -> None:
