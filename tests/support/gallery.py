@@ -154,6 +154,8 @@ def _in_notebook() -> str:
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(QUESTION)}</title>'
         '<meta name="viewport" content="width=device-width">'
         '<meta name="color-scheme" content="light dark">'
+        # axe-core takes a page without a background for a white one.
+        "<style>body { background: Canvas; color: CanvasText }</style>"
         f"<body><main><h1>An application</h1>{shown}</main></body></html>"
     )
 
@@ -186,6 +188,8 @@ def dashboard(folder: Path) -> Generator[str]:
                 httpx.post(
                     f"{url}/v1/chat/completions", json=request, timeout=60
                 ).raise_for_status()
+        # A gateway that has ended has written all.
+        with serving(Gateway(config)) as url:
             yield f"{url}/ui"
 
 

@@ -201,7 +201,7 @@ def test_the_head_says_what_was_decided_and_why() -> None:
     assert facts(part) == {
         "Score": "0.47 0.47",
         "Action": "annotated: given with its verdict",
-        "Samples": "5, through native",
+        "Samples": "5",
         "The check": "6 calls, 1,200 tokens, $0.0123, 1.3 s",
         "Total": "9 calls, 2 tokens, price unknown",
     }

@@ -117,6 +117,28 @@ async def test_claims_are_beside_their_evidence(opened: Callable[..., Journal]) 
     ]
 
 
+async def test_a_claim_that_is_its_whole_sentence_is_not_marked(
+    opened: Callable[..., Journal],
+) -> None:
+    text = "It opened in 1923, and it is in Sydney."
+    verdict = Verdict(
+        "consistent",
+        0.1,
+        "it is so",
+        (SentenceVerdict(text, 0, 39, 0.1), SentenceVerdict(text, 40, 79, 0.1)),
+        claims=(
+            claim_verdict("The bridge opened in 1923.", 0, 17, score=0.1),
+            claim_verdict(text, 40, 79, sentence=1, score=0.1),
+        ),
+    )
+    journal = opened(content="all")
+    await write(journal, entry(verdict, id="e-1"))
+    async with asking(journal) as client:
+        page = await shown(client, "/ui/verdicts/e-1")
+    marks = [e.text for e in page.one("ol", "claims").all("mark")]
+    assert marks == ["It opened in 1923"]
+
+
 # --- feedback -------------------------------------------------------------------------------------
 
 HERE = {"origin": "http://here"}

@@ -99,7 +99,10 @@ def claim_in_place(verdict: Verdict, claim: ClaimVerdict) -> Pieces:
     """
     if 0 <= claim.sentence < len(verdict.sentences):
         sentence = verdict.sentences[claim.sentence]
-        spans = claim.spans_in_doubt or [(claim.start, claim.end)]
         if sentence.has_text:
+            spans = claim.spans_in_doubt or [(claim.start, claim.end)]
+            # A mark around everything points at nothing.
+            if spans == [(sentence.start, sentence.end)]:
+                spans = []
             return list(pieces(sentence.text, sentence.start, spans))
     return [(claim.text, False)]

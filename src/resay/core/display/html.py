@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 _DECISION_COLOURS = {
-    "flagged": "#c0392b",
-    "consistent": "#1e8449",
-    "inconclusive": "#b9770e",
-    "skipped": "#5d7f9c",
+    "flagged": "#a31d17",
+    "consistent": "#14693c",
+    "inconclusive": "#8a5a00",
+    "skipped": "#45617d",
 }
 # On a background of its own, text needs a colour of its own, or it is unreadable on dark pages.
 _STYLES: dict[Label, str] = {
