@@ -95,6 +95,11 @@ COMMANDS: Mapping[str, Command] = {
         panel=_SERVING,
         extra="mcp",
     ),
+    "hook": Command(
+        help="Check what a coding agent says it did, as a hook of the agent.",
+        panel=_SERVING,
+        path="resay.cli.hook:app",
+    ),
     "journal": Command(
         help="List, search, export or delete recorded verdicts.", panel=_SERVING, extra="server"
     ),
