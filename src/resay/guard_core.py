@@ -126,6 +126,7 @@ class GuardCore:
             self.chain,
             cache,
             settings.retriever,
+            policy_name=settings.policy_name,
             records_evidence=settings.records_evidence
             or any(outbox.wants_evidence for outbox in outboxes),
         )

@@ -12,6 +12,7 @@ from anyio.abc import TaskGroup
 
 from resay._internal._version import __version__
 from resay._internal.event_loops import compute, task_group
+from resay._internal.telemetry import guardrail_result, guardrail_span
 from resay.core.check_context import CheckContext
 from resay.core.passage import Passage, last_word
 from resay.core.reasoning import SplitText
@@ -390,12 +391,14 @@ class Check:
         Returns:
             The verdict, with the check's usage and elapsed time.
         """
-        split = await split_off_loop(completion.text)
-        verdict = await self._run(answer_of(completion, split), split)
-        if self._is_cut_reasoning(completion, split) and not verdict.skipped:
-            split = all_reasoning(split)
-            verdict = Verdict("inconclusive", None, unanswered_reason(split))
-        verdict = self._mark_cut(completion, self._mark_unread(completion, verdict))
+        with guardrail_span() as guardrail:
+            split = await split_off_loop(completion.text)
+            verdict = await self._run(answer_of(completion, split), split)
+            if self._is_cut_reasoning(completion, split) and not verdict.skipped:
+                split = all_reasoning(split)
+                verdict = Verdict("inconclusive", None, unanswered_reason(split))
+            verdict = self._mark_cut(completion, self._mark_unread(completion, verdict))
+            guardrail.set(guardrail_result(verdict.decision, verdict.reason))
         return self.with_totals(placed(verdict, split))
 
     async def _run(self, completion: Completion, split: SplitText) -> Verdict:

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TypeVar, cast
 
-from resay._internal.telemetry import Outcome, check_span
+from resay._internal.telemetry import Evaluator, Outcome, check_span
 from resay.core.blocked import HallucinationBlocked
 from resay.core.logprobs import field_of
 from resay.core.verdict import Verdict
 from resay.engine.actions import Answer
-from resay.policy import Policy
 from resay.providers.base import Completion
 
 T = TypeVar("T", Answer, Verdict)
 
 
 async def run_with_telemetry(
-    policy: Policy, model: str | None, work: Callable[[], Awaitable[T]]
+    evaluator: Evaluator, model: str | None, work: Callable[[], Awaitable[T]]
 ) -> T:
     """Run a request and report its outcome to telemetry.
 
     Args:
-        policy: The policy.
+        evaluator: Who makes the check.
         model: The model that is called, if known.
         work: The request.
 
@@ -32,8 +31,7 @@ async def run_with_telemetry(
     Raises:
         BaseException: The error of the request.
     """
-    methods = [config.method_name for config in policy.chain]
-    with check_span(model=model, policy=methods) as check:
+    with check_span(model=model, evaluator=evaluator) as check:
         try:
             result = await work()
         except HallucinationBlocked as error:

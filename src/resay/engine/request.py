@@ -12,6 +12,7 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectSendStream
 
 from resay._internal.event_loops import compute, task_group
+from resay._internal.telemetry import Evaluator
 from resay.core.check_context import CheckContext
 from resay.core.reasoning import without_reasoning
 from resay.core.request import Request
@@ -49,6 +50,7 @@ class RequestRunner:
         chain: The policy's chain.
         cache: Cache for samples; None for no caching.
         retriever: Source of documents, for a policy that regenerates.
+        policy_name: The policy's name in telemetry.
         records_evidence: Whether verdicts hold the texts that answers were checked with.
     """
 
@@ -59,9 +61,12 @@ class RequestRunner:
         cache: Cache | None,
         retriever: object | None = None,
         *,
+        policy_name: str = "",
         records_evidence: bool = False,
     ) -> None:
         self._policy = policy
+        methods = [config.method_name for config in policy.chain]
+        self._evaluator = Evaluator(policy_name, methods, lambda: policy.digest)
         self._records_evidence = records_evidence
         self._regenerator = open_regenerator(policy, chain, cache, retriever)
         self._chain = chain
@@ -128,7 +133,7 @@ class RequestRunner:
         """Make the main call, check the answer and act on the verdict."""
         await self._load(sources)
         work = partial(self._answer, context, sources)
-        return await run_with_telemetry(self._policy, _model(context.request, sources), work)
+        return await run_with_telemetry(self._evaluator, _model(context.request, sources), work)
 
     async def _answer(self, context: CheckContext, sources: Sources) -> Answer:
         async with task_group() as tasks:
@@ -171,7 +176,7 @@ class RequestRunner:
         """
         await self._load(sources)
         work = partial(self._stream, context, sources, mode, parts)
-        return await run_with_telemetry(self._policy, _model(context.request, sources), work)
+        return await run_with_telemetry(self._evaluator, _model(context.request, sources), work)
 
     async def _stream(
         self,
@@ -238,7 +243,7 @@ class RequestRunner:
             raise ConfigurationError(f"the response must be a string, not of type {kind}")
         await self._load(sources, main=False, samples=context.samples is None)
         work = partial(self._check, response, context, sources)
-        return await run_with_telemetry(self._policy, _model(context.request, sources), work)
+        return await run_with_telemetry(self._evaluator, _model(context.request, sources), work)
 
     async def _check(
         self, response: str, context: CheckContext, sources: Sources | None

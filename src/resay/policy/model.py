@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Mapping
 from functools import cache
@@ -223,6 +225,13 @@ class Policy(Strict):
         if isinstance(value, bool):
             raise PydanticKnownError("literal_error", {"expected": "1"})
         return value
+
+    @property
+    def digest(self) -> str:
+        """Twelve hexadecimal digits that differ for policies with other settings."""
+        settings = self.model_dump(mode="json", fallback=repr, serialize_as_any=True)
+        text = json.dumps(settings, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
     def can_withhold(self) -> bool:

@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from resay import Guard, HallucinationBlocked, ProviderError, Request, Usage, request_id
+from resay import (
+    Guard,
+    HallucinationBlocked,
+    ProviderError,
+    Request,
+    Usage,
+    __version__,
+    request_id,
+)
 from resay.plugins import Completion, Completions
 from support.otel import Seen
 from support.regenerating import DRAFT, MADE_UP, QUESTION, Model
@@ -47,7 +55,8 @@ class Response:
 
 
 async def test_the_event_is_that_of_the_conventions(seen: Seen) -> None:
-    answer = await guarded(Named(Response())).aask(QUESTION)
+    guard = guarded(Named(Response()))
+    answer = await guard.aask(QUESTION)
     (event,) = seen.events
     record = event.log_record
     assert record.event_name == "gen_ai.evaluation.result"
@@ -57,11 +66,88 @@ async def test_the_event_is_that_of_the_conventions(seen: Seen) -> None:
         "gen_ai.evaluation.score.label": "flagged",
         "gen_ai.evaluation.explanation": answer.verdict.reason,
         "gen_ai.response.id": "chatcmpl-7",
+        "gen_ai.evaluation.evaluator.id": "resay",
+        "gen_ai.evaluation.evaluator.version": __version__,
+        "resay.policy": ("prompt",),
+        "resay.policy.name": "unnamed",
+        "resay.policy.version": guard.policy.digest,
     }
     check = seen.one("resay.check")
     assert record.trace_id == check.context.trace_id
     assert record.span_id == check.context.span_id
     assert (check.attributes or {})["gen_ai.response.id"] == "chatcmpl-7"
+
+
+DRAFTS = "RESAY_OTEL_DRAFTS"
+
+
+async def test_the_draft_for_guardrails_is_followed_where_it_is_asked_for(
+    seen: Seen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(DRAFTS, "guardrail")
+    guard = guarded()
+    answer = await guard.aask(QUESTION)
+    identity = {
+        "gen_ai.guardrail.component.name": "resay",
+        "gen_ai.guardrail.policy.id": "unnamed",
+        "gen_ai.guardrail.policy.version": guard.policy.digest,
+        "gen_ai.guardrail.source": "output",
+    }
+    evaluation, guardrail = seen.events
+    assert evaluation.log_record.event_name == "gen_ai.evaluation.result"
+    record = guardrail.log_record
+    assert record.event_name == "gen_ai.guardrail.result"
+    assert dict(record.attributes or {}) == {
+        **identity,
+        "gen_ai.guardrail.result.type": "action",
+        "gen_ai.guardrail.result.value": "annotate",
+        "gen_ai.guardrail.result.reason": answer.verdict.reason,
+        "gen_ai.guardrail.risk.category": "hallucination.consistency",
+        "gen_ai.guardrail.risk.score": answer.verdict.score,
+    }
+    span = seen.one("apply_guardrail resay")
+    assert dict(span.attributes or {}) == {
+        **identity,
+        "gen_ai.operation.name": "apply_guardrail",
+        "gen_ai.guardrail.result.type": "decision",
+        "gen_ai.guardrail.result.value": "flagged",
+        "gen_ai.guardrail.result.reason": answer.verdict.reason,
+    }
+    assert record.span_id == seen.one("resay.check").context.span_id
+    assert ("resay.check", "apply_guardrail resay") in seen.edges()
+    assert ("apply_guardrail resay", "resay.score prompt") in seen.edges()
+    assert MADE_UP not in span.to_json()
+
+
+async def test_what_is_only_checked_has_no_action(
+    seen: Seen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(DRAFTS, "other, guardrail")
+    await guarded().acheck(DRAFT, samples=SAMPLES)
+    attributes = seen.events[1].log_record.attributes or {}
+    assert attributes["gen_ai.guardrail.result.type"] == "decision"
+    assert attributes["gen_ai.guardrail.result.value"] in ("flagged", "consistent", "inconclusive")
+
+
+@pytest.mark.parametrize("value", ["", "guardrails", "no"])
+async def test_otherwise_no_draft_is_followed(
+    seen: Seen, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv(DRAFTS, value)
+    await guarded().aask(QUESTION)
+    assert [event.log_record.event_name for event in seen.events] == ["gen_ai.evaluation.result"]
+    assert not seen.named("apply_guardrail resay")
+
+
+def test_policies_with_other_settings_have_another_version() -> None:
+    first, same, other = (
+        Guard(policy).policy.digest
+        for policy in (POLICY, dict(POLICY), {**POLICY, "threshold": 0.4})
+    )
+    assert first == same != other
+    nested = {**POLICY, "chain": [{"method": "prompt", "form": "claims"}]}
+    assert Guard(nested).policy.digest != first
+    assert len(first) == 12
 
 
 class Run:

@@ -4,6 +4,7 @@ OpenTelemetry is used only if the application uses it. No text of a query, respo
 document is exported unless the application asks for it; see `resay._internal.telemetry.otel`.
 """
 
+from resay._internal.telemetry.evaluator import Evaluator
 from resay._internal.telemetry.outcome import AttributeValue, Outcome, TraceContext, request_id
 from resay._internal.telemetry.spans import (
     CheckSpan,
@@ -12,6 +13,8 @@ from resay._internal.telemetry.spans import (
     current_trace_context,
     current_trace_ids,
     forget_check,
+    guardrail_result,
+    guardrail_span,
     span,
     trace_context_from,
     trace_context_of,
@@ -21,6 +24,7 @@ from resay._internal.telemetry.spans import (
 __all__ = [
     "AttributeValue",
     "CheckSpan",
+    "Evaluator",
     "Outcome",
     "Span",
     "TraceContext",
@@ -28,6 +32,8 @@ __all__ = [
     "current_trace_context",
     "current_trace_ids",
     "forget_check",
+    "guardrail_result",
+    "guardrail_span",
     "request_id",
     "span",
     "trace_context_from",

@@ -18,6 +18,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Status, StatusCode
 
 from resay._internal._version import __version__
+from resay._internal.telemetry.evaluator import Evaluator, follows_guardrail_draft
 from resay._internal.telemetry.outcome import EVALUATION, AttributeValue, Outcome, TraceContext
 from resay.errors import ResayError
 
@@ -27,7 +28,7 @@ CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 # Values that OpenTelemetry's own instrumentations accept for "in events"; older ones only `true`.
 _CAPTURES = {"true", "event_only", "span_and_event"}
 _NAME = "resay"
-_EVENT = "gen_ai.evaluation.result"
+_EVENT, _GUARDRAIL_EVENT = "gen_ai.evaluation.result", "gen_ai.guardrail.result"
 
 
 class OpenTelemetry:
@@ -96,8 +97,13 @@ class OpenTelemetry:
                 otel_span.set_attribute("resay.cancelled", True)
                 raise
 
-    def evaluated(self, outcome: Outcome) -> None:
-        """Emit the event of an evaluation, unless the check was skipped."""
+    def evaluated(self, outcome: Outcome, evaluator: Evaluator) -> None:
+        """Emit the event of an evaluation, unless the check was skipped.
+
+        Args:
+            outcome: The outcome of the check.
+            evaluator: Who made it.
+        """
         logger = _logger(_logs.get_logger_provider())
         if logger is None or outcome.decision == "skipped":
             return
@@ -107,10 +113,21 @@ class OpenTelemetry:
             "gen_ai.evaluation.score.label": outcome.decision,
             "gen_ai.evaluation.explanation": outcome.reason,
             "gen_ai.response.id": outcome.response_id,
+            **evaluator.evaluation_attributes,
         }
         if os.environ.get(CAPTURE, "").strip().lower() in _CAPTURES:
             attributes["resay.flagged_sentences"] = outcome.flagged
         logger.emit(event_name=_EVENT, attributes=_without_none(attributes))
+        if follows_guardrail_draft():
+            result: dict[str, AttributeValue] = {
+                **evaluator.guardrail_attributes,
+                "gen_ai.guardrail.result.type": "decision" if outcome.action is None else "action",
+                "gen_ai.guardrail.result.value": outcome.action or outcome.decision,
+                "gen_ai.guardrail.result.reason": outcome.reason,
+                "gen_ai.guardrail.risk.category": EVALUATION,
+                "gen_ai.guardrail.risk.score": outcome.score,
+            }
+            logger.emit(event_name=_GUARDRAIL_EVENT, attributes=_without_none(result))
 
     def count(self, outcome: Outcome, model: str | None) -> None:
         """Record a finished check in the metrics."""

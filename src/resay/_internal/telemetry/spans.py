@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
+from resay._internal.telemetry.evaluator import NAME, Evaluator, follows_guardrail_draft
 from resay._internal.telemetry.outcome import AttributeValue, Outcome, TraceContext, log_outcome
 
 if TYPE_CHECKING:
@@ -135,13 +136,50 @@ def span(
     return otel.span(name, attributes or {}, parent) if otel else _NO_SPAN
 
 
+_evaluator: ContextVar[Evaluator | None] = ContextVar("resay_evaluator", default=None)
+
+
+@contextmanager
+def guardrail_span() -> Generator[Span, None, None]:
+    """Open the span of a guardrail around a block, if its draft is to be followed.
+
+    Yields:
+        The span, or one that takes attributes and does nothing.
+    """
+    evaluator = _evaluator.get()
+    if evaluator is None or not follows_guardrail_draft():
+        with _NO_SPAN as no_span:
+            yield no_span
+        return
+    attributes = {
+        "gen_ai.operation.name": "apply_guardrail",
+        **evaluator.guardrail_attributes,
+    }
+    with span(f"apply_guardrail {NAME}", attributes) as active_span:
+        yield active_span
+
+
+def guardrail_result(decision: str, reason: str) -> Mapping[str, AttributeValue]:
+    """Return the attributes of a decision on the span of a guardrail.
+
+    Args:
+        decision: The decision.
+        reason: Its reason, in one line without content.
+    """
+    return {
+        "gen_ai.guardrail.result.type": "decision",
+        "gen_ai.guardrail.result.value": decision,
+        "gen_ai.guardrail.result.reason": reason,
+    }
+
+
 class CheckSpan:
     """A check in progress."""
 
-    def __init__(self, active_span: Span, model: str | None, policy: Sequence[str]) -> None:
+    def __init__(self, active_span: Span, model: str | None, evaluator: Evaluator) -> None:
         self._span = active_span
         self._model = model
-        self._policy = policy
+        self._evaluator = evaluator
         self._has_ended = False
         self._started = time.perf_counter()
 
@@ -151,9 +189,9 @@ class CheckSpan:
         self._span.set(outcome.attributes)
         otel = opentelemetry_in_use()
         if otel:
-            otel.evaluated(outcome)
+            otel.evaluated(outcome, self._evaluator)
             otel.count(outcome, self._model)
-        log_outcome(outcome, model=self._model, policy=self._policy)
+        log_outcome(outcome, model=self._model, policy=self._evaluator.methods)
 
     def report_failure(self, error: Exception) -> None:
         """Report a failure without a verdict, unless an outcome was reported already."""
@@ -163,24 +201,25 @@ class CheckSpan:
 
 
 @contextmanager
-def check_span(*, model: str | None, policy: Sequence[str]) -> Generator[CheckSpan, None, None]:
+def check_span(*, model: str | None, evaluator: Evaluator) -> Generator[CheckSpan, None, None]:
     """Open the span of a whole check around a block.
 
     Args:
         model: The model that is called, if known.
-        policy: The methods of the policy.
+        evaluator: Who makes the check.
 
     Yields:
         The check, which takes the report of its outcome.
     """
     attributes = {
         "gen_ai.request.model": model,
-        "resay.policy": policy,
+        "resay.policy": evaluator.methods,
         "openinference.span.kind": "GUARDRAIL",
     }
     with span("resay.check", attributes) as active_span:
         _last_check.set(current_trace_context())
-        check = CheckSpan(active_span, model, policy)
+        _evaluator.set(evaluator)
+        check = CheckSpan(active_span, model, evaluator)
         try:
             yield check
         except Exception as error:
