@@ -9,11 +9,11 @@ import gradio as gr
 from resay import Guard
 
 COLOURS = {
-    "supported": "#2e8b57",
-    "doubtful": "#d4a017",
-    "unsupported": "#d9534f",
-    "contradicted": "#a31d17",
-    "not checked": "#8a8a8a",
+    "supported": "#8fd6ae",
+    "doubtful": "#f0d080",
+    "unsupported": "#f5b5ae",
+    "contradicted": "#ee9187",
+    "not checked": "#c4c8ce",
 }
 guard = Guard({"chain": [{"method": "facts"}], "sampling": {"min": 2}})
 
@@ -28,7 +28,12 @@ def check(answer: str, others: str) -> tuple[list[tuple[str, str | None]], str]:
 app = gr.Interface(
     check,
     inputs=[gr.Textbox(label="Answer", lines=4), gr.Textbox(label="Others, one a line", lines=4)],
-    outputs=[gr.HighlightedText(label="Answer", color_map=COLOURS), gr.HTML()],
+    outputs=[
+        gr.HighlightedText(
+            label="Answer", color_map=COLOURS, show_legend=True, show_inline_category=False
+        ),
+        gr.HTML(),
+    ],
     title="What is in doubt?",
     flagging_mode="never",
 )
