@@ -78,6 +78,7 @@ async def _asked(
 
 async def test_a_record_has_the_samples() -> None:
     verdict, evidence = await _asked({"method": "ngram"}, Bridge())
+    assert evidence.response == ANSWER
     assert evidence.samples == (SAMPLE, SAMPLE)
     assert len(evidence.samples) == verdict.samples
     assert not evidence.judge_calls
@@ -193,6 +194,7 @@ async def test_the_verdict_on_a_stream_has_its_evidence(mode: Any) -> None:
     await guard.aclose()
     evidence = sink.records[0].evidence
     assert evidence is not None
+    assert evidence.response == ANSWER
     assert evidence.samples
     assert evidence.judge_calls
 
@@ -211,7 +213,7 @@ async def test_those_who_record_verdicts_themselves_ask_the_guard() -> None:
     runtime = GuardRuntime(GuardRuntime(guard).with_evidence())
     context = CheckContext(Request.of(QUESTION), samples=(SAMPLE,))
     verdict = await runtime.acheck_with(ANSWER, context, Sources.all(Bridge()))
-    assert verdict.evidence == RecordedEvidence(samples=(SAMPLE,))
+    assert verdict.evidence == RecordedEvidence(response=ANSWER, samples=(SAMPLE,))
 
 
 async def test_evidence_is_in_no_json_and_no_comparison() -> None:

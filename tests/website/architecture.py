@@ -104,6 +104,7 @@ DISTRIBUTIONS = (
             (Box("commands", "resay serve, journal, label"),),
             (Box("gateway", "guards the requests that pass through it"),),
             (Box("dashboard", "the journal in a browser"),),
+            (Box("rechecks", "recorded answers, checked again"),),
             (Box("labelling", "samples, labels, agreement"),),
             (Box("journal", "the database of verdicts"),),
             PUBLISHED,

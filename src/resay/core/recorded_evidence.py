@@ -39,9 +39,10 @@ class JudgeCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedEvidence:
-    """The texts that an answer was checked with.
+    """An answer, and the texts that it was checked with.
 
     Attributes:
+        response: The answer, with any reasoning; None if it was too long to store.
         samples: The samples, in the order in which verdicts count them.
         second_samples: The samples of the model that gives a second opinion.
         references: The trusted texts.
@@ -50,6 +51,7 @@ class RecordedEvidence:
         omitted_calls: The number of further questions, left out for their length.
     """
 
+    response: str | None = field(default=None, repr=False)
     samples: tuple[str, ...] = field(default=(), repr=False)
     second_samples: tuple[str, ...] = field(default=(), repr=False)
     references: tuple[Reference, ...] = ()
@@ -58,14 +60,14 @@ class RecordedEvidence:
     omitted_calls: int = 0
 
     def __bool__(self) -> bool:
-        """Return whether there is any."""
+        """Return whether there is anything that the answer was checked with."""
         texts = self.samples or self.second_samples or self.references or self.omitted_texts
         return bool(texts or self.judge_calls or self.omitted_calls)
 
     @property
     def chars(self) -> int:
         """The amount of its text, in characters."""
-        texts = (*self.samples, *self.second_samples, *(item.text for item in self.references))
+        texts = (self.response or "", *self.samples, *self.second_samples, *(item.text for item in self.references))
         return sum(map(len, texts)) + sum(call.chars for call in self.judge_calls)
 
     # It is no part of a verdict's JSON.

@@ -119,6 +119,7 @@ class Check:
         # Not `self`, which the budget would keep alive.
         self._key = object()
         self._used_evidence: Evidence | None = None
+        self._response: str | None = None
         model = sources.model if sources else None
         share = BATCH_SHARE if self._via == "batch" else 1.0
         priced = partial(Priced, prices=policy.prices, model=model, share=share)
@@ -391,6 +392,7 @@ class Check:
         Returns:
             The verdict, with the check's usage and elapsed time.
         """
+        self._response = completion.text
         with guardrail_span() as guardrail:
             split = await split_off_loop(completion.text)
             verdict = await self._run(answer_of(completion, split), split)
@@ -581,6 +583,7 @@ class Check:
         Returns:
             The verdict, with the check's usage and elapsed time.
         """
+        self._response = completion.text
         split = await split_off_loop(completion.text)
         evidence = self._evidence_with(answer_of(completion, split))
         self.raise_limits(len(state.claims), completion.references)
@@ -598,6 +601,7 @@ class Check:
             state: The passage with the results for its sentences.
             split: The text of which the passage is the answer, so far.
         """
+        self._response = split.text
         verdict = await self._chain.conclude(state, self._evidence, self.deadline, self._budget)
         return self.with_totals(placed(verdict, split))
 
@@ -667,7 +671,10 @@ class Check:
         )
 
     def _recorded_evidence(self) -> RecordedEvidence | None:
-        """Return the texts so far that the response was checked with; None if nobody wants them."""
+        """Return the texts so far that the response was checked with; None if nobody wants them.
+
+        The response is the one that was checked last from its beginning: not a regenerated one.
+        """
         evidence, log = self.used_evidence, self.used_evidence.judge_log
         if log is None:
             return None
@@ -676,6 +683,7 @@ class Check:
             pool = enumerate(evidence.references.arrived)
             references = tuple(Reference(text.text, f"references[{i}]") for i, text in pool)
         recorded = RecordedEvidence(
+            response=self._response,
             samples=tuple(sample.text for sample in evidence.samples.arrived),
             second_samples=tuple(sample.text for sample in evidence.second.arrived),
             references=references,

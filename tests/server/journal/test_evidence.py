@@ -43,6 +43,7 @@ CALL = JudgeCall(
     model="acme/judge",
 )
 EVIDENCE = RecordedEvidence(
+    response="zqanswerzq",
     samples=("zqfirstzq", "zqsecondzq"),
     second_samples=("zqotherzq",),
     references=(Reference("zqtrustedzq", "messages[0]", title="zqtitlezq", url="zqurlzq"),),
@@ -50,7 +51,7 @@ EVIDENCE = RecordedEvidence(
 )
 SECRETS = (
     *("zqclaimzq", "zqyeszq", "zqfirstzq", "zqsecondzq", "zqotherzq", "zqtrustedzq", "zqtitlezq"),
-    *("zqurlzq", "zqagainzq"),
+    *("zqurlzq", "zqagainzq", "zqanswerzq"),
 )
 
 
@@ -106,6 +107,7 @@ CALLS = st.builds(
 )
 EVIDENCES = st.builds(
     RecordedEvidence,
+    response=TEXTS,
     samples=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
     second_samples=st.lists(TEXTS, max_size=2).map(tuple),
     references=st.lists(st.builds(Reference, TEXTS, title=TEXTS), max_size=2).map(tuple),

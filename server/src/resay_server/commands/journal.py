@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, get_args
 
 import anyio
 import typer
-from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from resay import Policy, Verdict
-from resay.adapters.settings import SQLITE, JournalConfig, message_of
+from resay import Verdict
 from resay.adapters.terminal import clean, print_verdict
 from resay.commands import JsonOption, print_json
 from resay.errors import ConfigurationError
 from resay.plugins import RecordedEvidence
-from resay_server.journal import By, Entry, Feedback, Journal, Rating, Slice, open_journal
+from resay_server.commands.rechecks import compare, recheck
+from resay_server.commands.selection import (
+    DecisionOption,
+    JournalOption,
+    ModelOption,
+    PolicyNameOption,
+    PolicyOption,
+    RequestOption,
+    SinceOption,
+    TenantOption,
+    UntilOption,
+    WordsOption,
+    config_of,
+    journal_config,
+    select,
+    with_journal,
+)
+from resay_server.journal import By, Entry, Feedback, Journal, Rating, Slice
 from resay_server.journal.export import (
     Format,
     answer_of,
@@ -45,57 +59,8 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
 )
-T = TypeVar("T")
-_PAGE = 500
-
-JournalOption = Annotated[
-    str | None,
-    typer.Option(
-        "--journal",
-        "-j",
-        help="The journal: a file, sqlite:///FILE or postgresql://…",
-        show_default="the policy's, or resay-journal.db",
-    ),
-]
-PolicyOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--policy", "-p", help="A policy file that names the journal.", show_default=False
-    ),
-]
-SinceOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Only entries since this time: 24h, 7d, 2026-01-31 or 2026-01-31T12:00 (UTC)."
-    ),
-]
-UntilOption = Annotated[
-    str | None, typer.Option(help="Only entries before this time, in the same formats as --since.")
-]
-PolicyNameOption = Annotated[
-    str | None, typer.Option(help="Only entries of the policy recorded under this name.")
-]
-ModelOption = Annotated[str | None, typer.Option(help="Only entries of this model.")]
-TenantOption = Annotated[str | None, typer.Option(help="Only entries of this tenant.")]
-WordsOption = Annotated[
-    str | None,
-    typer.Option(help="Only entries whose stored text contains each of these words."),
-]
-RequestOption = Annotated[
-    str | None, typer.Option("--request", help="Only entries of the request with this id.")
-]
-
-
-class _Decision(str, Enum):
-    consistent = "consistent"
-    flagged = "flagged"
-    inconclusive = "inconclusive"
-    skipped = "skipped"
-
-
-DecisionOption = Annotated[
-    _Decision | None, typer.Option(help="Only entries with this decision.", show_default=False)
-]
+app.command()(recheck)
+app.command()(compare)
 
 
 class _By(str, Enum):
@@ -103,102 +68,6 @@ class _By(str, Enum):
     policy = "policy"
     tenant = "tenant"
     api = "api"
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The selected entries, as arguments for `Journal.recent`."""
-
-    filters: dict[str, Any]
-
-    async def each(self, journal: Journal, most: int | None = None) -> AsyncGenerator[Entry]:
-        """Yield the selected entries, newest first."""
-        count = 0
-        last: Entry | None = None
-        while most is None or count < most:
-            size = _PAGE if most is None else min(_PAGE, most - count)
-            page = await journal.recent(size, last, **self.filters)
-            for entry in page:
-                yield entry
-            if len(page) < size:
-                return
-            count += size
-            last = page[-1]
-
-    async def entries(self, journal: Journal, most: int | None = None) -> list[Entry]:
-        """Return the selected entries, newest first."""
-        return [entry async for entry in self.each(journal, most)]
-
-
-def select(
-    since: str | None = None,
-    until: str | None = None,
-    decision: _Decision | None = None,
-    **equal: str | None,
-) -> Selection:
-    """Build the selection that a command's options describe.
-
-    Raises:
-        ConfigurationError: A time cannot be parsed.
-    """
-    now = time.time()
-    return Selection(
-        {
-            "since": moment_of("--since", since, now),
-            "until": moment_of("--until", until, now),
-            "decision": None if decision is None else decision.value,
-            **equal,
-        }
-    )
-
-
-def journal_config(journal: str | None, policy: Path | None) -> JournalConfig:
-    """Return the journal at an address, or the policy's journal, or the default file.
-
-    Raises:
-        ConfigurationError: The journal does not exist or is not configured.
-    """
-    if journal is not None:
-        url = journal if "://" in journal else f"{SQLITE}{journal}"
-        config = _config(url=url)
-    else:
-        named = Policy.of(policy).journal
-        if policy is not None and named is None:
-            raise ConfigurationError(
-                f"the policy {str(policy)!r} has no `journal:`; pass the journal with --journal"
-            )
-        config = named or JournalConfig()
-    if config.file is not None and not Path(config.file).expanduser().exists():
-        raise ConfigurationError(
-            f"no journal at {config.file!r}; name the journal, or pass a policy that has one with"
-            " --policy"
-        )
-    return config
-
-
-def _config(**values: Any) -> JournalConfig:
-    try:
-        return JournalConfig.model_validate(values)
-    except ValidationError as error:
-        problems: list[str] = []
-        for detail in error.errors(include_input=False, include_url=False):
-            key = ".".join(map(str, detail["loc"]))
-            problems.append(f"{key}: {message_of(detail)}")
-    # Raised outside the handler: the chained exception could reveal a password.
-    raise ConfigurationError("; ".join(problems))
-
-
-def with_journal(config: JournalConfig, work: Callable[[Journal], Awaitable[T]]) -> T:
-    """Open a journal, run a coroutine function with it, and close it."""
-
-    async def run() -> T:
-        journal = open_journal(config)
-        try:
-            return await work(journal)
-        finally:
-            await journal.aclose()
-
-    return asyncio.run(run())
 
 
 @app.command("list")
@@ -555,7 +424,7 @@ def prune(
     config = journal_config(journal, policy)
     given = {"retention_days": retention_days, "max_entries": max_entries}
     update = {name: value for name, value in given.items() if value is not None}
-    config = _config(**{**config.model_dump(), **update})
+    config = config_of(**{**config.model_dump(), **update})
     if config.retention_days is None and config.max_entries is None:
         raise ConfigurationError(
             "no retention is set; pass --retention-days or --max-entries, or a policy whose"

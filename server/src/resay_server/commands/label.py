@@ -23,7 +23,8 @@ from resay.adapters import Threshold
 from resay.adapters.terminal import clean
 from resay.commands import JsonOption, print_json, read_text, write_text
 from resay.errors import ConfigurationError
-from resay_server.commands.journal import (
+from resay_server.commands.journal import print_entry
+from resay_server.commands.selection import (
     ModelOption,
     PolicyNameOption,
     PolicyOption,
@@ -33,7 +34,6 @@ from resay_server.commands.journal import (
     TenantOption,
     UntilOption,
     journal_config,
-    print_entry,
     select,
     with_journal,
 )

@@ -35,6 +35,7 @@ def evidence_of(text: str) -> RecordedEvidence:
         )
         calls.append(call)
     return RecordedEvidence(
+        response=data["response"],
         samples=tuple(data["samples"]),
         second_samples=tuple(data["second_samples"]),
         references=tuple(references),
@@ -52,6 +53,10 @@ def evidence_dict(evidence: RecordedEvidence | None) -> dict[str, Any] | None:
 def within_limit(evidence: RecordedEvidence) -> RecordedEvidence:
     """Return evidence without what is too long to store, and with its number."""
     room = _MAX_CHARS
+    response = evidence.response
+    if response is not None and len(response) > room:
+        response = None
+    room -= len(response or "")
     samples, room = _fitting(evidence.samples, len, room)
     second, room = _fitting(evidence.second_samples, len, room)
     references, room = _fitting(evidence.references, lambda item: len(item.text), room)
@@ -60,6 +65,7 @@ def within_limit(evidence: RecordedEvidence) -> RecordedEvidence:
     given = len(evidence.samples) + len(evidence.second_samples) + len(evidence.references)
     return replace(
         evidence,
+        response=response,
         samples=samples,
         second_samples=second,
         references=references,
@@ -110,6 +116,7 @@ def replace_evidence_texts(
     ]
     return replace(
         evidence,
+        response=evidence.response and change(evidence.response),
         samples=changed(evidence.samples),
         second_samples=changed(evidence.second_samples),
         references=tuple(references),

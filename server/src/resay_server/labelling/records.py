@@ -98,6 +98,19 @@ class JournalRecords:
         return verdicts
 
 
+def label_of(entry: Entry, feedback: Sequence[Feedback]) -> bool | None:
+    """Return whether reviewers say that an answer is hallucinated; None if it has no label.
+
+    Args:
+        entry: The entry.
+        feedback: The feedback on it.
+
+    Raises:
+        ConfigurationError: The entry contains no verdict.
+    """
+    return _labelled(entry, feedback, None).hallucinated
+
+
 def _config_of(address: str) -> JournalConfig:
     config = None
     with suppress(ValidationError):

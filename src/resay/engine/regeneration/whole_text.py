@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from resay.core.reasoning import SplitText, split_reasoning
 from resay.core.verdict import Verdict
 from resay.engine.actions import Regenerated
@@ -31,6 +33,18 @@ async def regenerate(
         The best answer. A new one comes without the reasoning that led to the old one, unless that
         was shown already.
     """
+    best = await _best(regenerator, text, verdict, check, shown)
+    evidence = best.verdict.evidence
+    if evidence is None:
+        return best
+    # The verdict is on this text.
+    evidence = replace(evidence, response=best.text)
+    return replace(best, verdict=replace(best.verdict, evidence=evidence))
+
+
+async def _best(
+    regenerator: Regenerator, text: str, verdict: Verdict, check: Check, shown: int
+) -> Regenerated:
     split = split_reasoning(text)
     best = await regenerator.run(
         split.answer, taken_out(verdict, split), check, shown=max(shown - split.start, 0)
