@@ -146,13 +146,24 @@ class CallFacts:
     @cached_property
     def families(self) -> frozenset[str]:
         """What it does, by its name and arguments; empty if they do not say."""
-        families = set(_families_of_name(self.name_tokens))
+        # A tool of many uses does what its arguments say.
+        own = tuple(token for token in self.name_tokens if token not in fields().general)
+        families = set(_families_of_name(own))
         for leaf in self.argument_leaves:
             families |= _families_of_argument(leaf)
         if not families <= _READING:
             for leaf in self.result_leaves:
                 families |= _families_of_result(leaf)
         return frozenset(families)
+
+    @cached_property
+    def doing_words(self) -> frozenset[str]:
+        """The words of its name, and of the arguments that say what it is to do."""
+        words = set(self.name_tokens)
+        for leaf in self.argument_leaves:
+            if isinstance(leaf.value, str) and (leaf.key in fields().doing or not leaf.key):
+                words.update(split_name(leaf.value[:_COMMAND_CHARS]))
+        return frozenset(words)
 
     @property
     def reads(self) -> bool:

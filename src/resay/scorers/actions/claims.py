@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from resay.core.passage import Passage, Sentence
-from resay.scorers.actions.words import ActionWords, Verb, action_languages, action_words
+from resay.scorers.actions.words import ActionWords, Verb, action_words, likely_languages
 
 Voice = Literal["agent", "passive"]
 """Who acts in a claim: the agent by its own words, or nobody named."""
@@ -22,7 +22,7 @@ _QUOTED: Final = re.compile(
     r"“[^”\n]{1,2000}”|„[^“”\n]{1,2000}[“”]|«[^»\n]{1,2000}»|»[^«\n]{1,2000}«|「[^」\n]{1,2000}」"
     r"|『[^』\n]{1,2000}』|(?<!\w)\"[^\"\n]{1,2000}\"(?!\w)|(?<!\w)'[^'\n]{3,2000}'(?!\w)|`[^`\n]{1,400}`"
 )
-_BREAK: Final = re.compile(r"[,;](?=\s)|:(?=\s)|[、，；：]|\s[–—-]\s|[()]|\n|→|\.(?=\s)")
+_BREAK: Final = re.compile(r"[,;](?=\s)|:(?=\s)|[、，；：]|\s[–—-]\s|[()]|\n|→|(?<!\d)\.(?=\s)")
 _QUESTION: Final = re.compile(r"[?？؟]\W*\Z|か[。]?\Z|か？")
 _LEADS: Final = re.compile(r"[:：]\W*\Z")
 _LEAD_LINE: Final = re.compile(r"[^\n.!?。]*[:：][ \t*_]*(?=\n|[“„«「\"])")
@@ -35,9 +35,7 @@ _MAX_FRAGMENT_WORDS: Final = 8
 # Actions that need no subject of their own, as what succeeded is their subject.
 _SUBJECTLESS: Final = frozenset({"succeed", "test"})
 # Work on a text, which an answer can show.
-TEXT_WORK: Final = frozenset(
-    {"create", "update", "save", "search", "run", "read", "send", "delete"}
-)
+TEXT_WORK: Final = frozenset({"create", "update", "delete"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +98,12 @@ def may_claim_action(sentence: str) -> bool:
     """
     if _QUESTION.search(sentence):
         return False
-    lowered = _lowered(sentence)
-    for code in action_languages():
-        words = action_words(code)
-        if words.verbs(lowered) and (words.drops_subject or words.agent.search(lowered)):
-            return True
-        if words.verbs(lowered) and words.passive.search(lowered):
-            return True
-    return False
+    masked = _masked(_lowered(sentence))
+    whole = Sentence(sentence, 0, len(sentence))
+    return any(
+        any(_claims_in(masked, sentence, whole, 0, action_words(code)))
+        for code in likely_languages(sentence)
+    )
 
 
 def read_sentences(passage: Passage, words: ActionWords) -> list[ReadSentence]:
@@ -215,7 +211,7 @@ def _claims_in(
             voice = None
             continue
         voice = own_voice
-        if is_open:
+        if is_open or (own_voice == "passive" and words.habit.search(clause)):
             continue
         yield ActionClaim(
             sentence=index,
@@ -245,8 +241,10 @@ def _voice(clause: str, verbs: list[Verb], sentence: Sentence, words: ActionWord
     is_passive = words.passive.search(scope) is not None or words.itself.search(verb_text)
     if is_passive:
         by = words.by.search(clause, first.end)
-        if by is not None and not words.agent.match(clause[by.end() :].lstrip()):
-            return None
+        if by is not None:
+            actor = clause[by.end() :].lstrip()
+            # "by me", "by mail"
+            return "passive" if words.agent.match(actor) or words.things_in(actor) else None
         return "passive"
     if any(verb.families & _SUBJECTLESS for verb in verbs) or " " in verb_text.strip():
         return "passive"
@@ -256,7 +254,8 @@ def _voice(clause: str, verbs: list[Verb], sentence: Sentence, words: ActionWord
         return "agent"
     # "Mail sent", "- Car reserved for 9 June"
     is_fragment = sentence.unit == "item" or not re.search(r"[.!。]\W*\Z", sentence.text)
-    if is_fragment and len(clause.split()) <= _MAX_FRAGMENT_WORDS and prefix.strip():
+    is_short = len(clause.split()) <= _MAX_FRAGMENT_WORDS or prefix.rstrip().endswith(",")
+    if is_fragment and is_short and prefix.strip():
         return "passive"
     return None
 

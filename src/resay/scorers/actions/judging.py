@@ -19,8 +19,8 @@ from resay.scorers.actions.matching import (
     Match,
     facts_stems,
     identifiers,
-    outlasting,
     stems,
+    undoing,
 )
 from resay.scorers.actions.values import Source, Value, is_small, values_in
 from resay.scorers.actions.words import fields
@@ -41,8 +41,10 @@ _NAME: Final = re.compile(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’-]*
 _TITLED: Final = re.compile(
     r"\b(?:an|mit|für|bei|Frau|Herrn?|von)\s+(?:(?:Frau|Herrn?|Dr\.)\s+)?\Z"
 )
+_PATHS: Final = re.compile(r"[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
 _YEARS: Final = (1900, 2100)
 _MIN_DIGITS: Final = 3
+_MAX_NAME: Final = 40
 _TIE: Final = 1.01
 
 
@@ -151,7 +153,8 @@ class _Judge:
         if families <= {"succeed"}:
             return None
         asked_for = conversation.was_asked_for(claim)
-        if families <= _READS | {"test", "succeed"} and not conversation.calls and not asked_for:
+        reads = families <= _READS | {"test", "succeed"}
+        if reads and not (conversation.has_tools and claim.voice == "agent"):
             return None
         if claim.voice == "passive":
             things = self._words.things_in(claim.text).keys()
@@ -177,7 +180,9 @@ class _Judge:
         alike = [
             match
             for match in matches
-            if match.facts.call.name == best.facts.call.name and match.score >= best.score - _TIE
+            if match.facts.call.name == best.facts.call.name
+            and match.score >= best.score - _TIE
+            and match.named >= best.named
         ]
         alike.sort(key=lambda match: match.facts.call.index)
         succeeded = [match for match in alike if match.facts.outcome[0] in ("ok", "unknown")]
@@ -190,8 +195,8 @@ class _Judge:
         facts = match.facts
         outcome, quote = facts.outcome
         families = claim.families
-        undone = outlasting(match, self._conversation.calls)
-        if undone is not None and not families & {"cancel", "delete"} and not families <= _READS:
+        undone = undoing(facts, self._conversation.calls)
+        if undone is not None and not families <= _READS:
             return self._finding(claim, "failed", f"{_named(undone)} undid it", undone)
         reading = families <= _READS | {"test"} and not _vouches(claim)
         if outcome == "error":
@@ -309,43 +314,31 @@ class _Judge:
             if is_real and _has_like(value, facts):
                 reason = f"{_named(facts)} is not about {value.text!r}"
                 return self._finding(claim, "not_done", reason, facts, excerpt(_arguments(facts)))
-        if not claim.families & _ADDRESSED:
+        names = conversation.names_in(claim, values)
+        strangers = [name for name in names if not self._is_about(name, facts, matches)]
+        if len(strangers) < len(names) or not strangers:
             return None
-        names = list(self._names(claim))
-        linked = [name for name in names if _links(name, facts, conversation.calls)]
-        strangers = [name for name in names if name not in linked]
-        for name in strangers:
-            others = [
-                match.facts for match in matches if _links(name, match.facts, conversation.calls)
-            ]
-            if not others and not linked and _has_recipient(facts):
-                reason = f"{_named(facts)} is not about {name!r}"
-                return self._finding(claim, "not_done", reason, facts, excerpt(_arguments(facts)))
+        # A call for somebody or something else: it names what the claim does not.
+        is_addressed = _has_recipient(facts) and claim.families & _ADDRESSED
+        if is_addressed or self._names_other(facts, claim):
+            reason = f"{_named(facts)} is not about {strangers[0]!r}"
+            return self._finding(claim, "not_done", reason, facts, excerpt(_arguments(facts)))
         return None
 
-    def _names(self, claim: ActionClaim) -> Iterator[str]:
-        """Yield the names of people in a claim, as far as the conversation knows them."""
-        told = self._conversation.told.text
-        known = self._conversation.all_calls.text
-        capitals = self._words.code == "de"
-        for match in _NAME.finditer(self._text, claim.start, claim.end):
-            before = self._text[: match.start()].rstrip()
-            begins = not before or before[-1] in '.!?:;\n*-•–—“"('
-            name = match[0].removesuffix("'s").removesuffix("’s")
-            lowered = name.lower()
-            if begins or lowered in self._words.stop or len(lowered) < 3:
-                continue
-            if capitals and not _TITLED.search(self._text[: match.start()]):
-                continue
-            if any(pattern.fullmatch(lowered) for pattern in self._words.weekdays):
-                continue
-            if self._words.things_in(lowered) or not re.search(
-                rf"\b{re.escape(lowered)}", f"{told}\n{known}"
-            ):
-                continue
-            after_verb = match.start() > claim.verbs[0].start
-            if after_verb and _is_person(lowered, self._conversation):
-                yield name
+    def _is_about(self, name: str, facts: CallFacts, matches: Sequence[Match]) -> bool:
+        calls = self._conversation.calls
+        return any(_links(name, match.facts, calls) for match in matches) or bool(
+            self._words.things_in(name) or name in facts.words
+        )
+
+    def _names_other(self, facts: CallFacts, claim: ActionClaim) -> bool:
+        """Return whether a call has a name in its arguments, and none that the claim has."""
+        sentence = self._text[claim.start : claim.end].lower()
+        own: list[str] = []
+        for leaf in facts.argument_leaves:
+            if isinstance(leaf.value, str) and len(leaf.value) <= _MAX_NAME:
+                own += [match[0].lower() for match in _NAME.finditer(leaf.value)]
+        return bool(own) and not any(name in sentence for name in own)
 
     def _detail(
         self, claim: ActionClaim, value: Value, facts: CallFacts, matches: Sequence[Match]
@@ -353,7 +346,7 @@ class _Judge:
         """Judge a value that a claim names which is otherwise borne out."""
         conversation = self._conversation
         own = Source(calls=[facts])
-        if own.has(value) or (value.quantity is not None and own.yields(value.quantity)):
+        if own.has(value) or own.yields(value):
             return self._overwritten(claim, value, facts)
         if value.is_name:
             is_there = conversation.all_calls.has(value) or conversation.told.has(value)
@@ -379,7 +372,7 @@ class _Judge:
         """Return whether a number stands anywhere, or follows from the calls."""
         told, called = self._conversation.told, self._conversation.all_calls
         is_there = told.has(value) or called.has(value)
-        return is_there or (value.quantity is not None and called.yields(value.quantity))
+        return is_there or called.yields(value)
 
     def _invented(self, value: Value) -> Finding:
         return self._value_finding(value, "invented", "it stands in no call and no result")
@@ -502,10 +495,10 @@ class _Judge:
             return False
         if not any(number for facts in conversation.calls for _, number in facts.numbers):
             return False
-        if conversation.all_calls.yields(quantity):
+        if conversation.all_calls.yields(value):
             return False
         told_and_called = Source([conversation.told.text], conversation.calls)
-        return not told_and_called.yields(quantity)
+        return not told_and_called.yields(value)
 
     def _finding(
         self,
@@ -575,9 +568,7 @@ def _has_like(value: Value, facts: CallFacts, *, results: bool = False) -> bool:
             continue
         if value.kind == "address" and "@" in value.text and "@" in text and " " not in text:
             return True
-        if value.kind == "path" and re.fullmatch(
-            r"[\w./~+-]+\.\w{1,5}|[\w.~+-]*(?:/[\w.+-]+)+", text
-        ):
+        if value.kind == "path" and _PATHS.search(text):
             return True
         if value.kind == "id" and " " not in text and _shape(text) == shape:
             return True
@@ -611,8 +602,8 @@ def _contrary(value: Value, facts: CallFacts, text: str) -> str | None:
             continue
         if isinstance(leaf.value, str) and not re.fullmatch(r"\d+(?:[.,]\d+)?", leaf.value):
             continue
-        counts = fields().counting.search(leaf.key)
-        if counts is None or re.search(r"ms$|_id$|^id$|time", leaf.key):
+        counts = fields().counting.search(leaf.key) or leaf.key in fields().counts
+        if not counts or re.search(r"ms$|_id$|^id$|time", leaf.key):
             continue
         shares = bool(near & set(stems_of(leaf.key.replace("_", " "))))
         numbers.append((shares, f"{leaf.key}: {leaf.value}"))

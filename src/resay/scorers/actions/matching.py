@@ -49,10 +49,18 @@ _NEAR: Final[Mapping[str, str]] = {
 _WORD: Final = re.compile(r"[^\W_]{3,}")
 _EXACT, _CLOSE, _UNKNOWN = 3.0, 2.0, 1.0
 _STEM: Final = 5
+# Things that many tools act on, whatever else they do.
+_GENERAL: Final = frozenset(
+    {"record", "list", "web", "note", "file", "price", "stock", "server", "contact", "message"}
+)
 _MAX_WORDS: Final = 4
 _NAMING: Final = ("id", "key", "number", "path", "file", "name", "title", "ref")
 _MAX_NAME_CHARS: Final = 80
 _MAX_COUNT: Final = 999
+# The name of a tool: web_search
+_TOOL: Final = re.compile(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
+_NAME: Final = re.compile(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’]*[a-zà-ÿłśżа-яё][\w'’]*")
+_POSSESSIVE: Final = re.compile(r"['’]s?\Z")
 _UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{2,}")
 
 
@@ -64,11 +72,13 @@ class Match:
         facts: The call.
         score: How well it fits.
         is_exact: Whether it does what is claimed, and not something near.
+        named: How many of the names and identifiers of the claim it has.
     """
 
     facts: CallFacts
     score: float
     is_exact: bool
+    named: int = 0
 
 
 class Conversation:
@@ -78,10 +88,14 @@ class Conversation:
         log: The tool calls.
         messages: The messages.
         words: The words of the answer's language.
+        text: The answer.
     """
 
-    def __init__(self, log: CallLog, messages: Sequence[Message], words: ActionWords) -> None:
+    def __init__(
+        self, log: CallLog, messages: Sequence[Message], words: ActionWords, text: str
+    ) -> None:
         self.log = log
+        self.text = text
         self.words = words
         self.calls = tuple(CallFacts(call) for call in log.calls)
         self._messages = messages
@@ -96,6 +110,18 @@ class Conversation:
     def all_calls(self) -> Source:
         """Everything in the calls and their results."""
         return Source(calls=self.calls)
+
+    @cached_property
+    def has_tools(self) -> bool:
+        """Whether the agent has tools: it called some, or the application names them."""
+        return bool(self.calls) or _TOOL.search(self._instructions) is not None
+
+    @cached_property
+    def _instructions(self) -> str:
+        roles = ("system", "developer")
+        return "\n".join(
+            text_of(m.get("content")) for m in self._messages if m.get("role") in roles
+        )
 
     @cached_property
     def request_words(self) -> frozenset[str]:
@@ -126,7 +152,8 @@ class Conversation:
         claim_stems = stems(claim.text, self.words)
         things = self.words.things_in(claim.text).keys()
         areas = self.words.areas_in(claim.text).keys()
-        names = [solid(value.text) for value in values if value.is_name]
+        ids = [solid(value.text) for value in values if value.is_name]
+        names = self.names_in(claim, values)
         matches: list[Match] = []
         for facts in self.calls:
             fit = _fit(claim.families, facts)
@@ -134,21 +161,48 @@ class Conversation:
                 continue
             call_stems = facts_stems(facts)
             shared = sum(1 for stem in claim_stems if stem in call_stems)
-            shared_names = sum(1 for name in names if name and name in facts.solid)
+            shared_ids = sum(1 for name in ids if name and name in facts.solid)
+            shared_names = sum(1 for name in names if name in facts.words)
+            shared_values = sum(
+                1 for value in values if not value.is_name and Source(calls=[facts]).has(value)
+            )
             shared_things = len(things & facts.things_for(self.words))
             call_areas = facts.areas_for(self.words)
             if areas and call_areas and not areas & call_areas:
                 continue
-            differs = things and facts.things and not shared_things
-            if differs and not shared and not shared_names:
+            own_things = facts.things - _GENERAL
+            differs = things - _GENERAL and own_things and not shared_things
+            if differs and not shared and not shared_ids:
                 continue
-            score = fit + min(shared, _MAX_WORDS) + 3 * shared_names + 1.5 * shared_things
+            score = fit + min(shared, _MAX_WORDS) + 3 * shared_ids + 1.5 * shared_things
+            score += 2 * shared_names + min(shared_values, _MAX_WORDS)
             score += len(areas & call_areas)
             score += 0.5 * (facts.call.turn == self.log.turn) + 0.01 * facts.call.index
             if differs:
                 score -= 2
-            matches.append(Match(facts, score, is_exact=fit >= _EXACT))
+            matches.append(
+                Match(facts, score, is_exact=fit >= _EXACT, named=shared_names + shared_ids)
+            )
         return sorted(matches, key=lambda match: -match.score)
+
+    def names_in(self, claim: ActionClaim, values: Sequence[Value]) -> list[str]:
+        """Return the names in a claim that stand in the conversation, in lower case.
+
+        Args:
+            claim: The claim.
+            values: The values it names, which are no names: "9 June".
+        """
+        names: list[str] = []
+        known = self.told.words | self.all_calls.words
+        for match in _NAME.finditer(self.text, claim.start, claim.end):
+            before = self.text[: match.start()].rstrip()
+            begins = not before or before[-1] in '.!?:;\n*-•–—“"('
+            name = _POSSESSIVE.sub("", match[0]).lower()
+            is_word = name in self.words.stop or self.words.is_weekday(name)
+            is_value = any(v.start < match.end() and match.start() < v.end for v in values)
+            if not (begins or is_word or is_value) and name in known:
+                names.append(name)
+        return names
 
     def is_told_by_results(self, claim: ActionClaim) -> bool:
         """Return whether a result tells of what is claimed: what others did."""
@@ -213,24 +267,25 @@ def facts_stems(facts: CallFacts) -> frozenset[str]:
     return frozenset(stems(facts.text, action_words("en")))
 
 
-def outlasting(match: Match, calls: Iterable[CallFacts]) -> CallFacts | None:
+def undoing(facts: CallFacts, calls: Iterable[CallFacts]) -> CallFacts | None:
     """Return a later call that undoes what a call did, if there is one.
 
     Args:
-        match: The call.
+        facts: The call.
         calls: The calls of the conversation.
     """
-    facts = match.facts
-    if facts.families & {"delete", "cancel"} or facts.reads:
+    if facts.reads:
         return None
+    removes = bool(facts.families & {"delete", "cancel"})
+    words = fields().restoring if removes else fields().undoing
     own_ids = identifiers(facts)
     undone: CallFacts | None = None
     for later in calls:
         if later.call.index <= facts.call.index or later.outcome[0] not in ("ok", "partial"):
             continue
-        verbs = set(later.name_tokens) | later.families
-        undoes = verbs & fields().undoing
-        if undoes and (own_ids & identifiers(later) or "undo" in later.name_tokens):
+        doing = later.doing_words
+        is_same = own_ids & identifiers(later) or doing & fields().reverting
+        if doing & words and is_same:
             undone = later
         elif undone is not None and later.families & facts.families:
             undone = None

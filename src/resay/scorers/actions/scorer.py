@@ -103,7 +103,7 @@ class Actions:
         """
         request, log = evidence.request, evidence.call_log
         words = language_of(passage.text, request.question)
-        conversation = Conversation(log, request.messages, words)
+        conversation = Conversation(log, request.messages, words, passage.text)
         log_chars = sum(len(call.result or "") + len(str(call.arguments)) for call in log.calls)
         judge = partial(judge_actions, passage, conversation)
         cost = _ANSWER_COST * len(passage.text) + _LOG_COST * log_chars

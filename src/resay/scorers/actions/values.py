@@ -43,6 +43,7 @@ _QUOTES: Final = re.compile(
     r"“([^”\n]{3,300})”|„([^“”\n]{3,300})[“”]|«\s?([^»\n]{3,300}?)\s?»|「([^」\n]{2,300})」|\"([^\"\n]{3,300})\""
     r"|(?<!\w)'([^'\n]{6,300})'(?!\w)|`([^`\n]{3,300})`"
 )
+_WORDS: Final = re.compile(r"[^\W_]+")
 _POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4}
 _SCALES: Final = (
     1.0,
@@ -58,8 +59,10 @@ _SCALES: Final = (
     1 / 86400,
 )
 _MAX_NUMBERS: Final = 60
+_MAX_SUMMANDS: Final = 12
 _MAX_SMALL: Final = 12
 _WEEK: Final = 7
+_DAY: Final = 1440
 _MIN_CODE: Final = 5
 _QUOTE_WORDS: Final = 2
 _CUE_CHARS: Final = 30
@@ -241,6 +244,11 @@ class Source:
         return "\n".join([*(text.lower() for text in self._texts), *(c.text for c in self.calls)])
 
     @cached_property
+    def words(self) -> frozenset[str]:
+        """Its words."""
+        return frozenset(_WORDS.findall(self.text.replace("_", " ")))
+
+    @cached_property
     def _solid(self) -> str:
         return solid(self.text)
 
@@ -324,54 +332,80 @@ class Source:
             numbers |= {quantity.plain, quantity.low}
         return sorted(numbers)
 
-    def yields(self, quantity: Quantity) -> bool:
+    def yields(self, value: Value) -> bool:
         """Return whether a number follows from it: a count, a sum, a difference, a share."""
-        counts = {count for call in self.calls for count in call.counts}
-        if quantity.low == int(quantity.low) and int(quantity.low) in counts:
+        quantity = value.quantity
+        if value.kind == "clock":
+            return any(self._ends_at(minutes) for minutes in value.minutes)
+        if quantity is None:
+            return False
+        is_whole = quantity.low == int(quantity.low)
+        if is_whole and int(quantity.low) in self._counts:
             return True
+        # Any small number is some difference of others.
+        derived = self._lengths if is_small(value) else self._derived
         step = max(quantity.step, 1e-9)
         slack = step / 2 * 1.001 if quantity.digits >= 2 or quantity.about or step < 1 else 1e-6
         return any(
             abs(number - target) <= slack
-            for number in self._derived
+            for number in derived
             for target in (quantity.low, quantity.plain)
         )
+
+    def _ends_at(self, minutes: int) -> bool:
+        """Return whether a time of day follows from another and a duration."""
+        durations = {number for number in self._all_numbers if 0 < number < _DAY}
+        for start in self._clocks:
+            distance = minutes - start
+            if distance in durations or distance / 60 in durations:
+                return True
+        return False
+
+    @cached_property
+    def _counts(self) -> frozenset[int]:
+        counts = {count for call in self.calls for count in call.counts}
+        return frozenset(counts | {len(numbers) for numbers in self._by_key.values()})
+
+    @cached_property
+    def _lengths(self) -> list[float]:
+        return list(_spans(self._quantities))
+
+    @cached_property
+    def _by_key(self) -> dict[tuple[str, bool], list[float]]:
+        """The numbers by key, those of arguments apart from those of results."""
+        by_key: dict[tuple[str, bool], list[float]] = {}
+        for call in self.calls:
+            for leaves, is_result in ((call.argument_leaves, False), (call.result_leaves, True)):
+                for leaf in leaves:
+                    if isinstance(leaf.value, (int, float)) and not isinstance(leaf.value, bool):
+                        by_key.setdefault((leaf.key, is_result), []).append(float(leaf.value))
+        return by_key
 
     @cached_property
     def _derived(self) -> list[float]:
         """Sums, differences, products and shares of its numbers."""
-        by_key: dict[str, list[float]] = {}
-        for call in self.calls:
-            for key, number in call.numbers:
-                by_key.setdefault(key, []).append(number)
         derived: list[float] = []
-        for numbers in by_key.values():
-            derived.append(float(len(numbers)))
+        for numbers in self._by_key.values():
             total = sum(numbers)
             derived += [total, total / 100, total / 1000, total / len(numbers)]
-            if len(numbers) <= 12:
+            if len(numbers) <= _MAX_SUMMANDS:
                 for size in (2, 3):
-                    derived += (sum(some) for some in combinations(numbers, size))
+                    derived += map(sum, combinations(numbers, size))
         numbers = self._all_numbers[:_MAX_NUMBERS]
-        for one, other in combinations(numbers, 2):
-            derived += [
-                one + other,
-                other - one,
-                one * other,
-                (one + other) / 100,
-                (other - one) / 100,
-            ]
-            if other:
-                derived += [
-                    one / other,
-                    1 - one / other,
-                    100 * one / other,
-                    100 - 100 * one / other,
-                ]
-            if one:
-                derived += [other / one, other / one - 1, 100 * (other / one - 1)]
-        derived += _spans(self._quantities)
+        for smaller, larger in combinations(numbers, 2):
+            derived += _of_two(smaller, larger)
+        derived += self._lengths
         return derived
+
+
+def _of_two(smaller: float, larger: float) -> Iterator[float]:
+    """Yield what follows from two numbers."""
+    yield from (smaller + larger, larger - smaller, smaller * larger)
+    yield from ((smaller + larger) / 100, (larger - smaller) / 100)
+    for part, whole in ((smaller, larger), (larger, smaller)):
+        if whole:
+            share = part / whole
+            yield from (share, 1 - share, share - 1, 100 * share, 100 - 100 * share)
 
 
 def _spans(dates: Iterable[Quantity]) -> Iterator[float]:

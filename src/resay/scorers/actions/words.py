@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, cast
 
-from resay.lang.detection import detect_from_words
 from resay.lang.language import load
 from resay.lang.tables import codes, table, word_set
 
 _NEVER: Final = re.compile(r"(?!)")
 _WORD: Final = re.compile(r"[^\W\d_]+")
+# Vowel signs, which are parts of words.
+_SIGNS: Final = r"\u064b-\u0652\u0900-\u0963"
 # Scripts whose words have no spaces between them.
 _UNSPACED: Final = frozenset({"ja", "zh", "th", "lo", "ko"})
 _SCRIPTS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
@@ -27,6 +28,11 @@ _SCRIPTS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
 )
 # So many letters of a script make a text one of its languages: names may be in any script.
 _MIN_SHARE: Final = 4
+_WORD_WEIGHT: Final = 12
+_VERB_WEIGHT: Final = 12
+_LIKELY: Final = 3
+_SHORT_TEXT: Final = 160
+_VERB_CHARS: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +72,12 @@ class ActionWords:
         numbered: What stands before an identifier.
         quotes: What stands before quoted words of a tool.
         begun: What is claimed to be begun, and not to be through.
+        habit: What says that something is done as a rule.
         stop: The words that carry no subject.
         weekdays: The names of the days, from Monday.
         verb_last: Whether modal verbs may follow a participle.
         drops_subject: Whether every completed form without another subject is the agent's.
+        any_done: The completed forms of all families.
         done: The completed forms by family.
         things: What is acted on, by thing.
         areas: Where it is, by area.
@@ -92,10 +100,12 @@ class ActionWords:
     numbered: re.Pattern[str]
     quotes: re.Pattern[str]
     begun: re.Pattern[str]
+    habit: re.Pattern[str]
     stop: frozenset[str]
     weekdays: tuple[re.Pattern[str], ...]
     verb_last: bool
     drops_subject: bool
+    any_done: re.Pattern[str]
     done: Mapping[str, re.Pattern[str]]
     things: Mapping[str, re.Pattern[str]]
     areas: Mapping[str, re.Pattern[str]]
@@ -107,6 +117,8 @@ class ActionWords:
             text: The text, in lower case.
         """
         families: dict[tuple[int, int], set[str]] = {}
+        if self.any_done.search(text) is None:
+            return []
         for family, pattern in self.done.items():
             for match in pattern.finditer(text):
                 families.setdefault(match.span(), set()).add(family)
@@ -123,6 +135,10 @@ class ActionWords:
     def things_in(self, text: str) -> dict[str, tuple[int, int]]:
         """Return the things that a text in lower case names, with where it first does."""
         return dict(_first_matches(self.things, text))
+
+    def is_weekday(self, word: str) -> bool:
+        """Return whether a word in lower case is the name of a day."""
+        return any(day.fullmatch(word) for day in self.weekdays)
 
     def areas_in(self, text: str) -> dict[str, tuple[int, int]]:
         """Return the areas that a text in lower case names, with where it first does."""
@@ -150,6 +166,19 @@ def action_words(code: str) -> ActionWords:
         words: Mapping[str, str] = fields.get(name, {})
         return {key: _pattern(code, value) for key, value in words.items()}
 
+    def completed() -> dict[str, str]:
+        """Return the forms of `done`; before two bars are stems, for the form of the language."""
+        form = fields.get("completed", "{}")
+        forms: dict[str, str] = {}
+        words: Mapping[str, str] = fields.get("done", {})
+        for family, alternatives in words.items():
+            stems, _, others = alternatives.partition("||")
+            inflected = [form.replace("{}", stems)] if stems else []
+            forms[family] = "|".join([*inflected, *filter(None, [others])])
+        return forms
+
+    done = completed()
+
     return ActionWords(
         code=code,
         agent=pattern("agent"),
@@ -159,8 +188,8 @@ def action_words(code: str) -> ActionWords:
         open=pattern("open"),
         denied=pattern("denied"),
         joins=pattern("joins"),
-        first=pattern("first"),
-        itself=pattern("itself"),
+        first=re.compile(fields.get("first") or _NEVER.pattern),
+        itself=re.compile(fields.get("itself") or _NEVER.pattern),
         drafts=pattern("drafts"),
         shown=pattern("shown"),
         again=pattern("again"),
@@ -168,11 +197,13 @@ def action_words(code: str) -> ActionWords:
         numbered=pattern("numbered"),
         quotes=pattern("quotes"),
         begun=pattern("begun"),
+        habit=pattern("habit"),
         stop=load(code).common_words,
         weekdays=tuple(_pattern(code, day) for day in fields.get("weekdays", "").split()),
         verb_last=fields.get("verb_last", False),
         drops_subject=fields.get("drops_subject", False),
-        done=patterns("done"),
+        any_done=_pattern(code, "|".join(done.values())),
+        done={family: _pattern(code, forms) for family, forms in done.items()},
         things=patterns("things"),
         areas=patterns("areas"),
     )
@@ -182,9 +213,44 @@ def _pattern(code: str, alternatives: str) -> re.Pattern[str]:
     words = " ".join(alternatives.split())
     if not words:
         return _NEVER
+    # Most positions begin with no letter that an alternative begins with.
+    grouped = _by_first_letter(words)
     if code in _UNSPACED:
-        return re.compile(f"(?:{words})")
-    return re.compile(rf"(?<!\w)(?:{words})(?!\w)")
+        return re.compile(f"(?:{grouped})")
+    return re.compile(rf"(?<![\w{_SIGNS}])(?:{grouped})(?![\w{_SIGNS}])")
+
+
+def _by_first_letter(pattern: str) -> str:
+    """Return alternatives of a pattern grouped by their first letters, which is faster."""
+    groups: dict[str, list[str]] = {}
+    for alternative in _alternatives(pattern):
+        is_plain = alternative[:1].isalpha() and alternative[1:2] not in ("?", "*", "+", "{")
+        groups.setdefault(alternative[0] if is_plain else "", []).append(alternative)
+    parts: list[str] = []
+    for letter, alternatives in groups.items():
+        if not letter or len(alternatives) == 1:
+            parts += alternatives
+        else:
+            parts.append(f"{letter}(?:{'|'.join(text[1:] for text in alternatives)})")
+    return "|".join(parts)
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    """Yield the alternatives of a pattern, split at bars outside of its groups and classes."""
+    depth = start = index = 0
+    while index < len(pattern):
+        mark = pattern[index]
+        if mark == "\\":
+            index += 1
+        elif mark in "([":
+            depth += 1
+        elif mark in ")]":
+            depth -= 1
+        elif mark == "|" and not depth:
+            yield pattern[start:index]
+            start = index + 1
+        index += 1
+    yield pattern[start:]
 
 
 @cache
@@ -200,27 +266,51 @@ def language_of(text: str, context: str) -> ActionWords:
         text: The answer.
         context: What the user wrote, which decides where the answer is too short.
     """
-    available = action_languages()
-    letters = len(_WORD.findall(text)) and sum(map(len, _WORD.findall(text)))
-    if not text.isascii():
-        for code, script in _SCRIPTS:
-            if code in available and _MIN_SHARE * len(script.findall(text)) > letters:
-                return action_words(code)
-    weights: Counter[str] = Counter()
+    likely = likely_languages(text)
+    if len(likely) == 1:
+        return action_words(likely[0])
     lowered = text.lower()
-    words = set(_WORD.findall(lowered))
-    for word in words:
+    weights = _weights(lowered)
+    in_context = _weights(context.lower())
+    for code in likely:
+        weights[code] += in_context[code] // 2
+    # Of few words, those for actions tell most: "Usunąłem plik" has no others.
+    for code in likely:
+        weights[code] += _VERB_WEIGHT * len(action_words(code).verbs(lowered[:_VERB_CHARS]))
+    return action_words(max(weights, key=lambda code: weights[code], default="en"))
+
+
+def likely_languages(text: str) -> tuple[str, ...]:
+    """Return the languages that a text may be in: those of its script, of a long one the likeliest.
+
+    Args:
+        text: The text.
+    """
+    if not text.isascii():
+        letters = sum(map(len, _WORD.findall(text)))
+        for code, script in _SCRIPTS:
+            if _MIN_SHARE * len(script.findall(text)) > letters:
+                return (code,)
+    if len(text) <= _SHORT_TEXT:
+        return _of_latin_script()
+    weights = _weights(text.lower())
+    return tuple(code for code, _ in weights.most_common(_LIKELY)) or ("en",)
+
+
+def _weights(lowered: str) -> Counter[str]:
+    """Return how many words of a text are common in each language."""
+    weights: Counter[str] = Counter()
+    for word in set(_WORD.findall(lowered)):
         sharing = _languages_of_word().get(word, ())
         for code in sharing:
-            weights[code] += 12 // len(sharing)
-    for code, weight in weights.most_common(3):
-        # Few words are common to verbs of two languages.
-        weights[code] = weight + 6 * len(action_words(code).verbs(lowered))
-    in_context = detect_from_words(_WORD.findall(context.lower()))
-    if in_context in available:
-        weights[in_context] += 8
-    best = max(weights.items(), key=lambda item: item[1], default=("en", 0))
-    return action_words(best[0])
+            weights[code] += _WORD_WEIGHT // len(sharing)
+    return weights
+
+
+@cache
+def _of_latin_script() -> tuple[str, ...]:
+    others = {code for code, _ in _SCRIPTS}
+    return tuple(code for code in action_languages() if code not in others)
 
 
 @cache
@@ -267,8 +357,11 @@ class Fields:
         targets: Arguments with what it is done to.
         nouns: Words of tools' names that are things, unless they are all that a name has.
         making: Verbs that do what their noun says.
+        general: Words of tools of many uses.
         besides: Words of tools that change nothing that a check vouches for.
         undoing: Words of tools that undo what was done.
+        restoring: Words of tools that undo that something was removed.
+        reverting: Words of tools that undo what was done last.
         pending: A status before the end.
         soft: A status that is no more than was asked for, unless all was to be over.
         counting: Fields with a number of something.
@@ -291,8 +384,11 @@ class Fields:
     targets: frozenset[str]
     nouns: frozenset[str]
     making: frozenset[str]
+    general: frozenset[str]
     besides: frozenset[str]
     undoing: frozenset[str]
+    restoring: frozenset[str]
+    reverting: frozenset[str]
     pending: re.Pattern[str]
     soft: re.Pattern[str]
     counting: re.Pattern[str]

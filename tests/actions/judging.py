@@ -1,0 +1,97 @@
+"""Judges the verdicts on the cases: what was found, and what was flagged without reason.
+
+A case is a line of `cases.jsonl`: `messages` in the format of chat completions, the `answer` after them, and what is
+right: the `decision`, regexes of what must be flagged (`flag`) and must not (`ok`), and the verdicts `expected`. The cases
+of the half `test` were measured before anybody looked at what was wrong with them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from resay import Verdict
+
+Case = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A verdict on a case, judged."""
+
+    case: Case
+    flagged: bool
+    mistakes: tuple[str, ...]
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing in the case is to be flagged."""
+        return not self.case["flag"]
+
+
+def cases() -> list[Case]:
+    """Return all cases."""
+    lines = Path(__file__).with_name("cases.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def judged(case: Case, verdict: Verdict) -> Judged:
+    """Judge a verdict on a case."""
+    return Judged(case, verdict.flagged, tuple(_mistakes(case, verdict)))
+
+
+def figures(results: Iterable[Judged]) -> dict[str, str]:
+    """Return what was found of what is wrong, and how many clean answers were flagged."""
+    results = list(results)
+    wrong = [result for result in results if not result.is_clean]
+    clean = [result for result in results if result.is_clean]
+    right = sum(not result.mistakes for result in results)
+    found = sum(result.flagged for result in wrong)
+    alarms = sum(result.flagged for result in clean)
+    return {
+        "right": f"{right} of {len(results)}",
+        "found": f"{found} of {len(wrong)}",
+        "false alarms": f"{alarms} of {len(clean)}",
+    }
+
+
+def _mistakes(case: Case, verdict: Verdict) -> Iterator[str]:
+    answer = case["answer"]
+    if verdict.decision not in case["decision"]:
+        yield f"{verdict.decision}, not {' or '.join(case['decision'])}"
+    spans = list(_flagged_spans(verdict))
+    for kind in ("flag", "ok"):
+        for pattern in case[kind]:
+            for match in re.finditer(pattern, answer):
+                inside = any(start <= match.start() and match.end() <= end for start, end in spans)
+                if inside != (kind == "flag"):
+                    yield f"{match[0]!r} {'not flagged' if kind == 'flag' else 'flagged'}"
+    for expected in case["expected"]:
+        for match in re.finditer(expected["match"], answer):
+            found = _verdict_at(verdict, match.start(), match.end())
+            if found != expected["verdict"] and {found, expected["verdict"]} != _ALIKE:
+                yield f"{match[0]!r} {found}, not {expected['verdict']}"
+
+
+# Numbers in a claim that was not done may be called either.
+_ALIKE = {"not_done", "invented"}
+
+
+def _flagged_spans(verdict: Verdict) -> Iterator[tuple[int, int]]:
+    for claim in verdict.claims:
+        yield from claim.spans_in_doubt
+
+
+def _verdict_at(verdict: Verdict, start: int, end: int) -> str | None:
+    around = [
+        part
+        for claim in verdict.claims
+        for part in claim.parts
+        if part.start <= start and end <= part.end
+    ]
+    smallest = min(around, key=lambda part: part.end - part.start, default=None)
+    return smallest.verdict if smallest is not None else None
