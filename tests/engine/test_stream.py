@@ -356,6 +356,25 @@ def test_the_sync_twin_can_be_left_early() -> None:
     assert provider.closed
 
 
+def test_the_sync_twin_without_with() -> None:
+    stream = Guard(JUDGED, provider=Typist()).stream(QUESTION)
+    assert shown(list(stream)) == RESPONSE
+    assert stream.answer.verdict.flagged
+    assert list(stream) == []
+
+
+def test_the_sync_twin_without_with_ends_with_its_error() -> None:
+    async def break_off(written: str) -> None:
+        if written.endswith("of"):
+            raise ProviderError("it broke off")
+
+    provider = Typist(pause=break_off)
+    stream = Guard(JUDGED, provider=provider).stream(QUESTION)
+    with pytest.raises(ProviderError, match="broke off"):
+        list(stream)
+    assert provider.closed
+
+
 @given(
     st.lists(
         st.sampled_from(

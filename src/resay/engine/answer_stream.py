@@ -118,11 +118,15 @@ class AnswerStream:
 
 
 class SyncAnswerStream:
-    """The synchronous counterpart of `AnswerStream`: `with`, `for`."""
+    """The synchronous counterpart of `AnswerStream`: `with`, `for`.
+
+    Without `with` it begins with the loop, and ends with it.
+    """
 
     def __init__(self, stream: AnswerStream) -> None:
         self._stream = stream
         self._entered: EnteredInBackground[AnswerStream] | None = None
+        self._ends_with_loop = False
 
     @property
     def answer(self) -> Answer:
@@ -140,10 +144,18 @@ class SyncAnswerStream:
         return self
 
     def __next__(self) -> AnswerChunk:
+        if self._entered is None:
+            self.__enter__()
+            self._ends_with_loop = True
         try:
             return run_sync(self._stream.__anext__)
-        except StopAsyncIteration:
-            raise StopIteration from None
+        except BaseException as error:
+            if self._ends_with_loop:
+                self._ends_with_loop = False
+                self.__exit__(None, None, None)
+            if isinstance(error, StopAsyncIteration):
+                raise StopIteration from None
+            raise
 
     def __exit__(
         self,

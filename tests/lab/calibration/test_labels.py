@@ -45,6 +45,50 @@ def test_labels(tmp_path, given, label):
     assert row.hallucinated is label
 
 
+def test_labels_come_from_a_spreadsheet(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text(
+        "id,response,question,samples,references,sentences,label,hallucinated\r\n"
+        'a,"It opened in 1932.\r\nIt is grey.",When?,"[""x"", ""y""]",a text,,correct,\r\n'
+        'b,It is grey.,"[{""role"": ""user"", ""content"": ""Which?""}]",,,"[""hallucinated""]",,\r\n'
+        "c,It is grey.,,,,,,TRUE\r\n",
+        encoding="utf-8-sig",
+    )
+    first, second, third = read_labels(path)
+    assert first.response == "It opened in 1932.\r\nIt is grey."
+    assert (first.samples, first.references) == (("x", "y"), ("a text",))
+    assert (first.question, first.hallucinated) == ("When?", False)
+    assert second.question == [{"role": "user", "content": "Which?"}]
+    assert (second.samples, second.references, second.hallucinated) == (None, (), True)
+    assert third.hallucinated is True
+
+
+@pytest.mark.parametrize(
+    ("cells", "problem"),
+    [
+        ("a,It is grey.,maybe,", "label: input should be 'correct' or 'hallucinated'"),
+        ("a,It is grey.,correct,mine", "unknown key 'lang'; put your own notes under 'meta'"),
+        ("a,It is grey.,correct,,x", "unknown key 'more cells than columns'"),
+        ("a,,correct,", "`response` is missing"),
+    ],
+)
+def test_a_row_of_a_spreadsheet_is_named_by_its_number(tmp_path, cells, problem):
+    path = tmp_path / "labels.csv"
+    path.write_text(f"id,response,label,lang\nx,It is grey.,correct,\n{cells}\n")
+    with pytest.raises(ConfigurationError) as caught:
+        read_labels(path)
+    assert str(caught.value).startswith(f"{path}, row 2: {problem}")
+    assert "grey" not in str(caught.value)
+
+
+def test_labelled_results_of_a_batch_are_labels(tmp_path):
+    results = {"decision": "flagged", "score": 0.9, "reason": "it is so", "error": None}
+    given = {"response": TEXT, "samples": '["a", "b"]', "usage": {}, "claims": [], **results}
+    (row,) = read(tmp_path, {**given, "label": "correct"})
+    assert row.samples == ("a", "b")
+    refuse(tmp_path, {"response": TEXT, "label": "correct", "samples": '["a"'}, "samples: input")
+
+
 def test_everything_a_check_needs_is_read(tmp_path):
     token = {"token": "The", "logprob": -0.1}
     (row,) = read(

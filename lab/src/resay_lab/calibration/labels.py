@@ -1,7 +1,8 @@
-"""Reads labelled responses from JSON Lines."""
+"""Reads labelled responses from JSON Lines and CSV."""
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,10 @@ from resay import Passage
 from resay.errors import ConfigurationError
 
 _LABEL = Literal["correct", "hallucinated"]
+# The columns of a batch's results that are no input of a check.
+_RESULTS = frozenset({"decision", "score", "reason", "claims", "usage", "error"})
+_LISTS = ("samples", "references")
+_JSON = ("question", "sentences", "logprobs", "meta")
 _NO_LABEL = 'has no label; set `"label": "correct"` or `"hallucinated"`, or label its `sentences`'
 
 
@@ -166,14 +171,63 @@ def read_objects(path: Path) -> list[tuple[str, dict[str, Any]]]:
     Raises:
         ConfigurationError: The file cannot be read, or a line contains something else.
     """
+    text = _read_text(path)
+    lines = [(f"{path}:{i}", line) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
+    return [(where, _object(where, line)) for where, line in lines]
+
+
+def _read_text(path: Path) -> str:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise ConfigurationError(f"cannot read {str(path)!r}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{str(path)!r} is not UTF-8 text") from error
-    lines = [(f"{path}:{i}", line) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
-    return [(where, _object(where, line)) for where, line in lines]
+
+
+def _read_csv(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Read the rows of a CSV file as JSON Lines would have them; empty cells are left out."""
+    lines = _read_text(path).splitlines(keepends=True)
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        rows = list(csv.DictReader(lines, restkey="more cells than columns"))
+    except csv.Error as error:
+        raise ConfigurationError(f"{str(path)!r} is not valid CSV: {error}") from error
+    finally:
+        csv.field_size_limit(limit)
+    objects: list[tuple[str, dict[str, Any]]] = []
+    for number, row in enumerate(rows, 1):
+        data: dict[str, Any] = {key: cell for key, cell in row.items() if cell}
+        for key in _JSON:
+            if key in data:
+                data[key] = _json_or_text(data[key])
+        for key in _LISTS:
+            if key in data and not data[key].lstrip().startswith("["):
+                data[key] = [data[key]]
+        truth = {"true": True, "false": False}
+        if "hallucinated" in data:
+            data["hallucinated"] = truth.get(data["hallucinated"].lower(), data["hallucinated"])
+        objects.append((f"{path}, row {number}", data))
+    return objects
+
+
+def _without_results(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a row without a batch's results, and with its lists as lists."""
+    inputs = {key: value for key, value in data.items() if key not in _RESULTS}
+    for key in _LISTS:
+        if key in inputs:
+            inputs[key] = _json_or_text(inputs[key])
+    return inputs
+
+
+def _json_or_text(value: Any) -> Any:
+    """Return what a text contains as JSON, if it begins like a list or an object of JSON."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
 
 
 def _object(where: str, line: str) -> dict[str, Any]:
@@ -193,10 +247,11 @@ def read_labels(path: str | Path, *, responses: bool = True) -> list[LabelledRow
     """Read a file of labelled responses.
 
     Args:
-        path: JSON Lines. Each object has `response` and a `label` ("correct" or "hallucinated") or
-            `hallucinated` (true or false), or labelled `sentences`, or both; and the inputs of its
-            check: `question`, `samples`, `references`, `logprobs`, `model`, `entity`. `id`
-            identifies it, and `meta` may contain anything.
+        path: JSON Lines, or CSV (`.csv`) with these columns. Each object has `response` and a
+            `label` ("correct" or "hallucinated") or `hallucinated` (true or false), or labelled
+            `sentences`, or both; and the inputs of its check: `question`, `samples`, `references`,
+            `logprobs`, `model`, `entity`. A list may be a text with a JSON list. `id` identifies
+            it, and `meta` may contain anything. The columns that a batch has added are left out.
         responses: Whether `response` is required.
 
     Returns:
@@ -205,7 +260,9 @@ def read_labels(path: str | Path, *, responses: bool = True) -> list[LabelledRow
     Raises:
         ConfigurationError: The file cannot be read, or a row is invalid, by file and line.
     """
-    rows = [_row(where, data, responses) for where, data in read_objects(Path(path))]
+    path = Path(path)
+    objects = _read_csv(path) if path.suffix.lower() == ".csv" else read_objects(path)
+    rows = [_row(where, _without_results(data), responses) for where, data in objects]
     if not rows:
         raise ConfigurationError(f"{str(path)!r} contains no labelled response")
     by_id: dict[str, str] = {}
