@@ -50,7 +50,8 @@ def test_labels_come_from_a_spreadsheet(tmp_path):
     path.write_text(
         "id,response,question,samples,references,sentences,label,hallucinated\r\n"
         'a,"It opened in 1932.\r\nIt is grey.",When?,"[""x"", ""y""]",a text,,correct,\r\n'
-        'b,It is grey.,"[{""role"": ""user"", ""content"": ""Which?""}]",,,"[""hallucinated""]",,\r\n'
+        'b,It is grey.,"[{""role"": ""user"", ""content"": ""Which?""}]",,,'
+        '"[""hallucinated""]",,\r\n'
         "c,It is grey.,,,,,,TRUE\r\n",
         encoding="utf-8-sig",
     )
