@@ -96,6 +96,17 @@ def hhem(folder: Path, document: str, claim: str) -> float:
         return float(model(**tokenizer(text, return_tensors="pt")).logits[0, 0].softmax(-1)[1])
 
 
+def factcg(folder: Path, document: str, claim: str) -> float:
+    tokenizer, model = loaded(folder, "AutoModelForSequenceClassification")
+    lines = "\n".join(sentence.text for sentence in Passage.of(document).sentences)
+    text = (
+        f"{lines}\n\nChoose your answer: based on the paragraph above can we conclude that"
+        f' "{claim}"?\n\nOPTIONS:\n- Yes\n- No\nI think the answer is '
+    )
+    with torch.inference_mode():
+        return float(model(**tokenizer(text, return_tensors="pt")).logits.softmax(-1)[0, 1])
+
+
 def lettucedetect(folder: Path, prompt: str, answer: str) -> list[tuple[int, int, float]]:
     """Where each token of the answer stands, and how probably it is hallucinated."""
     tokenizer, model = loaded(folder, "AutoModelForTokenClassification")
@@ -141,6 +152,29 @@ async def test_a_claim_is_judged_as_published(
     expected = [1 - plainly(folder, DOCUMENT, claim) for claim in CLAIMS]
     assert found.sentences == pytest.approx(expected, abs=1e-5)
     assert len(set(np.round(expected, 4))) > 1
+
+
+async def test_factcg_is_asked_with_options_as_published(tiny: Tiny) -> None:
+    # Of a folder nobody can say whether MiniCheck or FactCG was trained in it.
+    folder = tiny(make_roberta, head=True, labels=JUDGED_LABELS, room=400)
+    found = await scored(of(folder, format="factcg"), CLAIMS, [DOCUMENT])
+    expected = [1 - factcg(folder, DOCUMENT, claim) for claim in CLAIMS]
+    assert found.sentences == pytest.approx(expected, abs=1e-5)
+    assert len(set(np.round(expected, 4))) > 1
+    minicheck = await scored(of(folder), CLAIMS, [DOCUMENT])
+    assert minicheck.sentences != pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize(("second", "chunks"), [(274, 1), (275, 2)])
+async def test_factcg_reads_550_words_and_marks_at_once(
+    use: Callable[..., Judge], second: int, chunks: int
+) -> None:
+    judge = use(Judge())
+    # Each sentence ends in a mark.
+    await scored(of(SERVED, format="factcg"), ["w"], [sentences_of(274, second)])
+    assert len(judge.read) == chunks
+    question = "Choose your answer: based on the paragraph above can we conclude"
+    assert all(question in text for text in judge.read)
 
 
 async def test_tokens_are_judged_as_published(tiny: Tiny) -> None:

@@ -1,4 +1,4 @@
-"""Loopback providers of embeddings and of reranking, with OpenAI's and Cohere's API."""
+"""Loopback servers of embeddings, reranking and chat, with OpenAI's and Cohere's API."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from simulation.inference import embed_words, mean_of, unit, words_of
 
-__all__ = ["EmbeddingServer", "RerankServer", "embedded", "shared_words"]
+__all__ = ["ChatServer", "EmbeddingServer", "RerankServer", "embedded", "shared_words"]
 
 
 def embedded(text: str, dimensions: int = 8) -> list[float]:
@@ -109,3 +109,25 @@ class RerankServer(EmbeddingServer):
         ]
         best = sorted(rows, key=lambda row: -row["relevance_score"])[: body["top_n"]]
         return self.change(200, {"results": best})
+
+
+class ChatServer(EmbeddingServer):
+    """Answers `/v1/chat/completions`; see `EmbeddingServer` for the rest.
+
+    Attributes:
+        text: The answer to every request.
+        reply: Returns the answer to a request in place of that, with the log probabilities of its
+            tokens or None.
+    """
+
+    text = ""
+    reply: Callable[[dict[str, Any]], tuple[str, Any]] | None = None
+
+    def answer(self, body: dict[str, Any]) -> tuple[int, Any]:
+        if self.statuses:
+            return self.statuses.pop(0), {"message": json.dumps(body)}
+        text, logprobs = self.reply(body) if self.reply else (self.text, None)
+        message = {"role": "assistant", "content": text}
+        choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": logprobs}
+        body = {"id": "1", "object": "chat.completion", "created": 1, "model": body["model"]}
+        return self.change(200, {**body, "choices": [choice]})

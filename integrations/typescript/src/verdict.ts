@@ -60,6 +60,8 @@ export interface Part {
   band: Band;
   kind: "number" | "date" | "name" | "negation" | "link" | "other";
   score: number | null;
+  /** What is wrong with them; null if the method does not tell. */
+  error: "contradiction" | "addition" | "invention" | null;
 }
 
 /** A part of the answer that was not scored. */

@@ -13,6 +13,9 @@ from resay.core.grounds import Grounds
 
 PartKind = Literal["number", "date", "name", "negation", "link", "other"]
 """What the words of a part are."""
+PartError = Literal["contradiction", "addition", "invention"]
+"""What is wrong with them: the evidence says something else; it does not say them; they name
+something that does not exist in it, such as a section, a person or a function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,7 @@ class Part:
         score: In [0, 1], 1 = surely unsupported; None if the method gives words no scores.
         verdict: Of words that claim an action, whether it was done (`actions`); else None.
         reason: Why, in one line; None if the method gives words no reasons.
+        error: What is wrong with them; None if the method does not tell.
     """
 
     start: int
@@ -36,6 +40,7 @@ class Part:
     score: float | None = None
     verdict: ActionVerdict | None = None
     reason: str | None = None
+    error: PartError | None = None
 
     @property
     def flagged(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from resay.core.claim_verdict import Part
+from resay.core.claim_verdict import Part, PartError
 from resay.core.contradiction import Contradiction
 from resay.core.grounds import Grounds
 
@@ -19,11 +19,13 @@ class UnsupportedSpan:
         start: Code-point offset of its first character in the response.
         end: Code-point offset after its last character.
         score: In [0, 1], 1 = surely unsupported.
+        error: What is wrong with it; None if the method does not tell.
     """
 
     start: int
     end: int
     score: float
+    error: PartError | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from resay._internal.event_loops import compute
 from resay.core.claim_verdict import Part
 from resay.core.claims import Claim
 from resay.core.contradiction import Contradiction, EvidenceKind
+from resay.core.decision import Band
 from resay.core.passage import Passage
 from resay.core.scores import UnsupportedSpan
 from resay.engine.contradictions import INDEX_BUILDERS, kind_of_words
@@ -150,12 +151,19 @@ def _parts_of(claim: Claim, result: ClaimResult, passage: Passage) -> tuple[Part
         part = Part(
             start=unsupported.start,
             end=unsupported.end,
-            band="contradicted" if result.denied else "unsupported",
+            band=_band(unsupported, result),
             kind=kind_of_words(words, claim.text),
             score=unsupported.score,
+            error=unsupported.error,
         )
         parts.append(part)
     return tuple(parts)
+
+
+def _band(unsupported: UnsupportedSpan, result: ClaimResult) -> Band:
+    if unsupported.error is None:
+        return "contradicted" if result.denied else "unsupported"
+    return "contradicted" if unsupported.error == "contradiction" else "unsupported"
 
 
 def _disjoint(spans: Sequence[UnsupportedSpan]) -> list[UnsupportedSpan]:
@@ -170,5 +178,6 @@ def _disjoint(spans: Sequence[UnsupportedSpan]) -> list[UnsupportedSpan]:
             start=last.start,
             end=max(last.end, unsupported.end),
             score=max(last.score, unsupported.score),
+            error=last.error if last.error == unsupported.error else None,
         )
     return disjoint

@@ -22,6 +22,7 @@ from resay.models.base import (
 from resay.models.config import ModelConfig, ModelField, config_of
 from resay.models.loading import (
     backend_of,
+    chat_model,
     choice_scorer,
     pair_classifier,
     pair_scorer,
@@ -49,6 +50,7 @@ __all__ = [
     "TokenEmbedder",
     "TokenLabels",
     "backend_of",
+    "chat_model",
     "choice_scorer",
     "config_of",
     "pair_classifier",

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from resay.errors import ConfigurationError
 
-Backend = Literal["auto", "torch", "onnx", "tei", "vllm", "rerank"]
+Backend = Literal["auto", "torch", "onnx", "tei", "vllm", "rerank", "chat"]
 
-_REMOTE = frozenset({"tei", "vllm", "rerank"})
+_REMOTE = frozenset({"tei", "vllm", "rerank", "chat"})
 
 
 class ModelConfig(BaseModel):
@@ -23,15 +23,15 @@ class ModelConfig(BaseModel):
     name: str | None = Field(
         default=None,
         min_length=1,
-        description="A folder, or a model on the Hugging Face hub; for vllm and rerank, the"
+        description="A folder, or a model on the Hugging Face hub; for vllm, rerank and chat, the"
         " server's name for the model.",
     )
     backend: Backend = Field(
         default="auto",
         description="torch (transformers), onnx (onnxruntime), tei (a text-embeddings-inference"
-        " server), vllm (its server) or rerank (a reranker with Cohere's or Jina's API); auto ="
-        " tei if `url` is set, onnx for a folder with an exported model or if torch is not"
-        " installed, else torch.",
+        " server), vllm (its server), rerank (a reranker with Cohere's or Jina's API) or chat (a"
+        " server with OpenAI's chat completions); auto = tei if `url` is set, onnx for a folder"
+        " with an exported model or if torch is not installed, else torch.",
     )
     revision: str | None = Field(
         default=None, description="A branch, tag or commit of a model on the hub."
@@ -105,14 +105,17 @@ class ModelConfig(BaseModel):
             raise ValueError(f"backend {self.backend!r} needs `url`, the address of the server")
         if self.url and self.backend not in {*_REMOTE, "auto"}:
             raise ValueError(
-                f"`url` is for tei, vllm and rerank, not for backend {self.backend!r}; omit it"
+                f"`url` is for tei, vllm, rerank and chat, not for backend {self.backend!r}; omit"
+                " it"
             )
         if not self.url and not self.name:
             raise ValueError(
                 "`name` is missing; set it to a folder or a model on the hub, or set `url`"
             )
-        if self.backend == "vllm" and not self.name:
-            raise ValueError("backend 'vllm' needs `name`, the server's name for the model")
+        if self.backend in ("vllm", "chat") and not self.name:
+            raise ValueError(
+                f"backend {self.backend!r} needs `name`, the server's name for the model"
+            )
         if self.backend == "torch" and self.precision == "int8":
             raise ValueError(
                 "int8 needs an exported model; run `resay models export --int8` and use backend"

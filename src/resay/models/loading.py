@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from resay.models.generation import TextGenerator
     from resay.models.local import LocalTextModel
     from resay.models.network import Kind, Loaded
+    from resay.models.remote.chat import ChatModel
 
 _lock = threading.Lock()
 _models: dict[object, Any] = {}
@@ -103,6 +104,24 @@ def text_model(model: str | ModelConfig) -> LocalTextModel:
     return cast("LocalTextModel", _shared("causal", model))
 
 
+def chat_model(model: str | ModelConfig) -> ChatModel:
+    """Return a chat model on a server.
+
+    Args:
+        model: Its settings, with backend `chat`.
+
+    Raises:
+        ConfigurationError: They name another backend.
+    """
+    config = config_of(model)
+    if backend_of(config) != "chat":
+        raise ConfigurationError(
+            f"{config.display_name!r} is a chat model, which runs on a server: set"
+            " `backend: chat`, `name` and `url`"
+        )
+    return cast("ChatModel", _shared("chat", config))
+
+
 def text_generator(model: str | ModelConfig) -> TextGenerator:
     """Return a model that generates a text from a prompt; see `pair_classifier`.
 
@@ -144,6 +163,10 @@ def _shared(role: str, model: str | ModelConfig, layer: int | None = None) -> An
 
 
 def _remote(role: str, config: ModelConfig, layer: int | None) -> Any:
+    if role == "chat":
+        from resay.models.remote.chat import ChatModel
+
+        return ChatModel(config)
     require_optional("numpy", package="numpy", extra="remote", purpose="asking a model's server")
     from resay.models.remote import rerank, tei, vllm
 

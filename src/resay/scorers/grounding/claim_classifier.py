@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,11 +21,23 @@ if TYPE_CHECKING:
 _SUPPORTED = frozenset({"supported", "consistent", "entailment", "entailed", "faithful"})
 
 
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
 class WordCount:
-    """Counts words."""
+    """Counts words.
+
+    Args:
+        marks: Whether punctuation marks count, too.
+    """
+
+    def __init__(self, *, marks: bool = False) -> None:
+        self._marks = marks
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
         """Return the number of words of each text."""
+        if self._marks:
+            return [len(_TOKEN.findall(text)) for text in texts]
         return [len(text.split()) for text in texts]
 
     async def max_input_tokens(self) -> int | None:
@@ -39,10 +52,14 @@ class InputFormat:
     Attributes:
         before: Text before the document.
         between: Text between the two.
+        after: Text after the claim.
+        by_line: Whether each sentence of a document is on a line of its own.
     """
 
     before: str
     between: str
+    after: str = ""
+    by_line: bool = False
 
     def clean(self, text: str) -> str:
         """Return a text without separators, so that it cannot pass for several texts."""
@@ -50,7 +67,13 @@ class InputFormat:
 
     def joined(self, document: str, claim: str) -> str:
         """Return the input about a document and a claim."""
-        return f"{self.before}{document}{self.between}{claim}"
+        return f"{self.before}{document}{self.between}{claim}{self.after}"
+
+    def lines(self, document: str) -> str:
+        """Return a document with its sentences as the model reads them."""
+        if not self.by_line:
+            return document
+        return "\n".join(piece.text.strip() for piece in Passage.of(document).pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +164,8 @@ class ClaimClassifier:
                 pieces = await windows(document, room - room // 4, self._model)
             else:
                 pieces = [document.text.strip()]
-            texts += [(self._form.clean(text), reference.index + 1) for text in pieces]
+            number = reference.index + 1
+            texts += [(self._form.lines(self._form.clean(piece)), number) for piece in pieces]
         lengths = await self._model.lengths([text for text, _ in texts])
         chunks: list[_Chunk] = []
         for (text, reference_number), tokens in zip(texts, lengths, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal, TypeAlias, cast
 
@@ -9,7 +10,18 @@ from resay.errors import ConfigurationError
 from resay.models import ModelConfig
 from resay.models.files import HHEM, json_of, kind_of
 
-Format: TypeAlias = Literal["minicheck", "hhem", "lettucedetect"]
+Format: TypeAlias = Literal[
+    "minicheck",
+    "hhem",
+    "lettucedetect",
+    "factcg",
+    "bespoke",
+    "granite_guardian",
+    "lynx",
+    "lettucedetect_chat",
+]
+CHAT_FORMATS = frozenset({"bespoke", "granite_guardian", "lynx", "lettucedetect_chat"})
+"""The formats of chat models, which run on a server."""
 
 # Lower-case prefixes of their names on the hub.
 _FORMATS: Mapping[str, Format] = {
@@ -17,7 +29,19 @@ _FORMATS: Mapping[str, Format] = {
     "vectara/hallucination_evaluation_model": "hhem",
     "krlabsorg/lettucedect-": "lettucedetect",
     "krlabsorg/tinylettuce-": "lettucedetect",
+    "yaxili96/factcg-": "factcg",
 }
+# Words in the names of chat models, whatever a server calls them.
+_CHAT_FORMATS: Mapping[str, Format] = {
+    "bespoke-minicheck": "bespoke",
+    "granite-guardian": "granite_guardian",
+    "-guardian": "granite_guardian",
+    "lynx": "lynx",
+    "lettucedect": "lettucedetect_chat",
+}
+
+
+_NEWEST_GUARDIAN = 4
 
 
 def known_format(given: str, model: ModelConfig) -> Format | None:
@@ -25,10 +49,29 @@ def known_format(given: str, model: ModelConfig) -> Format | None:
     if given != "auto":
         return cast("Format", given)
     name = (model.name or "").lower()
+    if model.backend == "chat":
+        return _chat_format(name)
     for prefix, format_ in _FORMATS.items():
         if name.startswith(prefix):
             return format_
     return "minicheck" if model.remote else None
+
+
+def guardian_version(model: ModelConfig) -> int:
+    """Return the major version of a Granite Guardian: that of its name, or else the newest."""
+    version = re.search(r"granite-?(\d)|guardian-?(\d)", (model.name or "").lower())
+    return int(version[1] or version[2]) if version else _NEWEST_GUARDIAN
+
+
+def _chat_format(name: str) -> Format:
+    for word, format_ in _CHAT_FORMATS.items():
+        if word in name:
+            return format_
+    raise ConfigurationError(
+        f"`grounding` does not know how to ask {name!r}; set its `format`:"
+        f" {', '.join(sorted(CHAT_FORMATS))}. Any other chat model is for `prompt` with"
+        " `evidence: references`"
+    )
 
 
 def format_of(model: ModelConfig) -> Format:

@@ -1,0 +1,92 @@
+"""Models behind OpenAI's chat completions, which vLLM, Ollama, llama.cpp and most services have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from resay.models.chat import ChatAnswer, ChatRequest
+from resay.models.remote.batches import CachedRequest, replace_surrogates
+from resay.models.remote.http import Reply, Server
+from resay.providers.base_urls import CHAT_PATH, with_version
+
+if TYPE_CHECKING:
+    from resay.models.config import ModelConfig
+
+
+class ChatModel:
+    """A chat model on a server.
+
+    Args:
+        config: The server's URL, with or without `/v1` or `/v1/chat/completions`, and its name for
+            the model.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        url = with_version((config.url or "").rstrip("/").removesuffix(CHAT_PATH))
+        self._name = config.name
+        self._server = Server(config.model_copy(update={"url": url}), "the chat server")
+        self._works = CachedRequest(self._try)
+
+    async def prepare(self) -> None:
+        """Check that the server responds, with one request.
+
+        Raises:
+            ConfigurationError: It does not accept the key, or has no such model.
+            ScorerError: It does not respond.
+        """
+        await self._works.get()
+
+    async def answer(self, request: ChatRequest) -> ChatAnswer:
+        """Send a request.
+
+        Raises:
+            ConfigurationError: The key is wrong, or the server has no such model.
+            ScorerError: Any other failure.
+        """
+        messages: list[dict[str, str]] = []
+        for role, text in request.messages:
+            messages.append({"role": role, "content": replace_surrogates(text)})
+        body: dict[str, Any] = {
+            **request.extra,
+            "model": self._name,
+            "messages": messages,
+            "temperature": 0.0,
+            "max_tokens": request.max_tokens,
+        }
+        if request.top_logprobs:
+            body["logprobs"] = True
+            body["top_logprobs"] = request.top_logprobs
+        return await self._server.post(CHAT_PATH, body, _answer)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        await self._server.aclose()
+
+    async def _try(self) -> bool:
+        await self.answer(ChatRequest(messages=[("user", "Hello.")], max_tokens=1))
+        return True
+
+
+def _answer(reply: Reply) -> ChatAnswer:
+    choice = reply.body["choices"][0]
+    text = choice["message"]["content"] or ""
+    logprobs: Mapping[str, Any] = choice.get("logprobs") or {}
+    tokens = cast("Sequence[Mapping[str, Any]]", logprobs.get("content") or ())
+    return ChatAnswer(
+        text=str(text),
+        was_cut=choice.get("finish_reason") == "length",
+        alternatives=tuple(_alternatives(token) for token in tokens),
+    )
+
+
+def _alternatives(token: Mapping[str, Any]) -> Mapping[str, float]:
+    """Return the tokens that could stand in one place; of two with one text, both count."""
+    logprobs: dict[str, float] = {}
+    for alternative in token.get("top_logprobs") or [token]:
+        text = str(alternative["token"])
+        logprob = float(alternative["logprob"])
+        earlier = math.exp(logprobs[text]) if text in logprobs else 0.0
+        logprobs[text] = math.log(min(earlier + math.exp(logprob), 1.0) or math.ulp(0.0))
+    return logprobs
