@@ -119,6 +119,18 @@ async def test_a_judge_that_fails_never_costs_the_answer(
     assert f"({kind} x5)" in answer.verdict.reason
 
 
+async def test_nobody_waits_for_a_rate_limit_that_outlasts_the_deadline(
+    simulated: SimulatedProvider,
+) -> None:
+    message = "rate limited by the provider: it asks to wait 3600 s"
+    with pytest.raises(ProviderError, match=message):
+        await ask(simulated, RateLimited(retry_after_s=3600))
+    simulated.set_faults()
+    answer = await ask(simulated, RateLimited(retry_after_s=3600, after=1))
+    assert "failed: ProviderError: rate limited for 3600 s x" in answer.verdict.reason
+    assert answer.verdict.elapsed_s < DEADLINE_S
+
+
 async def test_a_judge_that_says_nothing_is_undetermined(simulated: SimulatedProvider) -> None:
     answer = await ask(simulated, EmptyAnswer(only="judge"))
     assert answer.verdict.inconclusive

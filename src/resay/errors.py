@@ -115,6 +115,8 @@ class ProviderError(ResayError):
         unusable: Whether the provider cannot be used as it is configured, so that all requests
             fail: no key, no such model, nothing at its address. The message then says what to do,
             contains nothing of a request, and is quoted in verdicts.
+        detail: What went wrong in a few words, without anything of a request, for verdicts; by
+            default the HTTP status. None if only the type is known.
     """
 
     def __init__(
@@ -125,12 +127,14 @@ class ProviderError(ResayError):
         retry_after_s: float | None = None,
         retryable: bool = False,
         unusable: bool = False,
+        detail: str | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.retry_after_s = retry_after_s
         self.retryable = retryable
         self.unusable = unusable
+        self.detail = detail or (f"HTTP {status}" if status else None)
 
     @property
     def cause(self) -> BaseException | None:

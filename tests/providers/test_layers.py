@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 
@@ -86,7 +87,7 @@ async def test_retry_after_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
         waits.append(seconds)
 
     monkeypatch.setattr(anyio, "sleep", sleep)
-    delays = iter([7.0, 9999.0, -1.0])
+    delays = iter([7.0, 240.0, -1.0])
     provider = Scripted(
         lambda call: (
             ProviderError("busy", retry_after_s=next(delays), retryable=True) if call < 4 else FINE
@@ -94,6 +95,31 @@ async def test_retry_after_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     await Retrying(provider, 5).complete(REQUEST)
     assert waits == [7.0, 60.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("retry_after_s", "left_s", "calls"),
+    [(120.0, math.inf, 2), (121.0, math.inf, 1), (9.0, 10.0, 2), (11.0, 10.0, 1)],
+)
+@pytest.mark.parametrize("scoped", [False, True])
+async def test_nobody_waits_for_what_cannot_come_in_time(
+    monkeypatch: pytest.MonkeyPatch, retry_after_s: float, left_s: float, calls: int, scoped: bool
+) -> None:
+    async def sleep(seconds: float) -> None:
+        assert seconds <= 60
+
+    monkeypatch.setattr(anyio, "sleep", sleep)
+    failure = ProviderError("busy", retry_after_s=retry_after_s, retryable=True)
+    provider = Scripted(lambda call: failure if call < 2 else FINE)
+    deadline = anyio.current_time() + left_s
+    retrying = Retrying(provider, 2, deadline=math.inf if scoped else deadline)
+    with anyio.CancelScope(deadline=deadline if scoped else math.inf):
+        if calls == 1:
+            with pytest.raises(ProviderError, match="busy"):
+                await retrying.complete(REQUEST)
+        else:
+            assert await retrying.complete(REQUEST) == FINE
+    assert provider.calls == calls
 
 
 @pytest.mark.usefixtures("backoff")

@@ -326,11 +326,13 @@ async def test_a_stream_that_breaks_off_is_incomplete(upstream: Upstream) -> Non
     gathered = await gather(request_to(f"{upstream.root_url}/v1"))
     assert gathered.completion.was_cut
     upstream.says(stream_of(b'data: {"error": {"message": "out of memory"}}\n\n'))
-    with pytest.raises(ProviderError, match="ended its answer with an error") as caught:
+    with pytest.raises(
+        ProviderError, match="ended its answer with an error; see the server's log"
+    ) as caught:
         await gather(request_to(f"{upstream.root_url}/v1"))
     assert "memory" not in str(caught.value)
     upstream.says(stream_of(b"data: [DONE]\n\n"))
-    with pytest.raises(ProviderError, match="streamed no answer"):
+    with pytest.raises(ProviderError, match="streamed no answer; check that it is a chat model"):
         await gather(request_to(f"{upstream.root_url}/v1"))
 
 
@@ -456,6 +458,13 @@ async def test_a_path_to_the_endpoint_itself_is_accepted(server: SimulatedProvid
         assert answers.first.text
 
 
+async def test_data_that_cannot_be_decompressed_says_what_to_check(upstream: Upstream) -> None:
+    upstream.says(http_response(b"no gzip", "Content-Encoding: gzip"))
+    with pytest.raises(ProviderError, match="check the server, and a proxy in front") as caught:
+        await OpenAICompatibleProvider().complete(request_to(f"{upstream.root_url}/v1"))
+    assert caught.value.detail == "DecodingError"
+
+
 async def test_a_redirect_is_refused_with_a_hint(upstream: Upstream) -> None:
     upstream.says(http_response(b"", "Location: https://a/v1", status="308 Permanent Redirect"))
     with pytest.raises(ProviderRefusedError, match="redirects to another address"):
@@ -466,8 +475,11 @@ async def test_a_redirect_is_refused_with_a_hint(upstream: Upstream) -> None:
     ("body", "message"),
     [
         (b"<html>Welcome</html>", "something other than a JSON object; check `api_base`"),
-        ({"error": {"message": "overloaded"}}, "answered with an error"),
-        ({"object": "list", "data": []}, "answered without a choice"),
+        ({"error": {"message": "overloaded"}}, "answered with an error; see the server's log"),
+        (
+            {"object": "list", "data": []},
+            "answered without a choice; check that it is a chat model",
+        ),
     ],
 )
 async def test_another_answer_is_an_error(upstream: Upstream, body: object, message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timezone
@@ -14,6 +15,7 @@ from tenacity import (
     RetryCallState,
     retry_if_exception,
     stop_after_attempt,
+    stop_any,
     wait_random_exponential,
 )
 
@@ -30,15 +32,18 @@ def is_retryable(error: BaseException) -> bool:
     return isinstance(error, ResayError) and getattr(error, "retryable", False)
 
 
-def retrier(retries: int, multiplier: float) -> AsyncRetrying:
+def retrier(retries: int, multiplier: float, deadline: float = math.inf) -> AsyncRetrying:
     """Return a retrier that repeats a function after retryable errors.
 
     Args:
         retries: The maximum number of retries.
         multiplier: See `wait_retry_after`.
+        deadline: See `stop_if_retry_after_is_late`.
     """
     return AsyncRetrying(
-        stop=stop_after_attempt(retries + 1),
+        stop=stop_any(
+            stop_after_attempt(retries + 1), stop_if_retry_after_is_late(retries, deadline)
+        ),
         retry=retry_if_exception(is_retryable),
         wait=wait_retry_after(multiplier),
         sleep=anyio.sleep,
@@ -46,13 +51,16 @@ def retrier(retries: int, multiplier: float) -> AsyncRetrying:
     )
 
 
-async def call_with_retries(work: Callable[[], Awaitable[T]], retries: int, multiplier: float) -> T:
+async def call_with_retries(
+    work: Callable[[], Awaitable[T]], retries: int, multiplier: float, deadline: float = math.inf
+) -> T:
     """Call a function, and retry it after retryable errors.
 
     Args:
         work: The function.
         retries: The maximum number of retries.
         multiplier: See `wait_retry_after`.
+        deadline: See `stop_if_retry_after_is_late`.
 
     Returns:
         The function's result.
@@ -73,7 +81,7 @@ async def call_with_retries(work: Callable[[], Awaitable[T]], retries: int, mult
             raise failed.pop()
         return await work()
 
-    return await retrier(retries, multiplier)(again)
+    return await retrier(retries, multiplier, deadline)(again)
 
 
 def wait_retry_after(multiplier: float) -> Callable[[RetryCallState], float]:
@@ -91,6 +99,33 @@ def wait_retry_after(multiplier: float) -> Callable[[RetryCallState], float]:
         return backoff(state) if retry_after is None else min(max(retry_after, 0.0), _MAX_WAIT_S)
 
     return wait
+
+
+def stop_if_retry_after_is_late(retries: int, deadline: float) -> Callable[[RetryCallState], bool]:
+    """Return a stop function: the server asks for a delay that nobody here waits for.
+
+    That is one which ends after the deadline, or which all waits together do not reach.
+
+    Args:
+        retries: The maximum number of retries.
+        deadline: When the caller stops waiting, on the event loop's clock. That of the enclosing
+            cancel scopes counts, too.
+    """
+
+    def stop(state: RetryCallState) -> bool:
+        error = state.outcome.exception() if state.outcome else None
+        retry_after: float | None = getattr(error, "retry_after_s", None)
+        if retry_after is None:
+            return False
+        waits_left = retries + 1 - state.attempt_number
+        ends_at = anyio.current_time() + retry_after
+        return (
+            retry_after > waits_left * _MAX_WAIT_S
+            or ends_at > deadline
+            or ends_at > anyio.current_effective_deadline()
+        )
+
+    return stop
 
 
 def retry_after_s(headers: Any) -> float | None:

@@ -41,7 +41,7 @@ from resay.providers.base import (
 from resay.providers.default import DefaultProvider
 from resay.providers.limits import Budget
 from resay.providers.litellm import LiteLLMProvider
-from resay.providers.statuses import UNUSABLE_STATUSES
+from resay.providers.statuses import UNUSABLE_STATUSES, detail_of, hint_of
 from resay.providers.unreachable import unreachable_by
 from resay.scorers.structured import object_in
 
@@ -472,12 +472,19 @@ def provider_error(error: Exception) -> ProviderError:
     if unreachable is not None:
         message = f"the request failed: {unreachable}"
         return ProviderError(message, retryable=True, unusable=True)
-    message = f"the request failed with {name}; {SEE_CAUSE}"
+    after = retry_after_s(getattr(getattr(error, "response", None), "headers", None))
+    hint = hint_of(status, after, SEE_CAUSE) if status == 429 else SEE_CAUSE
+    message = f"the request failed with {name}; {hint}"
     if status is not None and 400 <= status < 500 and status not in _TEMPORARY:
         return ProviderRefusedError(message, status=status, unusable=status in UNUSABLE_STATUSES)
     temporary = status is not None or "Connect" in name
-    after = retry_after_s(getattr(getattr(error, "response", None), "headers", None))
-    return ProviderError(message, status=status, retry_after_s=after, retryable=temporary)
+    return ProviderError(
+        message,
+        status=status,
+        retry_after_s=after,
+        retryable=temporary,
+        detail=detail_of(status, after) if status else name,
+    )
 
 
 def _status(error: Exception) -> int | None:

@@ -232,7 +232,7 @@ class Check:
         # A call waiting for one of the check's own slots must not hold a slot of the process, or
         # count against the budget.
         provider = Limited(Budgeted(provider, self._budget, limiter), self._slots)
-        return Retrying(provider, limits.retries)
+        return Retrying(provider, limits.retries, deadline=self.deadline)
 
     def _answering(self, provider: Provider) -> AnswersOnly:
         """Return a provider that is limited, and whose answers have no reasoning in them."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from resay.core.decision import Band, Decision
-from resay.core.failures import tally
+from resay.core.failures import failure_kind, tally
 from resay.core.scores import digits_to_tell, over
 from resay.core.step_record import StepRecord
 from resay.engine.state import RunState
@@ -156,7 +156,7 @@ class DecisionReasons:
         if len(samples) < minimum:
             plural = "" if len(samples) == 1 else "s"
             problem = f"only {len(samples)} usable sample{plural}; `sampling.min` is {minimum}"
-            failures = tally(type(error).__name__ for error in samples.failures)
+            failures = tally(failure_kind(error) for error in samples.failures)
             return f"{problem}; failed: {failures}" if failures else problem
         # Small objects may well be identical; prose may not.
         if samples.all_identical and (samples.are_fixed or not self.structured):

@@ -139,12 +139,20 @@ class Retrying(Layer):
 
     The only layer that retries: the SDKs' own retries are switched off, so that a budget of two
     retries never becomes nine requests. Waits as long as the provider asks (`Retry-After`), at most
-    60 s, or else a random delay growing from 0.5 s.
+    60 s, or else a random delay growing from 0.5 s. It gives up at once where the provider asks for
+    more than the deadline or all retries together allow.
+
+    Args:
+        inner: The wrapped provider.
+        retries: The maximum number of retries.
+        deadline: When the caller stops waiting, on the event loop's clock. That of the cancel
+            scopes around a call counts, too.
     """
 
-    def __init__(self, inner: Provider, retries: int) -> None:
+    def __init__(self, inner: Provider, retries: int, *, deadline: float = math.inf) -> None:
         super().__init__(inner)
         self._retries = retries
+        self._deadline = deadline
 
     async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Forward the request, repeatedly if necessary.
@@ -153,7 +161,7 @@ class Retrying(Layer):
             ProviderError: The last failure, once retries are used up or pointless.
         """
         return await call_with_retries(
-            partial(self.inner.complete, request, n=n), self._retries, _BACKOFF_S
+            partial(self.inner.complete, request, n=n), self._retries, _BACKOFF_S, self._deadline
         )
 
     @asynccontextmanager
@@ -170,7 +178,7 @@ class Retrying(Layer):
             async def begin() -> AsyncIterator[Chunk]:
                 return await stack.enter_async_context(begin_stream(self.inner, request))
 
-            yield await call_with_retries(begin, self._retries, _BACKOFF_S)
+            yield await call_with_retries(begin, self._retries, _BACKOFF_S, self._deadline)
 
 
 class Traced(Layer):

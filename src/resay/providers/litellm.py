@@ -12,7 +12,7 @@ from typing import Any, cast
 from resay._internal.nesting import marked
 from resay.core.logprobs import read_logprobs
 from resay.core.request import Request
-from resay.errors import MissingDependencyError, ProviderError
+from resay.errors import MissingDependencyError
 from resay.providers.base import (
     Chunk,
     Completion,
@@ -24,6 +24,7 @@ from resay.providers.base import (
 from resay.providers.litellm_client import PER_CALL, clients, load_litellm, translate, usage_of
 from resay.providers.litellm_problems import problem_before_import
 from resay.providers.stream_usage import open_with_usage, with_refused_requests
+from resay.providers.unanswered import no_answer, no_choice
 
 
 class LiteLLMProvider:
@@ -202,7 +203,7 @@ async def _chunks(pieces: Any, model: str) -> AsyncGenerator[Chunk]:
         if has_answer:
             yield Chunk(finish_reason="incomplete")
     if not has_answer and pieces.received_finish_reason is None:
-        raise ProviderError(f"{model!r} streamed no answer", retryable=True)
+        raise no_answer(model)
 
 
 def _read(response: Any, model: str) -> Completions:
@@ -217,7 +218,7 @@ def _read(response: Any, model: str) -> Completions:
         )
         items.append(completion)
     if not items:
-        raise ProviderError(f"{model!r} answered without a choice", retryable=True)
+        raise no_choice(model)
     # Documented by litellm.
     usage = usage_of(response, response._hidden_params.get("response_cost"))  # noqa: SLF001
     return Completions(tuple(items), with_counted_tokens(items, usage))

@@ -32,7 +32,7 @@ from resay.providers.litellm_problems import (
     no_provider_message,
     provider_named,
 )
-from resay.providers.statuses import STATUS_HINTS, UNUSABLE_STATUSES, is_final
+from resay.providers.statuses import UNUSABLE_STATUSES, detail_of, hint_of, is_final
 from resay.providers.unreachable import unreachable_by
 
 # `Retrying` does the retries, and a cached answer is no sample. All settings are per call, because
@@ -149,12 +149,18 @@ def translate(error: Exception, model: str, hint: str = SEE_CAUSE) -> ProviderEr
             retryable=True,
             unusable=True,
         )
-    hint = STATUS_HINTS.get(status or 0, hint)
+    after = retry_after_s(getattr(error, "litellm_response_headers", None))
+    hint = hint_of(status or 0, after, hint)
     message = f"{model!r} failed with {name} (HTTP {status}); {hint}"
     if status is not None and is_final(status):
         return ProviderRefusedError(message, status=status, unusable=status in UNUSABLE_STATUSES)
-    after = retry_after_s(getattr(error, "litellm_response_headers", None))
-    return ProviderError(message, status=status, retry_after_s=after, retryable=status is not None)
+    return ProviderError(
+        message,
+        status=status,
+        retry_after_s=after,
+        retryable=status is not None,
+        detail=detail_of(status, after) if status else name,
+    )
 
 
 def _has_timed_out(error: Exception) -> bool:

@@ -39,8 +39,9 @@ from resay.providers.base_urls import (
     with_version,
 )
 from resay.providers.litellm_problems import is_litellm_provider, needs_key
-from resay.providers.statuses import STATUS_HINTS, UNUSABLE_STATUSES, is_final
+from resay.providers.statuses import UNUSABLE_STATUSES, detail_of, hint_of, is_final
 from resay.providers.stream_usage import open_with_usage, with_refused_requests
+from resay.providers.unanswered import no_answer, no_choice
 from resay.providers.unreachable import unreachable_by
 
 if TYPE_CHECKING:
@@ -304,7 +305,18 @@ class _HttpRequest:
                 retryable=not host_of(self.base_url).startswith(_LOOPBACK),
                 unusable=True,
             )
-        return ProviderError(f"the connection to {shown(self.url)} broke ({name})", retryable=True)
+        if name == "DecodingError":
+            return ProviderError(
+                f"{shown(self.url)} answered with data that cannot be decompressed ({name}); check"
+                " the server, and a proxy in front of it",
+                retryable=True,
+                detail=name,
+            )
+        return ProviderError(
+            f"the connection to {shown(self.url)} broke ({name}); see the server's log",
+            retryable=True,
+            detail=name,
+        )
 
     def _status_error(self, error: _StatusError) -> ProviderError:
         status = error.status
@@ -314,7 +326,11 @@ class _HttpRequest:
                 message, status=status, unusable=status in UNUSABLE_STATUSES or status < 400
             )
         return ProviderError(
-            message, status=status, retry_after_s=error.retry_after_s, retryable=True
+            message,
+            status=status,
+            retry_after_s=error.retry_after_s,
+            retryable=True,
+            detail=detail_of(status, error.retry_after_s),
         )
 
     def _hint(self, error: _StatusError) -> str:
@@ -327,7 +343,7 @@ class _HttpRequest:
             return f"it needs an API key; set {self.key_variable} or pass `api_key`"
         if status == 404:
             return self._not_found_hint(error.text)
-        return STATUS_HINTS.get(status, "see the server's log")
+        return hint_of(status, error.retry_after_s, "see the server's log")
 
     def _not_found_hint(self, text: str) -> str:
         """Return what to do about an address or a model that does not exist."""
@@ -484,7 +500,10 @@ async def _chunks(response: httpx.Response, http_request: _HttpRequest) -> Async
             async for event in events:
                 if is_error_event(event):
                     raise ProviderError(
-                        f"{http_request.model!r} ended its answer with an error", retryable=True
+                        f"{http_request.model!r} ended its answer with an error; see the server's"
+                        " log",
+                        retryable=True,
+                        detail="an error in the stream",
                     )
                 end.note(event)
                 for index, chunk in CHAT_COMPLETIONS.chunks(event):
@@ -496,7 +515,7 @@ async def _chunks(response: httpx.Response, http_request: _HttpRequest) -> Async
     except Exception as error:
         raise http_request.error(error) from None
     if not has_answer and last_finish is None:
-        raise ProviderError(f"{http_request.model!r} streamed no answer", retryable=True)
+        raise no_answer(http_request.model)
     if last_finish is None and not end.is_complete:
         # The connection broke, or the server gives no reasons.
         yield Chunk(finish_reason="incomplete")
@@ -529,6 +548,7 @@ def _parsed(content: bytes, http_request: _HttpRequest) -> Body:
             f"{http_request.model!r} answered with something other than a JSON object; check"
             " `api_base`",
             retryable=True,
+            detail="no JSON",
         )
     return cast("Body", body)
 
@@ -536,10 +556,14 @@ def _parsed(content: bytes, http_request: _HttpRequest) -> Body:
 def _choices_of(answer: Body, http_request: _HttpRequest) -> Sequence[Any]:
     """Return the choices of a response, at least one."""
     if is_error(answer):
-        raise ProviderError(f"{http_request.model!r} answered with an error", retryable=True)
+        raise ProviderError(
+            f"{http_request.model!r} answered with an error; see the server's log",
+            retryable=True,
+            detail="an error as the answer",
+        )
     choices = mappings(answer.get("choices"))
     if not choices:
-        raise ProviderError(f"{http_request.model!r} answered without a choice", retryable=True)
+        raise no_choice(http_request.model)
     return choices
 
 
