@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Any
 
 import httpx
 from starlette.applications import Starlette
 
-from resay import Usage
+from resay import Guard, Usage
 from resay_server.dashboard import routes
 from resay_server.journal import Entry, Journal
 from support.html import Element, parsed
@@ -19,9 +21,14 @@ __all__ = ["asking", "cells", "make", "recent", "shown", "tiles", "write"]
 
 
 @asynccontextmanager
-async def asking(journal: Journal, prefix: str = "/ui", root_path: str = "") -> Any:
+async def asking(
+    journal: Journal,
+    prefix: str = "/ui",
+    root_path: str = "",
+    policies: Mapping[str, Guard] = MappingProxyType({}),
+) -> Any:
     """Yield a client of an application that has only the dashboard."""
-    app = Starlette(routes=routes(journal, prefix, hosts=["here"]))
+    app = Starlette(routes=routes(journal, prefix, hosts=["here"], policies=policies))
     transport = httpx.ASGITransport(app=app, root_path=root_path)
     async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
         yield client

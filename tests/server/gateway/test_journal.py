@@ -196,3 +196,22 @@ def test_the_evidence_is_stored_with_the_text(gateways: Gateways, stream: bool) 
 
     evidence = asyncio.run(read())[entry.id]
     assert len(evidence.samples) == entry.verdict["samples"]
+
+
+def test_operators_check_an_answer_again_by_a_policy_of_the_gateway(gateways: Gateways) -> None:
+    (entry,) = recorded(gateways, {}, journal={"content": "all"})
+    lenient = POLICY + "threshold: {passage: 1, sentence: 1}\n"
+    served = gateways.start(
+        journal={"url": url_of(gateways.folder), "content": "all"},
+        policies={"lenient": gateways.policy(lenient, "lenient.yaml")},
+    )
+    page = httpx.get(f"{served.url}/ui/verdicts/{entry.id}")
+    assert '<option value="lenient">lenient</option>' in page.text
+    headers = {"origin": served.url}
+    form = {"entry": entry.id, "policy": "lenient"}
+    answer = httpx.post(f"{served.url}/ui/recheck", data=form, headers=headers)
+    assert answer.status_code == 200
+    assert "Decided differently" in answer.text
+    # The policies are those in use, and only the dashboard's own pages may start a check.
+    assert set(served.gateway.policies.guards) == {"default", "lenient"}
+    assert httpx.post(f"{served.url}/ui/recheck", data=form).status_code == 403

@@ -6,9 +6,11 @@ It needs the extra `server`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from resay import Guard
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay_server.journal import Journal
 
@@ -21,7 +23,11 @@ _PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 
 
 def routes(
-    journal: Journal, prefix: str = "/ui", *, hosts: Collection[str] | None = ()
+    journal: Journal,
+    prefix: str = "/ui",
+    *,
+    hosts: Collection[str] | None = (),
+    policies: Mapping[str, Guard] = MappingProxyType({}),
 ) -> list[BaseRoute]:
     """Return the routes of the dashboard, for a Starlette or FastAPI application.
 
@@ -34,6 +40,8 @@ def routes(
             always accepted. Any other name is refused, or a foreign page could resolve its own
             name to your machine (DNS rebinding) and read the journal. Pass None if a proxy in
             front checks the `Host` header or requires a login.
+        policies: Guards with the policies by which recorded answers can be checked again, by name.
+            Whoever uses the pages can let them ask their judges.
 
     Raises:
         ConfigurationError: The prefix is not a path such as `/ui`, or `hosts` is a string.
@@ -52,7 +60,7 @@ def routes(
         raise MissingDependencyError("starlette", "server", "the dashboard") from error
     from resay_server.dashboard.handlers import Dashboard
 
-    pages = Dashboard(journal, prefix, hosts)
+    pages = Dashboard(journal, prefix, hosts, policies)
     rest = [Route(f"{prefix}/{{rest:path}}", pages.missing)] if prefix else []
     return [
         Route(prefix or "/", pages.home),
@@ -62,6 +70,7 @@ def routes(
         Route(f"{prefix}/label", pages.label, methods=["GET", "POST"]),
         Route(f"{prefix}/label/draw", pages.draw, methods=["POST"]),
         Route(f"{prefix}/feedback", pages.feedback, methods=["POST"]),
+        Route(f"{prefix}/recheck", pages.recheck, methods=["POST"]),
         Route(f"{prefix}/api/entries", pages.entries),
         Route(f"{prefix}/api/entries/{{entry_id:path}}", pages.entry),
         Route(f"{prefix}/api/summary", pages.summary),

@@ -17,6 +17,7 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from resay import Guard
 from resay.errors import ConfigurationError
 from resay_server.dashboard.evidence import ShownEvidence, shown_evidence
 from resay_server.dashboard.figures import Figures, FiguresCache
@@ -52,6 +53,13 @@ from resay_server.journal.export import (
     whole_entry_dict,
     write_parquet,
 )
+from resay_server.rechecks import (
+    ComparedAnswer,
+    Rechecker,
+    UncheckableEntryError,
+    calls_reason,
+    recorded_verdict,
+)
 
 _PAGE_ENTRIES = 50
 _RatedEntry = tuple[Entry, list[Feedback]]
@@ -86,11 +94,19 @@ class Dashboard:
         journal: The journal.
         prefix: The path in the application that the pages begin with.
         hosts: The accepted host names, besides `localhost` and IP addresses; None for any.
+        policies: The policies by which answers can be checked again, by name.
     """
 
-    def __init__(self, journal: Journal, prefix: str, hosts: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        prefix: str,
+        hosts: Collection[str] | None,
+        policies: Mapping[str, Guard],
+    ) -> None:
         self._hosts = hosts if hosts is None else frozenset(host.lower() for host in hosts)
         self._journal = journal
+        self._policies = policies
         self._prefix = prefix
         self._figures_cache = FiguresCache(journal)
         self._assets = Assets()
@@ -114,6 +130,10 @@ class Dashboard:
     async def feedback(self, request: Request) -> Response:
         """Record feedback from the dashboard's form."""
         return await self._respond_with_page(request, self._feedback)
+
+    async def recheck(self, request: Request) -> Response:
+        """Check an answer again by a policy, and respond with both verdicts."""
+        return await self._respond_with_page(request, self._recheck)
 
     async def label(self, request: Request) -> Response:
         """Respond with the next answer to label, or record the labels of one."""
@@ -224,6 +244,9 @@ class Dashboard:
             entry=entry,
             reported=reported,
             shown=shown,
+            policies=[
+                (name, calls_reason(guard) is not None) for name, guard in self._policies.items()
+            ],
             content=self._journal.content,
             review=review,
             back=site.row(entry.id, query),
@@ -248,6 +271,32 @@ class Dashboard:
             raise BadQueryError(str(error)[:300]) from None
         back = f"{site.verdict(feedback.entry_id, query)}#feedback"
         return _redirect(request, site, back, feedback.rater)
+
+    async def _recheck(self, request: Request, site: Site, query: DashboardQuery) -> Response:
+        fields = await _form(request)
+        entry = await self._journal.get(fields.get("entry", ""))
+        name = fields.get("policy", "")
+        guard = self._policies.get(name)
+        if entry is None:
+            return _html(_notice(site, "Not found", _UNKNOWN), 404)
+        if guard is None:
+            raise BadQueryError(f"there is no policy {name[:80]!r}")
+        evidence = (await self._journal.evidence(entry.id)).get(entry.id)
+        try:
+            rechecker = Rechecker(guard, calls=fields.get("calls") == "yes")
+            verdict = await rechecker.check(entry, evidence)
+        except (ConfigurationError, UncheckableEntryError) as error:
+            return _html(_notice(site, "Cannot check it again", f"{error}."), 400)
+        html = await _rendered(
+            "recheck",
+            site,
+            query=query,
+            title="Checked again",
+            entry=entry,
+            policy=name,
+            answer=ComparedAnswer(entry, recorded_verdict(entry), verdict),
+        )
+        return _html(html)
 
     async def _label(self, request: Request, site: Site, query: DashboardQuery) -> Response:
         parameters = request.query_params

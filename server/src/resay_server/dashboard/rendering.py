@@ -69,6 +69,7 @@ def _environment() -> Environment:
             "answers": ANSWERS,
             "orders": _ORDERS,
             "question": QUESTION,
+            "reported_verdict": pages.Reported,
             "share": texts.share,
         },
     )

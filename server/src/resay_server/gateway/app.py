@@ -107,7 +107,9 @@ class Gateway:
         Args:
             routes: Additional routes, matched before the gateway's own.
         """
-        pages = [] if self._journal is None else dashboard(self._journal, hosts=None)
+        pages: list[BaseRoute] = []
+        if self._journal is not None:
+            pages = dashboard(self._journal, hosts=None, policies=self.policies.guards)
         router = Router([*pages, Route("/metrics", self._metrics_response)])
         operators = OperatorAuth(router, self._config)
         own = [

@@ -7,7 +7,7 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -51,6 +51,11 @@ class Policies:
         self._guards: Mapping[str, Guard] = {}
         self._signatures: Mapping[str, _Signature] = {}
         self._loading = asyncio.Lock()
+
+    @property
+    def guards(self) -> Mapping[str, Guard]:
+        """The guards by name, always those in use."""
+        return _InUse(lambda: self._guards)
 
     @property
     def loaded(self) -> bool:
@@ -179,6 +184,22 @@ def _guard(name: str, file: str | None) -> Guard:
     gives_references = name != DEFAULT_POLICY
     check_client_policy(guard, "a gateway's upstream", gives_references=gives_references)
     return guard
+
+
+class _InUse(Mapping[str, Guard]):
+    """A view of the guards that are in use when it is read."""
+
+    def __init__(self, current: Callable[[], Mapping[str, Guard]]) -> None:
+        self._current = current
+
+    def __getitem__(self, name: str) -> Guard:
+        return self._current()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._current())
+
+    def __len__(self) -> int:
+        return len(self._current())
 
 
 def _for_journal(guard: Guard, stores_evidence: bool) -> Guard:
