@@ -155,7 +155,8 @@ class GuardCore:
         Args:
             context: The context of the request, complete otherwise.
         """
-        return replace(context, skip_reason=early_skip_reason(self.policy, context))
+        reason = early_skip_reason(self.policy, context)
+        return context if reason == context.skip_reason else replace(context, skip_reason=reason)
 
     def decides_by_references(self, context: CheckContext) -> bool:
         """Return whether a check can be decided by its references, without samples.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from resay.adapters.verdicts import VerdictDetail, answer_data, verdict_data
 from resay.core.usage import Usage
@@ -40,9 +41,16 @@ def outcome_of(
     )
 
 
+# Policies have few reasons.
+@lru_cache(maxsize=64)
+def _unchecked_verdict(reason: str) -> Verdict:
+    return Verdict("skipped", None, reason)
+
+
+@lru_cache(maxsize=64)
 def unchecked_outcome(reason: str, detail: VerdictDetail = "full") -> Outcome:
     """Return the outcome of an answer that is not checked."""
-    return Outcome(verdict_data(Verdict("skipped", None, reason), "allow", detail=detail))
+    return Outcome(verdict_data(_unchecked_verdict(reason), "allow", detail=detail))
 
 
 def unchecked_answer(reason: str, usage: Usage) -> Answer:
@@ -52,4 +60,4 @@ def unchecked_answer(reason: str, usage: Usage) -> Answer:
         reason: Why it is not checked.
         usage: Its tokens and cost.
     """
-    return Answer("", "", "allow", Verdict("skipped", None, reason), usage)
+    return Answer("", "", "allow", _unchecked_verdict(reason), usage)

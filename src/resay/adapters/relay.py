@@ -146,9 +146,10 @@ class Relay:
         """
         references = references_in(body)
         api_request = self.api.read(without_own_field(body))
+        request = api_request.request
         context = replace(
             api_request.context,
-            request=replace(api_request.request, tenant=tenant),
+            request=request if tenant is None else replace(request, tenant=tenant),
             client_references=references,
             client_body=api_request.body,
         )
@@ -161,7 +162,7 @@ class Relay:
         skips = self.guard.policy.for_uncheckable == "skip"
         if skips and reason is not None:
             context = replace(context, unchecked=reason, uncheckable=None, skip_reason=reason)
-        else:
+        elif reason != context.uncheckable:
             context = replace(context, uncheckable=reason)
         return replace(api_request, context=context)
 
@@ -225,7 +226,11 @@ class Relay:
         """Like `aanswer`, but for synchronous callers."""
         reason = api_request.context.skip_reason
         if reason is not None:
-            return self._skipped(api_request, send(api_request.body), reason)
+            response = send(api_request.body)
+            answer = self._unchecked_answer(api_request, response, reason)
+            if answer is not None:
+                self.runtime.report(answer.verdict, _request_with_model(api_request))
+            return self._skipped(response, answer)
 
         async def send_in_thread(body: Body) -> Body:
             return await in_thread(partial(send, body))
@@ -256,8 +261,10 @@ class Relay:
         reason = api_request.context.skip_reason
         if reason is not None:
             response = await send(api_request.body)
-            async with arelay_verdicts():
-                return self._skipped(api_request, response, reason)
+            answer = self._unchecked_answer(api_request, response, reason)
+            if answer is not None:
+                await self.runtime.areport(answer.verdict, _request_with_model(api_request))
+            return self._skipped(response, answer)
         if api_request.n > 1 or main_first:
             return await self.acheck(api_request, await self.send_main(api_request, send), upstream)
         main = MainProvider(self.api, api_request, send, upstream.cost_usd)
@@ -308,19 +315,26 @@ class Relay:
         answer = "".join(item.text for item in self.api.completions(response))
         return without_answer(response, answer)
 
-    def _skipped(self, api_request: ApiRequest, response: Body, reason: str) -> Body:
+    def _unchecked_answer(
+        self, api_request: ApiRequest, response: Body, reason: str
+    ) -> Answer | None:
+        """Return the report of a response that is not checked; None if it is an error."""
         if is_error(response):
+            return None
+        return self._priced_answer(api_request, reason, self.api.usage(response))
+
+    def _priced_answer(self, api_request: ApiRequest, reason: str, usage: Usage) -> Answer:
+        priced = self.guard.policy.prices.priced(api_request.model, usage)
+        return unchecked_answer(reason, priced)
+
+    def _skipped(self, response: Body, answer: Answer | None) -> Body:
+        """Return a response that is not checked, with the verdict that says so."""
+        if answer is None:
             self.on_failure()
             return response
-        items = completions_in(self.api, response)
-        self._report_unchecked(api_request, reason, self.api.usage(response))
-        return self._with_outcomes(response, [unchecked_outcome(reason, self.detail)] * len(items))
-
-    def _report_unchecked(self, api_request: ApiRequest, reason: str, usage: Usage) -> None:
-        priced = self.guard.policy.prices.priced(api_request.model, usage)
-        answer = unchecked_answer(reason, priced)
-        self.runtime.report(answer.verdict, _request_with_model(api_request))
         self.on_answer(answer)
+        outcome = unchecked_outcome(answer.verdict.reason, self.detail)
+        return self._with_outcomes(response, [outcome] * len(self.api.completions(response)))
 
     async def _answered(
         self, api_request: ApiRequest, response: Body, answers: list[Answer]
@@ -436,7 +450,7 @@ class Relay:
         """
         reason = api_request.context.skip_reason
         if reason is not None:
-            return arelay_stream(self._pass_on(ASYNC, api_request, events, reason))
+            return self._pass_on(ASYNC, api_request, events, reason)
         events = self._until_error(ASYNC, events)
         upstream = replace(
             upstream,
@@ -458,6 +472,7 @@ class Relay:
             BrokenAnswerError: It reported one, or the stream ended before its last event.
         """
         end = StreamEnd(self.api)
+        can_withhold = self._can_withhold
         before: list[Event] = []
         async with aclosing(style.iterate(events)) as groups:
             async for group in groups:
@@ -466,7 +481,7 @@ class Relay:
                         yield group[:position]
                         raise BrokenAnswerError(event, words_of(self.api, [*before, event]))
                     end.note(event)
-                    if self._can_withhold:
+                    if can_withhold:
                         before.append(event)
                 yield group
         if not end.is_complete:
@@ -515,7 +530,10 @@ class Relay:
         except BrokenAnswerError as error:
             yield [self._passed_error(error)]
             return
-        self._report_unchecked(api_request, reason, unchecked.usage)
+        answer = self._priced_answer(api_request, reason, unchecked.usage)
+        request = _request_with_model(api_request)
+        await style.either(self.runtime.report, self.runtime.areport, answer.verdict, request)
+        self.on_answer(answer)
         yield unchecked.last()
 
     async def _guard_one(

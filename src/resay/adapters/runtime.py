@@ -308,6 +308,15 @@ class GuardRuntime:
         """
         self._core.reporter.report(verdict, request)
 
+    async def areport(self, verdict: Verdict, request: Request | None = None) -> None:
+        """Like `report`, for async callers, whose functions may be async.
+
+        Args:
+            verdict: The verdict.
+            request: The request, if known.
+        """
+        await self._core.reporter.areport(verdict, request)
+
     # Other guards
 
     def with_listener(self, on_verdict: OnVerdict) -> Guard:

@@ -15,13 +15,16 @@ class UncheckedStream:
         self._api = api
         self._outcome = unchecked_outcome(reason, detail)
         self._indices: set[int] = set()
-        self._reports: list[Usage | None] = []
+        self._reports: list[Usage] = []
         self._last_events: list[Event] = []
 
     def of(self, event: Event) -> list[Event]:
         """Return the events to send for an event."""
-        self._indices.update(index for index, _ in self._api.split(event))
-        self._reports.append(self._api.event_usage(event))
+        for index, _ in self._api.split(event):
+            self._indices.add(index)
+        usage = self._api.event_usage(event)
+        if usage is not None:
+            self._reports.append(usage)
         if self._last_events or self._api.ends(event):
             self._last_events.append(event)
             return []

@@ -45,9 +45,17 @@ class Reporter:
             verdict: The verdict.
             request: The request, if known.
         """
+        self._record_unchecked(verdict, request)
+        notify(verdict, self.functions, wait_for)
+
+    async def areport(self, verdict: Verdict, request: Request | None = None) -> None:
+        """Like `report`, for async callers."""
+        self._record_unchecked(verdict, request)
+        await anotify(verdict, self.functions)
+
+    def _record_unchecked(self, verdict: Verdict, request: Request | None) -> None:
         forget_check()
         self._record(verdict, action=_action_of(verdict), api="chat", request=request)
-        notify(verdict, self.functions, wait_for)
 
     async def report_after(
         self, work: Awaitable[T], request: Request | None, sources: Sources | None

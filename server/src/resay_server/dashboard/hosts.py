@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Collection
+from functools import lru_cache
 
 
 def is_trusted_host(host: str, names: Collection[str]) -> bool:
@@ -15,8 +16,12 @@ def is_trusted_host(host: str, names: Collection[str]) -> bool:
         host: The name or address in the header, in lower case and without a port.
         names: The accepted names.
     """
-    if host == "localhost" or host in names:
-        return True
+    return host == "localhost" or host in names or _is_address(host)
+
+
+# Most requests name few hosts.
+@lru_cache(maxsize=64)
+def _is_address(host: str) -> bool:
     try:
         ipaddress.ip_address(host)
     except ValueError:

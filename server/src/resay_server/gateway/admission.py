@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ipaddress
 import math
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 
 import anyio
 
@@ -66,8 +66,8 @@ class HostRules:
         Raises:
             RefusedError: It names an unknown host, or may come from a page of another site.
         """
-        hosts = [value for name, value in call.headers if name == b"host"]
-        host = hosts[0].decode("latin-1") if len(hosts) == 1 else ""
+        # A request with several is refused before.
+        host = call.header(b"host") or ""
         if (self._needs_no_key or self._hosts) and not is_trusted_host(
             without_port(host), self._hosts
         ):
@@ -78,6 +78,8 @@ class HostRules:
             _check_type(call)
 
     def _check_origin(self, call: Call, host: str) -> None:
+        if not call.has_header(b"origin", b"sec-fetch-site"):
+            return
         origins = {
             value.decode("latin-1").lower() for name, value in call.headers if name == b"origin"
         }
@@ -107,7 +109,7 @@ def _check_type(call: Call) -> None:
 
 def _is_browser(call: Call) -> bool:
     agent = (call.header(b"user-agent") or "").lower()
-    return agent.startswith(_BROWSER) or any(name in _OF_BROWSERS for name, _ in call.headers)
+    return agent.startswith(_BROWSER) or call.has_header(*_OF_BROWSERS)
 
 
 class OverloadError(RefusedError):
@@ -157,8 +159,7 @@ class Admission:
         if not self._slots.value and self._queued >= self._limits.queue:
             raise self._overloaded()
 
-    @asynccontextmanager
-    async def slot(self, wait_s: float = math.inf) -> AsyncGenerator[None]:
+    def slot(self, wait_s: float = math.inf) -> AbstractAsyncContextManager[None]:
         """Hold a slot while the context is open.
 
         Args:
@@ -167,13 +168,14 @@ class Admission:
         Raises:
             OverloadError: The queue is full, or no slot was free for too long.
         """
-        await self._enter(min(wait_s, self._limits.queue_s))
-        try:
-            yield
-        finally:
-            self._slots.release()
+        return _Slot(self, min(wait_s, self._limits.queue_s))
 
-    async def _enter(self, wait_s: float) -> None:
+    async def enter(self, wait_s: float) -> None:
+        """Take a slot, which `leave` gives back.
+
+        Args:
+            wait_s: How long to wait for one at most.
+        """
         try:
             return self._slots.acquire_nowait()
         except anyio.WouldBlock:
@@ -187,5 +189,28 @@ class Admission:
             self._queued -= 1
         raise self._overloaded()
 
+    def leave(self) -> None:
+        """Give a slot back."""
+        self._slots.release()
+
     def _overloaded(self) -> OverloadError:
         return OverloadError(max(1, math.ceil(self._limits.queue_s / 2)))
+
+
+class _Slot:
+    # A class, because a generator takes several times as long.
+
+    def __init__(self, admission: Admission, wait_s: float) -> None:
+        self._admission = admission
+        self._wait_s = wait_s
+
+    async def __aenter__(self) -> None:
+        await self._admission.enter(self._wait_s)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._admission.leave()

@@ -8,11 +8,13 @@ import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import cached_property
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from resay.adapters.limits import SharedState
 from resay_server.dashboard import routes as dashboard
@@ -25,6 +27,7 @@ from resay_server.gateway.metrics import Metrics, Readings
 from resay_server.gateway.observation import Observer
 from resay_server.gateway.openapi.document import document
 from resay_server.gateway.operators import OperatorAuth
+from resay_server.gateway.paths import PREFIX
 from resay_server.gateway.policies import Policies
 from resay_server.gateway.reporter import Reporter
 from resay_server.gateway.routing import Routing
@@ -34,6 +37,7 @@ from resay_server.journal import open_journal
 
 # The maximum age of other workers' values in the metrics.
 _REFRESH_S = 1.0
+_API_PREFIX = f"{PREFIX}/"
 
 _logger = logging.getLogger("resay.gateway")
 
@@ -120,7 +124,9 @@ class Gateway:
             *([Route("/", _home)] if pages else []),
             Route("/{path:path}", self._handler),
         ]
-        return Starlette(routes=[*routes, *own], lifespan=self._lifespan)
+        # Nothing of the application's own comes before these paths, so they need no router.
+        direct = None if routes else self._handler
+        return _Application(direct, routes=[*routes, *own], lifespan=self._lifespan)
 
     async def _metrics_response(self, request: Request) -> Response:
         accept = request.headers.get("accept")
@@ -210,6 +216,29 @@ class Gateway:
             # Several versions: some gateways have not loaded the new files yet.
             body["policy_versions"] = state.notes
         return _json(200 if ready else 503, json.dumps(body).encode())
+
+
+class _Application(Starlette):
+    """An application whose requests to the APIs skip the router and its middleware.
+
+    Those would take a twentieth of the time of a request.
+
+    Args:
+        direct: Answers these requests; None for the router.
+        routes: The routes.
+        lifespan: The lifespan of the application.
+    """
+
+    def __init__(self, direct: ASGIApp | None, **options: Any) -> None:
+        super().__init__(**options)
+        self._direct = direct
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_direct = scope["type"] == "http" and scope["path"].startswith(_API_PREFIX)
+        if is_direct and self._direct is not None and not scope.get("root_path"):
+            await self._direct(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
 
 
 def _models(config: GatewayConfig) -> LiteLLMUpstream | None:

@@ -58,20 +58,28 @@ class Call:
     api: Api | None
     own: str | None = None
     received_s: float = field(default_factory=time.monotonic, compare=False)
+    # The first value of each header.
+    _values: Mapping[bytes, bytes] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_values", dict(reversed(self.headers)))
 
     def header(self, name: bytes) -> str | None:
-        """Return a header's value; None if it is absent."""
-        for key, value in self.headers:
-            if key == name:
-                return value.decode("latin-1")
-        return None
+        """Return a header's value, the first of several; None if it is absent."""
+        value = self._values.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    def has_header(self, *names: bytes) -> bool:
+        """Return whether any of these headers is there."""
+        return not self._values.keys().isdisjoint(names)
 
     def _single_header(self, name: bytes) -> str | None:
+        value = self.header(name)
         # A proxy may have added a value of its own to the client's.
-        if sum(key == name for key, _ in self.headers) > 1:
+        if value is not None and sum(key == name for key, _ in self.headers) > 1:
             message = f"the header {name.decode()} occurs more than once"
             raise RefusedError(400, "repeated_header", message)
-        return self.header(name)
+        return value
 
     @property
     def policy(self) -> str | None:
@@ -114,15 +122,15 @@ class Call:
 def read_call(scope: Mapping[str, Any]) -> Call:
     """Return the request in an ASGI scope."""
     headers: Headers = list(scope["headers"])
+    values = dict(reversed(headers))
     path: bytes = scope.get("raw_path") or scope["path"].encode()
     address, decoded = address_of(path), plain_path(path)
     # Methods are forwarded in capitals.
     method = scope["method"].upper()
-    names = {name for name, _ in headers}
-    anthropic = address.path.startswith(MESSAGES.path) or b"anthropic-version" in names
+    anthropic = address.path.startswith(MESSAGES.path) or b"anthropic-version" in values
     posted = method == "POST"
     return Call(
-        request_id=_request_id(headers),
+        request_id=_request_id(values.get(REQUEST_ID, b"")),
         method=method,
         path=path,
         query=scope["query_string"],
@@ -134,8 +142,7 @@ def read_call(scope: Mapping[str, Any]) -> Call:
     )
 
 
-def _request_id(headers: Headers) -> str:
-    value = next((value for name, value in headers if name == REQUEST_ID), b"")
+def _request_id(value: bytes) -> str:
     return value.decode() if _SANE_ID.fullmatch(value) else f"req-{uuid.uuid4().hex}"
 
 

@@ -271,9 +271,10 @@ class GuardedRequest:
 
     def observation(self) -> Observation:
         """Return the observation for observers, once the request is over."""
-        context = self.context
-        return replace(
-            new_observation(context, self.outgoing, self.body),
+        return new_observation(
+            self.context,
+            self.outgoing,
+            self.body,
             answers=tuple(self._answers),
             question=self._question,
             elapsed_s=time.monotonic() - self._began_s,
@@ -341,7 +342,8 @@ class GuardedRequest:
             if not response.is_success:
                 raise
             return {}
-        self._ids = ids_of(body)
+        if self._may_be_stored or self._in_background:
+            self._ids = ids_of(body)
         return body
 
     async def _send_answer(self, body: Body) -> None:
@@ -463,13 +465,26 @@ async def withheld_answer(
     return Answer("", "", "block", error.verdict, error.usage), refusal
 
 
-def new_observation(context: RequestContext, outgoing: Outgoing, body: Body | None) -> Observation:
-    """Return an observation of a request, without its answers.
+def new_observation(
+    context: RequestContext,
+    outgoing: Outgoing,
+    body: Body | None,
+    *,
+    answers: tuple[Answer, ...] = (),
+    question: str | None = None,
+    elapsed_s: float = 0.0,
+    unguarded: bool = False,
+) -> Observation:
+    """Return an observation of a request.
 
     Args:
         context: The request.
         outgoing: The response to the client.
         body: The request's body, if it was read.
+        answers: Its answers.
+        question: Its question, if it was read.
+        elapsed_s: How long it took, in seconds.
+        unguarded: Whether its answer was passed on unchecked.
     """
     model: object = body.get("model") if body is not None else None
     return Observation(
@@ -482,7 +497,11 @@ def new_observation(context: RequestContext, outgoing: Outgoing, body: Body | No
         stream=body is not None and is_yes(body.get("stream")),
         # nginx's status for a client that disconnected before the response.
         status=outgoing.status or 499,
+        answers=answers,
+        unguarded=unguarded,
+        question=question,
         request=body,
+        elapsed_s=elapsed_s,
         complete=outgoing.complete,
     )
 

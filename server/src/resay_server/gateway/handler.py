@@ -9,7 +9,7 @@ import math
 import re
 import time
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
@@ -209,8 +209,9 @@ class RequestHandler:
         if call.api is None and call.own is None:
             return await self._pass_unguarded(call, client, incoming, outgoing)
         if call.own == FEEDBACK:
-            async with self._quotas.admit(client, call.tenant), self._received(incoming) as data:
-                rating = await rate(call, client, read_body(call, data), self._shared)
+            async with self._quotas.admit(client, call.tenant), await self._body_slot(incoming):
+                body = read_body(call, await incoming.read_all())
+                rating = await rate(call, client, body, self._shared)
             return await outgoing.send_complete(200, [_JSON_TYPE], json_bytes(rating))
         policy, guard = self._policies.choose(call.policy, brings_answer=call.own is not None)
         if call.own is None:
@@ -230,12 +231,10 @@ class RequestHandler:
         )
         wait_s = self._config.limits.webhook_s if call.own in WEBHOOKS else math.inf
         try:
-            async with (
-                self._quotas.admit(client, call.tenant),
-                self._received(incoming) as data,
-                self._admission.slot(wait_s),
-            ):
-                await self._guard(context, data, outgoing)
+            async with self._quotas.admit(client, call.tenant), await self._body_slot(incoming):
+                data = await incoming.read_all()
+                async with self._admission.slot(wait_s):
+                    await self._guard(context, data, outgoing)
         except OverloadError as error:
             await self._overloaded(error, context, incoming, outgoing)
 
@@ -251,35 +250,32 @@ class RequestHandler:
                 return await self._read_stored(call, client, incoming, outgoing)
         return await self._pass_through(call, incoming, outgoing, [])
 
-    @asynccontextmanager
-    async def _received(self, incoming: Incoming) -> AsyncGenerator[bytes]:
-        """Receive a request's body. Slow uploads do not take up guarding slots.
+    async def _body_slot(self, incoming: Incoming) -> AbstractAsyncContextManager[None]:
+        """Return what to hold while there is a request's body. Slow uploads hold no guarding slot.
 
         Raises:
             OverloadError: There is no capacity for it.
         """
         self._admission.check()
         if await incoming.read_start():
-            yield await incoming.read_all()
-            return
+            return nullcontext()
         # Long bodies use memory, so limit them to the number of guarding slots.
-        async with self._long_bodies.slot():
-            yield await incoming.read_all()
+        return self._long_bodies.slot()
 
     def _check_headers(self, call: Call) -> None:
         limit = self._config.limits.header_bytes
-        sizes = (len(name) + len(value) for name, value in call.headers)
-        if sum(sizes, len(call.path) + len(call.query)) > limit:
+        names = [name for name, _ in call.headers]
+        values = b"".join([value for _, value in call.headers])
+        if sum(map(len, names)) + len(values) + len(call.path) + len(call.query) > limit:
             message = f"the request's headers are longer than {limit} bytes"
             raise RefusedError(431, "headers_too_large", message, headers={"connection": "close"})
         # An upstream that supports TRACE echoes the request, including its key.
         if call.method not in _METHODS:
             raise RefusedError(405, "bad_method", f"the method {call.method[:16]!r} is not known")
-        names = [name for name, _ in call.headers]
         if names.count(b"host") != 1:
             # Servers choose differently (RFC 9112, section 3.2).
             raise RefusedError(400, "bad_host", "the request must have exactly one host")
-        if b"content-length" in names and b"transfer-encoding" in names:
+        if call.has_header(b"content-length") and call.has_header(b"transfer-encoding"):
             # The next server could see it end elsewhere (RFC 9112, section 6.1).
             message = "the request states the length of its body in two ways"
             raise RefusedError(400, "bad_length", message, headers={"connection": "close"})
@@ -289,7 +285,7 @@ class RequestHandler:
             # take the coded body for the plain one (RFC 9112, section 6.1).
             message = "the request's transfer-encoding must be 'chunked' alone"
             raise RefusedError(400, "bad_length", message, headers={"connection": "close"})
-        if any(_CONTROL.search(value) for _, value in call.headers):
+        if _CONTROL.search(values):
             # Servers interpret such a header differently (RFC 9110, section 5.5).
             raise RefusedError(400, "bad_header", "a header has a control character in its value")
 
@@ -363,14 +359,15 @@ class RequestHandler:
             await outgoing.send_complete(200, headers, content)
         finally:
             context = replace(context, policy=reply.policy or context.policy)
-            seen = replace(
-                new_observation(context, outgoing, body),
+            seen = new_observation(
+                context,
+                outgoing,
+                body,
                 answers=reply.answers,
                 question=reply.question,
                 elapsed_s=time.monotonic() - began_s,
-                api="check",
-                model=reply.model,
             )
+            seen = replace(seen, api="check", model=reply.model)
             await self._reporter.report(seen, outgoing)
 
     async def _overloaded(
@@ -381,7 +378,7 @@ class RequestHandler:
         try:
             await self._pass_through(context.call, incoming, outgoing, UNGUARDED)
         finally:
-            seen = replace(new_observation(context, outgoing, None), unguarded=True)
+            seen = new_observation(context, outgoing, None, unguarded=True)
             await self._reporter.report(seen, outgoing)
 
     async def _pass_through(

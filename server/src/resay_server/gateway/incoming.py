@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-import anyio
-
 from resay_server.gateway.errors import RefusedError
+from resay_server.gateway.timeouts import within
 
 if TYPE_CHECKING:
     from starlette.types import Receive
@@ -102,11 +101,10 @@ class Incoming:
             for piece in buffered:
                 yield piece
             while self._has_more:
-                piece = None
-                with anyio.move_on_after(self._timeout_s):
-                    piece = await self._next()
-                if piece is None:
-                    raise self._timeout_error()
+                try:
+                    piece = await within(self._timeout_s, self._next())
+                except TimeoutError:
+                    raise self._timeout_error() from None
                 yield piece
         finally:
             self._read.set()
@@ -125,13 +123,17 @@ class Incoming:
         """Read more than `length` bytes or to the end, within the time for the whole body."""
         if not self._has_more or self._length > length:
             return
+        now = asyncio.get_running_loop().time()
         if self._deadline is None:
-            self._deadline = anyio.current_time() + self._timeout_s
-        with anyio.CancelScope(deadline=self._deadline) as scope:
-            while self._has_more and self._length <= length:
-                self._buffer.append(await self._next())
-        if scope.cancelled_caught:
-            raise self._timeout_error()
+            self._deadline = now + self._timeout_s
+        try:
+            await within(self._deadline - now, self._buffer_pieces(length))
+        except TimeoutError:
+            raise self._timeout_error() from None
+
+    async def _buffer_pieces(self, length: int) -> None:
+        while self._has_more and self._length <= length:
+            self._buffer.append(await self._next())
 
     async def _next(self) -> bytes:
         if self._announced is not None and self._announced > self._limit:

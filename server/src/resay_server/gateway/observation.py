@@ -74,12 +74,16 @@ class Observation:
     def usage(self) -> Usage:
         """The usage of the client's own call."""
         alone = [answer.usage.since(answer.verdict.usage) for answer in self.answers]
+        if len(alone) == 1:
+            return alone[0]
         # Several answers came with a single call.
         return replace(sum(alone, Usage()), calls=alone[0].calls if alone else 0)
 
     @property
     def check_usage(self) -> Usage:
         """The usage of the checks and of regenerations."""
+        if len(self.answers) == 1:
+            return self.answers[0].verdict.usage
         return sum((answer.verdict.usage for answer in self.answers), Usage())
 
     @property
@@ -105,6 +109,8 @@ class Observation:
 
 def worst_answer(answers: Sequence[Answer]) -> Answer | None:
     """Return the answer with the gravest verdict; None if there are none."""
+    if len(answers) == 1:
+        return answers[0]
     return max(answers, key=lambda answer: _GRAVITY[answer.verdict.decision], default=None)
 
 

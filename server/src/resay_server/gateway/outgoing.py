@@ -8,12 +8,11 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-import anyio
-
 from resay.adapters.apis import Api, Event, encoded, number
 from resay_server.gateway.calls import Call, Headers
 from resay_server.gateway.errors import RefusedError, error_body, error_event
 from resay_server.gateway.incoming import ClientDisconnectedError
+from resay_server.gateway.timeouts import within
 
 if TYPE_CHECKING:
     from starlette.types import Send
@@ -68,10 +67,11 @@ class Outgoing:
             await self._write(data, last=last)
 
     async def _write(self, data: bytes, *, last: bool) -> None:
-        with anyio.move_on_after(self._timeout_s) as scope:
-            await self._send({"type": "http.response.body", "body": data, "more_body": not last})
-        if scope.cancelled_caught:
-            raise ClientDisconnectedError
+        message = {"type": "http.response.body", "body": data, "more_body": not last}
+        try:
+            await within(self._timeout_s, self._send(message))
+        except TimeoutError:
+            raise ClientDisconnectedError from None
         self._last_s = time.monotonic()
         self.complete = last
 
@@ -98,13 +98,14 @@ class Outgoing:
             RefusedError: An error of `events` before anything was sent. Later ones are sent as an
                 event.
         """
-        position = 0
+        sent_count = 0
+        last: Event | None = None
         try:
             async for group in events:
-                for event in group:
-                    position = 1 + number(event.body.get("sequence_number", position))
                 if not group:
                     continue
+                sent_count += len(group)
+                last = group[-1]
                 if self.status is None:
                     await self.start(status, headers)
                 await self.write(b"".join([encoded(event) for event in group]))
@@ -113,6 +114,9 @@ class Outgoing:
                 raise
             self.refused = error.code
             call = self._call
+            position = sent_count
+            if last is not None and "sequence_number" in last.body:
+                position = 1 + number(last.body["sequence_number"])
             ending = error_event(error, call.dialect, api, call.request_id, position)
             await self.write(encoded(ending))
         if self.status is None:

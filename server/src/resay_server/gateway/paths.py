@@ -55,6 +55,8 @@ class Address:
         return unquote((self.forwarded or b"").decode("latin-1")).rstrip("/")
 
 
+# Most requests use few paths.
+@lru_cache(maxsize=64)
 def address_of(path: bytes) -> Address:
     """Return what a request's path addresses.
 
@@ -88,13 +90,12 @@ def _split_deployment(path: str) -> tuple[str, str]:
     return name, slash + remainder
 
 
+@lru_cache(maxsize=64)
 def plain_path(path: bytes) -> str:
     """Return a path as the most lenient upstreams parse it."""
     return _lenient(path).lower()
 
 
-# Most requests use few paths.
-@lru_cache(maxsize=64)
 def _lenient(path: bytes) -> str:
     decoded = path.decode("latin-1")
     for _ in range(_DECODINGS):

@@ -24,7 +24,7 @@ def read_body(call: Call, data: bytes) -> Body:
         message = "cannot guard a compressed request; send it uncompressed"
         raise RefusedError(415, "unsupported_encoding", message)
     try:
-        value: object = json.loads(data, parse_constant=_no_number, parse_float=_finite)
+        value: object = _DECODER.decode(data.decode(json.detect_encoding(data), "surrogatepass"))
     # Deep nesting raises a RecursionError.
     except (ValueError, RecursionError) as error:
         message = (
@@ -45,3 +45,7 @@ def _finite(digits: str) -> float:
     number = float(digits)
     # A number that overflows could not be forwarded as a number.
     return number if math.isfinite(number) else cast("float", _no_number(digits))
+
+
+# `json.loads` would create one for every body.
+_DECODER = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)

@@ -288,6 +288,7 @@ class _Protocol(HTTPProtocol):
 
 
 _KEEP_ALIVE_S = 75
+_OBJECTS_PER_COLLECTION = 10_000
 _BACKLOG = 2048
 
 
@@ -358,9 +359,11 @@ def serve(
         until: A pipe; closing its other end also stops the server.
     """
     server = _server(gateway, limits, on_start)
+    thresholds = gc.get_threshold()
     try:
         _run_loop(partial(_serve, gateway, server, listening, until, freezes=True))
     finally:
+        gc.set_threshold(*thresholds)
         gc.unfreeze()
 
 
@@ -422,6 +425,8 @@ async def _serve(
         # Objects loaded so far live until the end, so exclude them from garbage collection.
         gc.collect()
         gc.freeze()
+        # A request creates more objects than Python's default, which all live until its end.
+        gc.set_threshold(_OBJECTS_PER_COLLECTION, *gc.get_threshold()[1:])
     reloading: set[asyncio.Task[bool]] = set()
 
     def reload() -> None:

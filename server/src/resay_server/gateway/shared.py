@@ -11,7 +11,12 @@ import json
 import math
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Hashable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -169,6 +174,24 @@ class RequestLedger:
                 account.reserved[name] += amount
 
 
+@asynccontextmanager
+async def _counted(accounts: Sequence[_Account]) -> AsyncGenerator[None]:
+    """Count a request against some accounts while the context is open."""
+    async with AsyncExitStack() as stack:
+        for account in accounts:
+            await account.enter()
+            stack.push_async_callback(account.limits.leave)
+        if not any(account.quota.limits_days for account in accounts):
+            yield
+            return
+        ledger = RequestLedger(accounts)
+        stack.callback(ledger.close)
+        stack.enter_context(using_ledger(ledger))
+        # The main call.
+        ledger.count(Usage(calls=1))
+        yield
+
+
 class Quotas:
     """Enforces the quotas of clients and tenants.
 
@@ -188,8 +211,7 @@ class Quotas:
         # Tenants with names chosen by clients, least recently used first.
         self._others: OrderedDict[tuple[str, str], _Account] = OrderedDict()
 
-    @asynccontextmanager
-    async def admit(self, client: str | None, tenant: str | None) -> AsyncGenerator[None]:
+    def admit(self, client: str | None, tenant: str | None) -> AbstractAsyncContextManager[None]:
         """Count a request against its quotas while the context is open, and its calls beforehand.
 
         Args:
@@ -200,22 +222,7 @@ class Quotas:
             RefusedError: A quota is used up, or too many tenants have used theirs.
         """
         accounts = self._of(client, tenant)
-        if not accounts:
-            yield
-            return
-        async with AsyncExitStack() as stack:
-            for account in accounts:
-                await account.enter()
-                stack.push_async_callback(account.limits.leave)
-            if not any(account.quota.limits_days for account in accounts):
-                yield
-                return
-            ledger = RequestLedger(accounts)
-            stack.callback(ledger.close)
-            stack.enter_context(using_ledger(ledger))
-            # The main call.
-            ledger.count(Usage(calls=1))
-            yield
+        return _counted(accounts) if accounts else nullcontext()
 
     async def record_usage(self, observation: Observation) -> None:
         """Count the usage of a request: the main call, its check, and regeneration."""

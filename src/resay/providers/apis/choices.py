@@ -230,7 +230,12 @@ class ChoicesApi(ABC):
 
     def ends(self, event: Event) -> bool:
         """Return whether an event ends an answer."""
-        return event.data == _DONE or any(c.get("finish_reason") for c in _choices(event.body))
+        if event.data == _DONE:
+            return True
+        for choice in _choices(event.body):  # noqa: SIM110 - a generator takes twice as long
+            if choice.get("finish_reason"):
+                return True
+        return False
 
     def is_last(self, event: Event) -> bool:
         """Return whether an event is the last of a stream."""
@@ -359,7 +364,7 @@ class ChoicesApi(ABC):
         return Event({**event.body, "choices": choices, **_worst(ended).fields}, event.name)
 
 
-def _choices(body: Body) -> list[Choice]:
+def _choices(body: Body) -> Sequence[Choice]:
     return mappings(body.get("choices"))
 
 
@@ -369,10 +374,13 @@ def _elsewhere(body: Body) -> str | None:
 
 
 def _usage(body: Body) -> Usage | None:
-    usage = mapping(body.get("usage")) or mapping(mapping(body.get("x_groq")).get("usage"))
-    # Moonshot reports it with the choice that ends.
-    for choice in _choices(body):
-        usage = usage or mapping(choice.get("usage"))
+    usage = mapping(body.get("usage"))
+    if not usage and "x_groq" in body:
+        usage = mapping(mapping(body["x_groq"]).get("usage"))
+    if not usage:
+        # Moonshot reports it with the choice that ends.
+        for choice in _choices(body):
+            usage = usage or mapping(choice.get("usage"))
     if not usage:
         return None
     prompt_tokens, completion_tokens = tokens_in(usage)

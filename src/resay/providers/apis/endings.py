@@ -76,16 +76,17 @@ def is_error(body: Body) -> bool:
     Providers send errors with status 200 too, and in streams they have no other choice. An answer
     that broke off is none, even if part of it is there.
     """
-    if body.get("error") or text(body.get("type")) in _ERRORS or body.get("object") == "error":
+    if body.get("error") or text(body.get("type")) in _ERRORS:
         return True
+    kind = body.get("object")
     # The state of a whole response, or of the one in an event.
-    if body.get("object") == "response" and text(body.get("status")) in _FAILED:
+    if kind == "error" or (kind == "response" and text(body.get("status")) in _FAILED):
         return True
-    if text(mapping(body.get("response")).get("status")) in _FAILED:
+    if "response" in body and text(mapping(body["response"]).get("status")) in _FAILED:
         return True
-    choices = mappings(body.get("choices"))
-    if any(choice.get("error") or choice.get("finish_reason") == "error" for choice in choices):
-        return True
+    for choice in mappings(body.get("choices")):
+        if choice.get("error") or choice.get("finish_reason") == "error":
+            return True
     if not _ANSWERS.isdisjoint(body):
         return False
     # Amazon's streams name the exception.
@@ -99,7 +100,8 @@ def is_error_event(event: Event) -> bool:
     """Return whether an event says that the answer of its stream failed."""
     if event.name == "error":
         return True
-    return is_error(event.body) if not isinstance(event.data, str) else _lists_errors(event.data)
+    data = event.data
+    return _lists_errors(data) if isinstance(data, str) else is_error(data)
 
 
 def _lists_errors(data: str) -> bool:
@@ -213,7 +215,8 @@ class StreamEnd:
 
     def note(self, event: Event) -> None:
         """Record the next event."""
-        self._started.update(index for index, _ in self._api.split(event))
+        for index, _ in self._api.split(event):
+            self._started.add(index)
         # Servers of other APIs than chat completions send it as well.
         self._is_over = self._is_over or event.data == _DONE
         if not self._api.ends(event):

@@ -99,15 +99,15 @@ class EventReader:
         return events
 
     def _close(self, blank: bytes) -> list[Event]:
-        name = self._name_line[6:].strip().decode() or None
-        data = self._data
-        received = b"".join([self._name_line, *self._received, blank])
+        name_line, data, received = self._name_line, self._data, self._received
         self._name_line, self._data, self._received = b"", [], []
         if not data:
             return []
+        name = name_line[6:].strip().decode() if name_line else None
+        sent = b"".join([name_line, *received, blank])
         lines = [line.removeprefix(b" ").decode("utf-8", "replace") for line in data]
         if len(lines) == 1:
-            return [Event(_parse(lines[0]), name, received)]
+            return [Event(_parse(lines[0]), name, sent)]
         value = _parse("\n".join(lines))
         # Some servers omit the blank lines. Clients that parse line by line do not notice.
         if isinstance(value, str):
@@ -115,7 +115,7 @@ class EventReader:
             if any(isinstance(value, dict) for value in values):
                 pairs = zip(values, data, strict=True)
                 return [Event(value, name, b"data:%s\n\n" % line) for value, line in pairs]
-        return [Event(value, name, received)]
+        return [Event(value, name, sent)]
 
 
 def _parse(text: str) -> Body | str:

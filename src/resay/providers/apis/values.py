@@ -33,14 +33,12 @@ def listed(value: object) -> Sequence[Any]:
     return cast("Sequence[Any]", value) if isinstance(value, (list, tuple)) else ()
 
 
-def mappings(value: object) -> list[Mapping[str, Any]]:
+def mappings(value: object) -> Sequence[Mapping[str, Any]]:
     """Return the objects in a list."""
+    # Most lists have one object, as in each event of a stream: they are returned as they are.
     items: Sequence[object] = listed(value)
-    if not items:
-        return []
-    # Most lists have one item: reuse it without a comprehension.
     if len(items) == 1 and type(items[0]) is dict:
-        return [cast("dict[str, Any]", items[0])]
+        return cast("list[dict[str, Any]]", items)
     return [
         mapping(cast("object", item))
         for item in items
@@ -127,10 +125,14 @@ def as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+# `json.dumps` would create one for every value.
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+
+
 def json_bytes(value: object) -> bytes:
     """Return a value as JSON that any strict parser accepts."""
     try:
-        return json.dumps(value, ensure_ascii=False).encode()
+        return _ENCODER.encode(value).encode()
     # A lone surrogate, such as a token may end with, can only be written as an escape.
     except UnicodeEncodeError:
         return json.dumps(value).encode()
