@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from resay.adapters import require_optional
 
-for _module in ("aiohttp", "prometheus_client", "starlette", "uvicorn"):
+for _module in ("aiohappyeyeballs", "httptools", "prometheus_client", "starlette", "uvicorn"):
     _package = _module.replace("_", "-")
     require_optional(_module, package=_package, extra="server", purpose="the gateway")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncGenerator, Collection
 from contextlib import suppress
 from typing import Any, cast
 from urllib.parse import parse_qsl
@@ -150,7 +150,7 @@ class Routing:
         """
         return await self._provider_for(body).ask(call, path, body)
 
-    async def forward(self, call: Call, body: AsyncIterator[bytes] | None) -> UpstreamResponse:
+    async def forward(self, call: Call, body: AsyncGenerator[bytes] | None) -> UpstreamResponse:
         """Forward a request unchanged; return the response before its body is read.
 
         Args:

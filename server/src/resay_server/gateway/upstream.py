@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import io
 import json
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+import zlib
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 from urllib.parse import quote
 from urllib.request import getproxies, proxy_bypass
 
-import aiohttp
 import httpx
-from aiohttp.http_exceptions import ContentEncodingError
-from yarl import URL
 
 from resay.adapters.apis import Body, Event, EventReader, json_bytes
 from resay_server.gateway.calls import Call, Headers
 from resay_server.gateway.config import GatewayConfig, UpstreamConfig
 from resay_server.gateway.errors import RefusedError
-from resay_server.gateway.incoming import ClientDisconnectedError
+from resay_server.gateway.http_connections import Connections, Response
 
 
 class UpstreamResponse:
@@ -144,13 +141,14 @@ _REROUTING = frozenset(
         b"x-rewrite-url",
     }
 )
+_NOT_SENT = _HOP_BY_HOP | _REROUTING | {b"x-request-id"}
+_NOT_SENT_WITH_JSON = _NOT_SENT | _BODY_HEADERS | {b"content-type"}
+_NOT_OF_BODY = _HOP_BY_HOP | _BODY_HEADERS
 _LOWEST, _HIGHEST = 200, 599
 _REDIRECT = 3
-_CONNECT_S = 10.0
-_KEPT_ALIVE_S = 15.0
-_HEADER_BYTES = 65_536
-# Headers that only clients may set.
-_SKIPPED_AUTO_HEADERS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+# Encodings of answers that are read although they were asked for without any.
+_GZIP = frozenset({b"deflate", b"gzip", b"x-gzip"})
+_DECODED_BYTES = 65_536
 
 
 class UpstreamError(Exception):
@@ -169,7 +167,7 @@ class ClosedError(RefusedError):
     """The upstream is unreachable, or closed the connection."""
 
     def __init__(self, error: Exception) -> None:
-        late = isinstance(error, asyncio.TimeoutError)
+        late = isinstance(error, (TimeoutError, asyncio.TimeoutError))
         status, code = (504, "upstream_timeout") if late else (502, "upstream_unreachable")
         what = "did not answer in time" if late else "is unreachable or closed the connection"
         super().__init__(status, code, f"the upstream {what} ({type(error).__name__})")
@@ -181,33 +179,52 @@ class HTTPResponse(UpstreamResponse):
     Args:
         response: The response of the HTTP client.
         limit: The maximum length of a body that is read completely, in bytes.
+        decodes: Whether the body is read, and therefore decompressed.
     """
 
     _source_label = "the upstream's"
 
-    def __init__(self, response: aiohttp.ClientResponse, limit: int) -> None:
-        headers = [(name.lower(), value) for name, value in response.raw_headers]
-        super().__init__(response.status, headers, limit)
+    def __init__(self, response: Response, limit: int, *, decodes: bool) -> None:
+        super().__init__(response.status, response.headers, limit)
         self._response = response
+        self._decodes = decodes
 
     def close(self) -> None:
         """Close the response without reading the rest."""
         self._response.close()
 
-    async def _bytes(self) -> AsyncGenerator[bytes]:
+    def _bytes(self) -> AsyncGenerator[bytes]:
+        if self._decodes:
+            for name, value in self.raw_headers:
+                if name == b"content-encoding" and value.lower() not in (b"", b"identity"):
+                    return self._decompressed(value.lower())
+        return self._received()
+
+    async def _received(self) -> AsyncGenerator[bytes]:
         try:
-            async for piece in self._response.content.iter_any():
+            async for piece in self._response.pieces():
                 yield piece
-        except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
-            if isinstance(error.__cause__, ContentEncodingError):
-                raise RefusedError(
-                    502,
-                    "answer_unreadable",
-                    "the upstream's answer does not match its content-encoding",
-                ) from None
+        except OSError as error:
             raise ClosedError(error) from None
         finally:
             self.close()
+
+    async def _decompressed(self, encoding: bytes) -> AsyncGenerator[bytes]:
+        decompressor = zlib.decompressobj(zlib.MAX_WBITS | 32)
+        async with aclosing(self._received()) as pieces:
+            if encoding not in _GZIP:
+                raise _unreadable("has an unknown content-encoding")
+            async for piece in pieces:
+                remainder = piece
+                while remainder and not decompressor.eof:
+                    try:
+                        data = decompressor.decompress(remainder, _DECODED_BYTES)
+                    except zlib.error:
+                        raise _unreadable("does not match its content-encoding") from None
+                    remainder = decompressor.unconsumed_tail
+                    yield data
+        if not decompressor.eof:
+            raise _unreadable("does not match its content-encoding")
 
     def json(self) -> Body:
         """Return the JSON object in a response that was read.
@@ -216,8 +233,9 @@ class HTTPResponse(UpstreamResponse):
             UpstreamError: It contains none, or is not a success.
         """
         value: object = None
+        content = self.content
         with suppress(ValueError, RecursionError):
-            value = json.loads(self.content, parse_float=_finite)
+            value = _DECODER.decode(content.decode(json.detect_encoding(content), "surrogatepass"))
         if not self.is_success or not isinstance(value, dict):
             raise UpstreamError(self)
         return cast("Body", value)
@@ -240,15 +258,15 @@ class UpstreamClient:
         # A client's key for this gateway must not be forwarded.
         self._drops_credentials = self._key is not None or bool(config.keys)
         self._limit = config.limits.answer_bytes
-        self._proxy = _proxy_of(self._base)
-        self._read_session, self._forward_session = _sessions(upstream.timeout_s)
-        # Most requests use few paths. URLs with a query are not cached: it may contain a key.
-        self._cached_url = lru_cache(maxsize=64)(self._build_url)
+        self._connections = Connections(
+            self._base, timeout_s=upstream.timeout_s, proxy=_proxy_of(self._base)
+        )
+        # Most requests use few paths. Those with a query are not cached: it may contain a key.
+        self._cached_target = lru_cache(maxsize=64)(self._build_target)
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._forward_session.close()
-        await self._read_session.close()
+        self._connections.close()
 
     def source(self, call: Call, client: str | None) -> str:
         """Return a cache key that differs for clients whose requests are billed differently."""
@@ -269,10 +287,10 @@ class UpstreamClient:
             RefusedError: The upstream redirects.
             ClosedError: The upstream is unreachable.
         """
-        headers = self._headers(call, excluded=_BODY_HEADERS | {b"content-type"})
+        headers = self._headers(call, excluded=_NOT_SENT_WITH_JSON)
         headers += [(b"content-type", b"application/json"), (b"accept-encoding", b"identity")]
         target = self._target(path.encode(), call)
-        response = await self._send(self._read_session, "POST", target, headers, json_bytes(body))
+        response = await self._send("POST", target, headers, json_bytes(body), decodes=True)
         if response.status_code // 100 == _REDIRECT:
             response.close()
             # A client would follow the redirect, bypassing the guard.
@@ -293,7 +311,7 @@ class UpstreamClient:
         await response.read()
         return response.json()
 
-    async def forward(self, call: Call, body: AsyncIterator[bytes] | None) -> HTTPResponse:
+    async def forward(self, call: Call, body: AsyncGenerator[bytes] | None) -> HTTPResponse:
         """Forward a request unchanged; return the response before its body is read.
 
         Args:
@@ -308,53 +326,40 @@ class UpstreamClient:
         # The path of a guarded request may be spelt differently, so send the canonical one.
         path = call.address.forwarded if call.api is None else call.api.path.encode()
         target = self._target(path or b"", call)
-        return await self._send(
-            self._forward_session, call.method, target, self._headers(call), body
-        )
+        headers = self._headers(call, excluded=_NOT_SENT)
+        return await self._send(call.method, target, headers, body, decodes=False)
 
-    def _target(self, path: bytes, call: Call) -> str:
+    def _target(self, path: bytes, call: Call) -> bytes:
         if self._by_deployment and call.address.deployment is not None:
             path = b"/deployments/" + quote(call.address.deployment, safe="").encode() + path
         if not call.query:
-            return self._cached_url(path)
-        return self._build_url(path + b"?" + call.query)
+            return self._cached_target(path)
+        return self._build_target(path + b"?" + call.query)
 
-    def _build_url(self, path: bytes) -> str:
-        return str(self._base.copy_with(raw_path=self._base.raw_path + path))
+    def _build_target(self, path: bytes) -> bytes:
+        return self._base.copy_with(raw_path=self._base.raw_path + path).raw_path
 
     async def _send(
         self,
-        session: aiohttp.ClientSession,
         method: str,
-        target: str,
+        target: bytes,
         headers: Headers,
-        content: bytes | AsyncIterator[bytes] | None,
+        content: bytes | AsyncGenerator[bytes] | None,
+        *,
+        decodes: bool,
     ) -> HTTPResponse:
         try:
-            response = await session.request(
-                method,
-                URL(target, encoded=True),
-                headers=[(_text(name), _text(value)) for name, value in headers],
-                # aiohttp warns about bytes longer than a megabyte.
-                data=io.BytesIO(content) if isinstance(content, bytes) else content,
-                allow_redirects=False,
-                proxy=self._proxy,
-            )
-        except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
-            # aiohttp wraps errors of the body in connection errors.
-            cause = error.__cause__
-            if isinstance(cause, (RefusedError, ClientDisconnectedError)):
-                raise cause from None
+            response = await self._connections.request(method, target, headers, content)
+        except OSError as error:
             raise ClosedError(error) from None
         if not _LOWEST <= response.status <= _HIGHEST:
             response.close()
-            message = f"the upstream answered with an invalid status, {response.status}"
-            raise RefusedError(502, "answer_unreadable", message)
-        return HTTPResponse(response, self._limit)
+            raise _unreadable(f"has an invalid status, {response.status}")
+        return HTTPResponse(response, self._limit, decodes=decodes)
 
-    def _headers(self, call: Call, *, excluded: frozenset[bytes] = frozenset()) -> Headers:
-        excluded |= _HOP_BY_HOP | _REROUTING | _connection_headers(call.headers)
-        excluded |= {b"x-request-id"}
+    def _headers(self, call: Call, *, excluded: frozenset[bytes]) -> Headers:
+        if call.has_header(b"connection"):
+            excluded |= _connection_headers(call.headers)
         if self._drops_credentials:
             excluded |= _CREDENTIALS
         headers = [
@@ -382,17 +387,18 @@ def client_headers(response: UpstreamResponse, *, of_body: bool) -> Headers:
         of_body: Whether the body is passed on unchanged, so that headers about it still apply.
     """
     raw = response.raw_headers
-    excluded = _HOP_BY_HOP | _connection_headers(raw)
-    if not of_body:
-        excluded |= _BODY_HEADERS
+    excluded = _HOP_BY_HOP if of_body else _NOT_OF_BODY
+    named = _connection_headers(raw)
+    if named:
+        excluded |= named
     return [(k, v) for k, v in raw if k not in excluded and not k.startswith(_OWN_PREFIX)]
 
 
 def _connection_headers(headers: Headers) -> frozenset[bytes]:
+    values = [value for name, value in headers if name == b"connection"]
     names: set[bytes] = set()
-    for name, value in headers:
-        if name == b"connection":
-            names.update(token.strip().lower() for token in value.split(b","))
+    for value in values:
+        names.update(token.strip().lower() for token in value.split(b","))
     return frozenset(names)
 
 
@@ -401,36 +407,20 @@ def _finite(digits: str) -> float:
     return max(-sys.float_info.max, min(float(digits), sys.float_info.max))
 
 
-def _text(value: bytes) -> str:
-    """Return a header as aiohttp encodes it: as Latin-1 if it is not UTF-8."""
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return value.decode("latin-1")
+# `json.loads` would create one for every body.
+_DECODER = json.JSONDecoder(parse_float=_finite)
 
 
-def _proxy_of(url: httpx.URL) -> str | None:
+def _unreadable(problem: str) -> RefusedError:
+    return RefusedError(502, "answer_unreadable", f"the upstream's answer {problem}")
+
+
+def _proxy_of(url: httpx.URL) -> httpx.URL | None:
     """Return the proxy that the environment sets for a URL."""
     if proxy_bypass(url.netloc.decode()):
         return None
     proxies = getproxies()
-    return proxies.get(url.scheme) or proxies.get("all")
-
-
-def _sessions(timeout_s: float) -> tuple[aiohttp.ClientSession, aiohttp.ClientSession]:
-    """Return the sessions for answers that are read, and for those passed on still compressed."""
-    connector = aiohttp.TCPConnector(
-        limit=0, keepalive_timeout=_KEPT_ALIVE_S, ssl=httpx.create_ssl_context()
-    )
-    shared: dict[str, Any] = {
-        "connector": connector,
-        # Never share one client's cookies with another.
-        "cookie_jar": aiohttp.DummyCookieJar(),
-        "skip_auto_headers": _SKIPPED_AUTO_HEADERS,
-        "max_line_size": _HEADER_BYTES,
-        "max_field_size": _HEADER_BYTES,
-        "timeout": aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S, sock_read=timeout_s),
-    }
-    reading = aiohttp.ClientSession(**shared)
-    passing = aiohttp.ClientSession(**shared, connector_owner=False, auto_decompress=False)
-    return reading, passing
+    proxy = proxies.get(url.scheme) or proxies.get("all")
+    if not proxy:
+        return None
+    return httpx.URL(proxy if "://" in proxy else f"http://{proxy}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+import zlib
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -199,6 +200,38 @@ def test_what_is_no_answer_is_said_to_be_none(
     if path != "/v1/files" or not says.startswith(b"HTTP/1.1 200"):
         assert answer.status in (502, 504)
         assert answer.error["message"]
+
+
+@pytest.mark.parametrize("coding", ["gzip", "x-gzip", "deflate", "GZIP"])
+def test_an_answer_that_is_compressed_unasked_is_read(
+    served: Served, upstream: Upstream, coding: str
+) -> None:
+    packed = zlib.compress(json.dumps(ANSWER).encode(), wbits=15 if coding == "deflate" else 31)
+    upstream.says(http_response(packed, f"Content-Encoding: {coding}"))
+    answer = ask(served, ASKED)
+    assert (answer.status, answer.header("content-encoding")) == (200, None)
+    assert json.loads(answer.body)["hallucination"]
+    # What is only passed on stays as it is.
+    passed = ask(served, ASKED, target="/v1/files")
+    assert (passed.body, passed.header("content-encoding")) == (packed, coding)
+
+
+@pytest.mark.parametrize(
+    ("body", "coding", "code"),
+    [
+        (zlib.compress(b" " * 50_000_000, wbits=31), "gzip", "answer_too_large"),
+        (zlib.compress(b"{}", wbits=31)[:-4], "gzip", "answer_unreadable"),
+        (b"{}", "br", "answer_unreadable"),
+        (zlib.compress(b"{}"), "gzip, gzip", "answer_unreadable"),
+    ],
+    ids=["too much", "cut", "unknown", "twice"],
+)
+def test_what_cannot_be_decompressed_is_refused(
+    served: Served, upstream: Upstream, body: bytes, coding: str, code: str
+) -> None:
+    upstream.says(http_response(body, f"Content-Encoding: {coding}"))
+    answer = ask(served, ASKED)
+    assert (answer.status, answer.error["code"]) == (502, code)
 
 
 @pytest.mark.parametrize("stream", [False, True])
