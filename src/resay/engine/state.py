@@ -55,7 +55,9 @@ class ClaimResult:
     @property
     def is_grounded(self) -> bool:
         """Whether the references decided this claim."""
-        return self.step is not None and self.step.name == "references"
+        # A score of another check has no step here.
+        method = self.by if self.step is None else self.step.name
+        return method == "references"
 
     @property
     def against(self) -> frozenset[int] | None:

@@ -460,6 +460,23 @@ async def test_a_stream_goes_on_with_the_repaired_answer() -> None:
     assert stream.answer.regenerated
 
 
+async def test_what_a_document_supports_is_by_the_document_after_a_repair_too() -> None:
+    document = f"{RIGHT} It stands on a hill."
+    judgement = '[{"claim": 1, "supported_by": [1]}, {"claim": 2, "contradicted_by": [1]}]'
+    model = Model(draft=f"{RIGHT} {WHEEL}", answer=lambda prompt: judgement)
+    guard = Guard(
+        {
+            "chain": [{"method": "prompt"}],
+            "action": {"do": "regenerate", "from": "samples", "mode": "consistent"},
+        },
+        provider=model,
+    )
+    repair = await guard.aask(QUESTION, references=[document])
+    assert (repair.text.strip(), repair.action) == (RIGHT, "regenerate")
+    assert repair.verdict.reason.endswith("by 1 reference")
+    assert [reference.text for reference in repair.verdict.references] == [document]
+
+
 @needs("litellm")
 async def test_a_simulated_model_repairs_what_another_contradicts() -> None:
     wrong = World([Subject("Old Mill", (), ["The Old Mill was built in 1801 by monks."])])
