@@ -6,8 +6,16 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from resay import Answer, HallucinationBlocked, Policy, Usage, Verdict
-from resay.adapters import CheckContext, GuardRuntime, Message, OnVerdict, inside_guard, marked
+from resay import Answer, Guard, HallucinationBlocked, Policy, Usage, Verdict
+from resay.adapters import (
+    Annotate,
+    CheckContext,
+    GuardRuntime,
+    Message,
+    OnVerdict,
+    inside_guard,
+    marked,
+)
 from resay.adapters.policies import PolicyLike, guard_of, refuse_without_writer
 from resay.adapters.threads import in_thread
 from resay.adapters.upstream import OneAnswer, default_provider, provider_error
@@ -120,6 +128,7 @@ class Checker:
         on_verdict: Called with each verdict.
         asks_own_model: Whether the framework's own model can be asked if there is no other.
         takes_references: Whether references may come with the answers.
+        acts: Whether the policy's action applies; otherwise answers are only annotated.
 
     Raises:
         PolicyError: The policy is not valid.
@@ -136,8 +145,9 @@ class Checker:
         on_verdict: OnVerdict | None,
         asks_own_model: bool = False,
         takes_references: bool = False,
+        acts: bool = True,
     ) -> None:
-        guard = guard_of(policy, retriever, on_verdict)
+        guard = guard_of(policy if acts else _annotating(policy), retriever, on_verdict)
         if model is not None:
             guard = guard.with_options(model=model)
         self._runtime = GuardRuntime(guard)
@@ -157,6 +167,10 @@ class Checker:
         """The policy."""
         return self._runtime.policy
 
+    async def aprepare(self) -> None:
+        """Load what the first check would otherwise wait for; see `GuardRuntime.aprepare`."""
+        await self._runtime.aprepare()
+
     async def acheck(
         self,
         text: object,
@@ -164,6 +178,7 @@ class Checker:
         *,
         ask: AskModel | None = None,
         references: Iterable[str] = (),
+        unrepeatable: str | None = None,
     ) -> Result:
         """Check an answer, and act on the verdict.
 
@@ -173,6 +188,7 @@ class Checker:
                 their results.
             ask: Asks the framework's own model, which is used if the guard has no other.
             references: Trusted texts to compare the answer with.
+            unrepeatable: Why no samples may be drawn.
 
         Returns:
             The result; if the check fails, with an inconclusive verdict.
@@ -181,7 +197,7 @@ class Checker:
         if inside_guard():
             reason = "the guard around this one checks the answer"
             return Result(self._runtime.apply(answer, Verdict("skipped", None, reason)))
-        context = CheckContext(Request(tuple(messages)))
+        context = CheckContext(Request(tuple(messages)), unrepeatable=unrepeatable)
         if self._runtime.takes_references:
             context = replace(context, references=tuple(references))
         if not isinstance(text, str):
@@ -200,3 +216,11 @@ class Checker:
         if self.policy.for_uncheckable == "skip":
             return replace(context, unchecked=reason)
         return replace(context, uncheckable=reason)
+
+
+def _annotating(policy: PolicyLike) -> Guard | Policy:
+    """Return a policy, or a guard, that changes no answer."""
+    given = policy.policy if isinstance(policy, Guard) else Policy.of(policy)
+    changes = {"action": Annotate(), "on_error": "annotate", "on_unscored": "annotate"}
+    changed = given.model_copy(update=changes)
+    return policy.with_options(policy=changed) if isinstance(policy, Guard) else changed

@@ -37,16 +37,24 @@ class Outcomes(NamedTuple):
     Attributes:
         block: The text in place of a withheld answer, or the name of the framework's error.
         raise_: The same for a policy that says `exit: raise`.
-        regenerate: How an answer is replaced: with a `text`, or by the framework's `retry`.
+        regenerated: What is in a regenerated answer.
+        acts: Whether the policy's action applies at all.
     """
 
     block: str = MESSAGE
     raise_: str = "HallucinationBlocked"
-    regenerate: str = "text"
+    regenerated: str = RIGHT
+    acts: bool = True
 
 
 WITHHELD = "the answer was withheld: 2 of 4 sentences > 0.50 with 3 samples"
 OUTCOMES = {
+    "agent_framework": Outcomes(),
+    # The agent answers again, and then the task fails.
+    "crewai": Outcomes("Exception", "Exception", "It strikes twice a day."),
+    "dspy": Outcomes(acts=False),
+    "google_adk": Outcomes(raise_="HALLUCINATION_BLOCKED"),  # an error code
+    "haystack": Outcomes(raise_="PipelineRuntimeError"),
     "langgraph": Outcomes(),
     "openai_agents": Outcomes(raise_=WITHHELD),  # its own exception either way
     "pydantic_ai": Outcomes(),
@@ -103,7 +111,7 @@ def results_of(environment: str, provider: SimulatedProvider, folder: Path) -> M
         timeout=280,
     )
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.mark.skipif(INSTALLED is None, reason="`make test-frameworks` installs the frameworks")
@@ -121,25 +129,29 @@ def test_an_object_does_as_the_policy_says(
     annotated = results["annotate"]
     assert "The Zorblatt was built in" in annotated["text"]
     assert (annotated["decision"], annotated["action"]) == ("flagged", "annotate")
-    regenerated = results["regenerate"]
-    if outcomes.regenerate == "text":
-        assert RIGHT in regenerated["text"]
-        assert (regenerated["decision"], regenerated["action"]) == ("consistent", "regenerate")
-
     # An answer whose check fails is shown, unless the policy says that it is not.
     failing = results["failing"]
     assert "The Zorblatt was built in" in failing["text"]
     assert (failing["decision"], failing["action"]) == ("inconclusive", "annotate")
-    check_withheld(results["block"], outcomes.block)
-    check_withheld(results["failing, withheld"], outcomes.block)
-    check_withheld(results["raise"], outcomes.raise_)
-
-    for case in ("block", "raise", "regenerate", "failing, withheld"):
-        # No error repeats the answer.
-        assert "built in" not in results[case].get("message", "")
+    if outcomes.acts:
+        check_actions(results, outcomes)
     check_tools(results["tools"]["conversations"])
     with (Path(INSTALLED or "") / "versions").open("a") as file:
         file.writelines(f"{version}\n" for version in results["versions"])
+
+
+def check_actions(results: Mapping[str, Any], outcomes: Outcomes) -> None:
+    """Check that answers are regenerated and withheld."""
+    regenerated = results["regenerate"]
+    assert outcomes.regenerated in regenerated["text"]
+    assert "made by" not in regenerated["text"]
+    assert (regenerated["decision"], regenerated["action"]) == ("consistent", "regenerate")
+    check_withheld(results["block"], outcomes.block)
+    check_withheld(results["failing, withheld"], outcomes.block)
+    check_withheld(results["raise"], outcomes.raise_)
+    for case in ("block", "raise", "failing, withheld"):
+        # No error repeats the answer.
+        assert "built in" not in results[case].get("message", "")
 
 
 def check_withheld(result: Mapping[str, Any], expected: str) -> None:

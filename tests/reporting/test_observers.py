@@ -15,6 +15,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,6 +28,7 @@ from resay import (
     ConfigurationError,
     Guard,
     HallucinationBlocked,
+    Policy,
     PolicyError,
     Verdict,
     request_id,
@@ -177,6 +179,34 @@ async def test_words_are_pushed_where_the_policy_says_so(placed: Place) -> None:
     (finding,) = findings()
     assert finding.name == "made_up"
     assert finding.details["flagged_sentences"] == [ERROR]
+
+
+@pytest.mark.parametrize(
+    ("direction", "score", "pushed"),
+    [
+        ({}, 0.75, 0.75),
+        ({"score": "bad"}, 0.75, 0.75),
+        ({"score": "good"}, 0.75, 0.25),
+        ({"score": "good"}, 0.0, 1.0),
+        ({"score": "good"}, None, None),
+    ],
+)
+def test_a_score_of_1_may_be_good(
+    placed: Place, direction: dict[str, str], score: float | None, pushed: float | None
+) -> None:
+    guard = guarded(**direction)
+    GuardRuntime(guard).report(replace(FLAGGED, score=score))
+    guard.close()
+    (finding,) = findings()
+    assert (finding.score, finding.decision) == (pushed, "flagged")
+
+
+@pytest.mark.parametrize("to", ["langfuse", "langsmith", "mlflow", "phoenix", "weave"])
+def test_each_tool_takes_the_direction(to: str) -> None:
+    (config,) = Policy.of({**policy(), "observers": [{"to": to, "score": "good"}]}).observers
+    assert (config.score, config.settings) == ("good", {})
+    with pytest.raises(PolicyError, match="score"):
+        Policy.of({**policy(), "observers": [{"to": to, "score": "better"}]})
 
 
 @pytest.mark.usefixtures("placed")

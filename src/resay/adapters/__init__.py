@@ -41,13 +41,14 @@ from resay.engine.actions import act, withheld_stops
 from resay.engine.regeneration.instructions import without_instructions
 from resay.engine.regeneration.prompts import format_for_judge
 from resay.engine.requirements import Input
-from resay.policy import Block, Regenerate, Sampling, Threshold
+from resay.policy import Annotate, Block, Regenerate, Sampling, Threshold
 from resay.providers.caching import source_of
 from resay.retrieval.base import id_of
 
 __all__ = [
     "CONNECTION_PARAMS",
     "Action",
+    "Annotate",
     "Block",
     "CheckContext",
     "Decision",

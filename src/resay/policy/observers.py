@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
@@ -31,6 +32,11 @@ class ObserverConfig(Strict):
         default="hallucination",
         pattern=r"^[A-Za-z][\w.-]{0,63}$",
         description="The name of the score in the tool; a Sink has no use for it.",
+    )
+    score: Literal["bad", "good"] = Field(
+        default="bad",
+        description="What a score of 1 means in the tool: bad, which is hallucinated, as everywhere"
+        " else; or good, which is supported: 1 - score is pushed. A Sink has no use for it.",
     )
     content: bool = Field(
         default=False,

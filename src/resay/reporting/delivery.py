@@ -143,11 +143,14 @@ class Delivery:
             "request_id": record.request_id,
             "resay_version": __version__,
         }
+        score = verdict.score
+        if score is not None and self._config.score == "good":
+            score = 1 - score
         return Finding(
             id=record.id,
             name=self._config.name,
             decision=verdict.decision,
-            score=verdict.score,
+            score=score,
             reason=verdict.reason,
             metadata={key: value for key, value in metadata.items() if value is not None},
             flagged=tuple(sentence.text for sentence in flagged) if self._config.content else (),

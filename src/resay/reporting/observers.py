@@ -39,7 +39,8 @@ class Finding:
         name: The policy's name for the score.
         decision: `flagged`, `consistent` or `inconclusive`; `skipped` if an abstention replaced
             the answer.
-        score: The score of the passage from 0, supported, to 1, or None.
+        score: The score of the passage from 0, supported, to 1, or None; from 0 to 1, supported, if
+            the policy sets `score: good`.
         reason: The verdict's reason: one line without content.
         metadata: The action, policy, model, request, cost and so on; unknown values are omitted.
         flagged: The flagged sentences if the policy sets `content: true`; otherwise empty.
