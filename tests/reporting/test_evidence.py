@@ -21,6 +21,7 @@ from resay.plugins import (
     VerdictRecord,
 )
 from resay.scorers import judge_log
+from resay.testing import ScriptedProvider
 
 pytestmark = pytest.mark.anyio
 
@@ -197,6 +198,34 @@ async def test_the_verdict_on_a_stream_has_its_evidence(mode: Any) -> None:
     assert evidence.response == ANSWER
     assert evidence.samples
     assert evidence.judge_calls
+
+
+async def test_the_evidence_of_a_repaired_answer_has_the_answer_and_the_writers_calls() -> None:
+    def answer(request: Request) -> str:
+        prompt = request.question
+        if prompt == QUESTION:
+            return f"{SAMPLE} No. {request.index}." if request.varied else ANSWER
+        return "1: It has 30 lamps."
+
+    sink = Collected()
+    action = {"do": "regenerate", "from": "samples", "mode": "repair"}
+    guard = Guard(
+        {"chain": [{"method": "facts"}], "action": action},
+        provider=ScriptedProvider(answer),
+        sinks=[sink],
+    )
+    repaired = await guard.aask(QUESTION)
+    await guard.aclose()
+    assert repaired.text == SAMPLE
+    evidence = sink.records[0].evidence
+    assert evidence is not None
+    assert evidence.response == SAMPLE
+    assert {call.method for call in evidence.judge_calls} == {"regenerate"}
+
+
+async def test_a_model_that_finds_the_claims_is_recorded() -> None:
+    _, evidence = await _asked({"method": "ngram"}, Bridge("1. It opened."), claims="model")
+    assert {call.method for call in evidence.judge_calls} == {"claims"}
 
 
 async def test_nothing_is_recorded_where_no_sink_wants_it() -> None:

@@ -67,7 +67,12 @@ class RecordedEvidence:
     @property
     def chars(self) -> int:
         """The amount of its text, in characters."""
-        texts = (self.response or "", *self.samples, *self.second_samples, *(item.text for item in self.references))
+        texts = (
+            self.response or "",
+            *self.samples,
+            *self.second_samples,
+            *(item.text for item in self.references),
+        )
         return sum(map(len, texts)) + sum(call.chars for call in self.judge_calls)
 
     # It is no part of a verdict's JSON.

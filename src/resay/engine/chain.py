@@ -243,7 +243,7 @@ class Chain:
         if asks and (evidence.sources or not self._lacks_samples(evidence)):
             with anyio.CancelScope(deadline=deadline):
                 claims_by_sentence = await claims_by_model(
-                    passage, claims_by_sentence, evidence, rules.kind_of
+                    passage, claims_by_sentence, evidence.logged_as("claims"), rules.kind_of
                 )
         claims = list(chain.from_iterable(claims_by_sentence))
         begin = partial(RunState.of, passage, claims, earlier)

@@ -150,7 +150,8 @@ class Check:
             logprobs=context.logprobs,
             writer=context.request.model or model,
             second=Samples(splitter=policy.splitter),
-            judge_log=JudgeLog() if records_evidence else None,
+            # What no method asks is asked for a repair.
+            judge_log=JudgeLog("regenerate") if records_evidence else None,
             call_log=context.call_log,
         )
 

@@ -57,7 +57,8 @@ class FlaggedClaims:
 
         async def find(i: int, step: Step) -> None:
             result, text = state.results[i], state.claims[i].standalone
-            result.contradiction = await step.contradiction(text, evidence, result.columns)
+            logged = evidence.logged_as(step.name)
+            result.contradiction = await step.contradiction(text, logged, result.columns)
 
         async with anyio.create_task_group() as tasks:
             for count, i in enumerate(flagged, 1):

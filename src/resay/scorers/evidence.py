@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from resay.core.call_log import CallLog
 from resay.core.citations import Citation
@@ -89,6 +89,16 @@ class Evidence:
     entity: str | None = None
     client_references: tuple[str, ...] = ()
     is_repeatable: bool = True
+
+    def logged_as(self, method: str) -> Evidence:
+        """Return the same evidence for calls that are recorded as those of a method.
+
+        Args:
+            method: The method.
+        """
+        return (
+            self if self.judge_log is None else replace(self, judge_log=self.judge_log.of(method))
+        )
 
     def conversation(self, chars: int) -> str:
         """Return the user's conversation as text, or its ends; see `Request.conversation`.

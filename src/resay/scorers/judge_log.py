@@ -28,7 +28,7 @@ class JudgeLog:
         method: The method that asks.
     """
 
-    method: str = ""
+    method: str
     _calls: _Calls = field(default_factory=_Calls, repr=False)
 
     def of(self, method: str) -> JudgeLog:

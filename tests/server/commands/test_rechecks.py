@@ -10,6 +10,7 @@ import pytest
 from resay import Guard
 from resay.adapters import run_sync
 from resay_server.journal import Entry, Feedback, JournalConfig, JournalSink, open_journal
+from simulation import SimulatedProvider
 from support.cli import resay_here
 from support.html import parsed
 
@@ -44,9 +45,9 @@ async def _fill(url: str) -> None:
 
 
 def run(folder: Path, *words: str | Path, code: int = 0) -> str:
-    done = resay_here("journal", *words, "-j", folder / "journal.db")
-    assert done.returncode == code, done.stderr
-    return done.stdout if code == 0 else done.stderr
+    command = resay_here("journal", *words, "-j", folder / "journal.db")
+    assert command.returncode == code, command.stderr
+    return command.stdout if code == 0 else command.stderr
 
 
 def entries_in(folder: Path) -> list[Entry]:
@@ -65,24 +66,24 @@ def two(folder: Path) -> tuple[str, Path, str, Path]:
 
 
 def test_two_policies_side_by_side(folder: Path) -> None:
-    said = json.loads(run(folder, "compare", *two(folder), "--json"))
-    assert said["answers"] == 4
-    assert said["flagged"] == {"both": 0, "first_only": 3, "second_only": 0, "neither": 1}
-    strict, lenient = said["sides"]
+    output = json.loads(run(folder, "compare", *two(folder), "--json"))
+    assert output["answers"] == 4
+    assert output["flagged"] == {"both": 0, "first_only": 3, "second_only": 0, "neither": 1}
+    strict, lenient = output["sides"]
     assert (strict["name"], strict["decisions"]) == ("strict", {"flagged": 3, "consistent": 1})
     # Two of three labelled answers are flagged, of which one is hallucinated.
     assert (strict["labelled"], strict["precision"], strict["recall"]) == (3, 0.5, 1.0)
     assert (lenient["precision"], lenient["recall"]) == (None, 0.0)
-    assert [answer["first"]["decision"] for answer in said["disagreements"]] == ["flagged"] * 3
+    assert [answer["first"]["decision"] for answer in output["disagreements"]] == ["flagged"] * 3
     shown = run(folder, "compare", *two(folder))
     for text in ("flagged by strict", "decided differently", "50%", "100%", "1 hallucinated"):
         assert text in shown
 
 
 def test_filters_are_those_of_the_list(folder: Path) -> None:
-    said = json.loads(run(folder, "compare", *two(folder), "--tenant", "acme", "--json"))
-    assert said["answers"] == 1
-    assert said["sides"][0]["labelled"] == 0
+    output = json.loads(run(folder, "compare", *two(folder), "--tenant", "acme", "--json"))
+    assert output["answers"] == 1
+    assert output["sides"][0]["labelled"] == 0
     assert "no answers to compare" in run(folder, "compare", *two(folder), "--tenant", "nobody")
     assert json.loads(run(folder, "compare", *two(folder), "-n", "2", "--json"))["answers"] == 2
 
@@ -111,8 +112,8 @@ def test_an_entry_is_checked_again(folder: Path) -> None:
     assert "recorded: flagged" in shown
     assert "lenient: consistent" in shown
     assert "It opened in 1947." in shown
-    said = json.loads(run(folder, "recheck", wrong, *options, "--json"))
-    decisions = {name: verdict["decision"] for name, verdict in said["verdicts"].items()}
+    output = json.loads(run(folder, "recheck", wrong, *options, "--json"))
+    decisions = {name: verdict["decision"] for name, verdict in output["verdicts"].items()}
     assert decisions == {"recorded": "flagged", "lenient": "consistent"}
     run(folder, "recheck", wrong, *options, "--html", folder / "page.html")
     assert parsed((folder / "page.html").read_text(encoding="utf-8")).all("section", "compared")
@@ -122,9 +123,9 @@ def test_an_entry_is_checked_again(folder: Path) -> None:
 
 def test_all_entries_are_checked_again(folder: Path) -> None:
     options = ("--policy", folder / "lenient.yaml", "--json")
-    said = json.loads(run(folder, "recheck", *options))
-    assert [side["name"] for side in said["sides"]] == ["recorded", "lenient"]
-    assert said["flagged"]["first_only"] == 3
+    output = json.loads(run(folder, "recheck", *options))
+    assert [side["name"] for side in output["sides"]] == ["recorded", "lenient"]
+    assert output["flagged"]["first_only"] == 3
     same = json.loads(run(folder, "recheck", "--policy", folder / "strict.yaml", "--json"))
     assert same["disagreements"] == []
     assert "decide the same" in run(folder, "recheck", "--policy", folder / "strict.yaml")
@@ -132,10 +133,10 @@ def test_all_entries_are_checked_again(folder: Path) -> None:
 
 def test_no_judge_is_asked_without_leave(folder: Path) -> None:
     judged = ("--policy", folder / "judged.yaml")
-    said = run(folder, "recheck", *judged, code=2)
-    assert "method 'prompt' asks a judge; pass --calls to let it" in said
-    said = run(folder, "compare", *judged, "--policy", folder / "strict.yaml", code=2)
-    assert "pass --calls" in said
+    output = run(folder, "recheck", *judged, code=2)
+    assert "method 'prompt' asks a judge; pass --calls to let it" in output
+    output = run(folder, "compare", *judged, "--policy", folder / "strict.yaml", code=2)
+    assert "pass --calls" in output
 
 
 def test_what_is_not_stored_is_left_out(tmp_path: Path) -> None:
@@ -153,8 +154,8 @@ def test_what_is_not_stored_is_left_out(tmp_path: Path) -> None:
     assert "1 answer left out: the text of the answer is not stored" in run(
         tmp_path, "recheck", *policy
     )
-    said = run(tmp_path, "recheck", entries_in(tmp_path)[0].id, *policy, code=2)
-    assert "the text of the answer is not stored" in said
+    output = run(tmp_path, "recheck", entries_in(tmp_path)[0].id, *policy, code=2)
+    assert "the text of the answer is not stored" in output
 
 
 @pytest.mark.parametrize(
@@ -176,9 +177,20 @@ def test_the_journal_is_that_of_a_policy(folder: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(folder)
     url = f"sqlite:///{folder / 'journal.db'}"
     (folder / "own.yaml").write_text(f"{STRICT}journal: {{url: '{url}', content: all}}\n")
-    done = resay_here(
+    command = resay_here(
         "journal", "compare", "--policy", "lenient.yaml", "--policy", "own.yaml", "--json"
     )
-    assert json.loads(done.stdout)["answers"] == 4
+    assert json.loads(command.stdout)["answers"] == 4
     # Nothing was added to it.
     assert len(entries_in(folder)) == 4
+
+
+def test_a_judge_is_asked_with_leave(folder: Path, simulated: SimulatedProvider) -> None:
+    (folder / "judged.yaml").write_text("chain: [{method: prompt}]\n")
+    options = ("--policy", folder / "judged.yaml", "--calls")
+    output = run(folder, "recheck", *options, code=2)
+    assert "'prompt' asks the model that wrote the answer; pass --judge" in output
+    judge = ("--judge", "openai/simulated", "--api-base", simulated.base_url)
+    output = json.loads(run(folder, "recheck", *options, *judge, "--json"))
+    assert output["answers"] == 4
+    assert output["sides"][1]["calls"] >= 3

@@ -67,9 +67,9 @@ def same(verdict: Verdict, item: Entry) -> bool:
     """Return whether a verdict is the recorded one, apart from its time."""
     old = Verdict.from_dict(item.verdict)
 
-    def timeless(one: Verdict) -> Verdict:
-        steps = tuple(replace(step, elapsed_s=0.0) for step in one.steps)
-        return replace(one, elapsed_s=0.0, steps=steps, references=())
+    def timeless(verdict: Verdict) -> Verdict:
+        steps = tuple(replace(step, elapsed_s=0.0) for step in verdict.steps)
+        return replace(verdict, elapsed_s=0.0, steps=steps, references=())
 
     return timeless(verdict).to_dict() == timeless(old).to_dict()
 
@@ -166,8 +166,8 @@ async def test_a_judge_is_asked_only_if_the_operator_says_so() -> None:
     ],
 )
 def test_it_knows_which_policies_ask_a_model(policy: Any, reason: str | None) -> None:
-    found = calls_reason(guard_for_rechecks(Policy.of(policy)))
-    assert found == reason if reason is None else (found or "").startswith(reason)
+    given = calls_reason(guard_for_rechecks(Policy.of(policy)))
+    assert given is None if reason is None else (given or "").startswith(reason)
 
 
 async def test_no_model_is_called_without_leave() -> None:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from resay import Policy, Verdict
+from resay.adapters import GuardRuntime
 from resay.adapters.settings import JournalConfig
 from resay.adapters.terminal import clean
 from resay.commands import (
@@ -205,6 +206,12 @@ def _rechecker_of(path: Path, calls: bool, judge: str | None, api_base: str | No
     reason = calls_reason(guard)
     if reason is not None and not calls:
         raise ConfigurationError(f"{str(path)!r}: {reason}; pass --calls to let it")
+    asking = GuardRuntime(guard).asking_response_model
+    if asking is not None and judge is None:
+        raise ConfigurationError(
+            f"{str(path)!r}: method {asking!r} asks the model that wrote the answer; pass --judge,"
+            " or name the judge in the policy (`judge:`)"
+        )
     if api_base is not None:
         guard = guard.with_options(api_base=api_base)
     return Rechecker(guard, calls=calls, model=judge)
