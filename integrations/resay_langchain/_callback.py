@@ -14,7 +14,12 @@ from uuid import UUID
 
 import anyio.to_thread
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    ToolMessage,
+    convert_to_openai_messages,
+)
 from langchain_core.outputs import ChatGeneration, LLMResult
 
 from resay import Guard, Policy, Verdict
@@ -95,8 +100,9 @@ class HallucinationCallback(BaseCallbackHandler):
     failure of a check reaches the application. To act on answers, use `guard_runnable`,
     `GuardedChatModel` or `HallucinationMiddleware`.
 
-    All text answers of chat models are checked, except for turns that call tools, objects requested
-    with `response_format`, answers that a guard has checked, and the samples and judges of guards.
+    All text answers of chat models are checked, except for turns that call tools (unless the policy
+    has `actions`, which reads the text beside the calls), objects requested with `response_format`,
+    answers that a guard has checked, and the samples and judges of guards.
 
     Samples and judges go through litellm. They receive the conversation and the parameters given
     here, not those of the call. If `model` is None, models of OpenAI, Anthropic, Google (Gemini
@@ -231,7 +237,7 @@ class HallucinationCallback(BaseCallbackHandler):
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         with self._changed:
             request = self._requests.pop(run_id, None)
-        message = _answer_in(response)
+        message = _answer_in(response, GuardRuntime(self._guard).checks_beside_calls)
         if request is None or message is None:
             return
         pending = _PendingCheck(run_id, request, message, contextvars.copy_context())
@@ -273,6 +279,9 @@ class HallucinationCallback(BaseCallbackHandler):
         completion = completion_of(pending.message)
         try:
             question: Any = convert_to_openai_messages(pending.request.messages)
+            for converted, message in zip(question, pending.request.messages, strict=False):
+                if isinstance(message, ToolMessage) and message.status == "error":
+                    converted["is_error"] = True
             return run_sync(
                 self._guard.acheck,
                 completion.text,
@@ -324,13 +333,19 @@ def _check_observing(policy: Policy) -> None:
     )
 
 
-def _answer_in(response: LLMResult) -> AIMessage | None:
-    """Return the answer of a run, if it is a text that no guard has checked."""
+def _answer_in(response: LLMResult, checks_beside_calls: bool) -> AIMessage | None:
+    """Return the answer of a run, if it is a text that no guard has checked.
+
+    Args:
+        response: The run's response.
+        checks_beside_calls: Whether the text beside tool calls is checked.
+    """
     generation = next((g for group in response.generations for g in group), None)
     message = generation.message if isinstance(generation, ChatGeneration) else None
     if not isinstance(message, AIMessage) or VERDICT_KEY in message.response_metadata:
         return None
-    if message.tool_calls or message.invalid_tool_calls or not str(message.text).strip():
+    calls = bool(message.tool_calls or message.invalid_tool_calls)
+    if (calls and not checks_beside_calls) or not str(message.text).strip():
         return None
     return message
 

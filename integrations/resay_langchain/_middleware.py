@@ -124,9 +124,10 @@ class HallucinationMiddleware(AgentMiddleware[HallucinationState[ResponseT], Con
 
     The verdict on the last answer is in the agent's state under `hallucination`, and each answer
     carries its own in `response_metadata["hallucination"]`. Turns in which the model calls tools
-    are passed on unchecked, and leave no verdict in the state if the same question has been
-    answered already. The agent's streams never show samples, judges or a draft that the policy's
-    `stream` has not released. Of several guards around one model, the outermost acts.
+    are passed on unchecked, apart from what `actions` says of their text, and leave no verdict in
+    the state if the same question has been answered already. The agent's streams never show
+    samples, judges or a draft that the policy's `stream` has not released. Of several guards around
+    one model, the outermost acts.
 
     Documents in `ToolMessage.artifact`, or under any key of the state, are references for the
     policy's steps that compare with references.

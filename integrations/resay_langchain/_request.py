@@ -23,7 +23,7 @@ from langchain_core.prompt_values import PromptValue
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from resay import Answer, AnswerChunk, Guard, HallucinationBlocked, Request, Sources
-from resay.adapters import Block, CheckContext, GuardRuntime, Message
+from resay.adapters import Block, CallLog, CheckContext, GuardRuntime, Message
 from resay.adapters.litellm_models import litellm_request
 from resay.adapters.models import model_name, tool_name
 from resay.adapters.stream_parts import read_parts
@@ -41,6 +41,16 @@ from resay_langchain._runs import JUDGE, SAMPLE, Runs, Traced, Watch, documents_
 
 OutputFormat = Literal["text", "json", "tools"]
 """How an answer is parsed: as text, or as an object in its text or in its tool calls."""
+
+
+def logged_message(message: BaseMessage) -> dict[str, Any]:
+    """Return what a message says of tool calls, also where its content has no equivalent."""
+    logged: dict[str, Any] = {"role": message.type, "content": message.content}
+    if isinstance(message, AIMessage):
+        logged["tool_calls"] = message.tool_calls
+    elif isinstance(message, ToolMessage):
+        logged |= {"tool_call_id": message.tool_call_id, "status": message.status}
+    return logged
 
 
 @dataclass(frozen=True)
@@ -132,6 +142,7 @@ class ChatModelRequest:
         tools = _tool_names(self.kwargs.get("tools")) if self.output_format == "tools" else ()
         context = CheckContext(
             request,
+            calls=CallLog.of(map(logged_message, self.messages)),
             structured=self.output_format == "json",
             object_tools=self.object_tools or tools,
         )

@@ -9,7 +9,7 @@ from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
 
 from resay import Guard, Request, Sources
-from resay.adapters import CheckContext, GuardRuntime, source_of
+from resay.adapters import CallLog, CheckContext, GuardRuntime, source_of
 from resay.adapters.models import tool_name
 from resay.adapters.policies import check_via
 from resay.adapters.upstream import UnmappedError, litellm_provider
@@ -29,6 +29,7 @@ from resay_llamaindex._requests import (
     LLMRequest,
     Predicting,
     asked_message,
+    logged_message,
     openai_message,
     readable_message,
     with_kwargs,
@@ -91,6 +92,7 @@ class QueryFactory:
             )
         context = CheckContext(
             guarded_request,
+            calls=_calls_before(request),
             structured=isinstance(request, Predicting) or isinstance(self.llm, StructuredLLM),
             object_tools=_object_tools(request),
         )
@@ -187,6 +189,13 @@ def _openai_messages(request: LLMRequest) -> tuple[Mapping[str, Any], ...]:
         return tuple(map(openai_message, request.messages))
     except UnmappedError:
         return ()
+
+
+def _calls_before(request: LLMRequest) -> CallLog | None:
+    """Return the tool calls in a conversation, also where a message cannot be converted."""
+    if isinstance(request, (Completing, Predicting)):
+        return None
+    return CallLog.of(map(logged_message, request.messages))
 
 
 def _readable_messages(request: LLMRequest) -> tuple[Mapping[str, Any], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
@@ -169,9 +170,18 @@ def asked_message(message: ChatMessage) -> Message:
         return readable_message(message)
 
 
-def readable_message(message: ChatMessage) -> Message:
+def readable_message(message: ChatMessage) -> dict[str, Any]:
     """Return the role and text of a message, for rules and judges that read the question."""
     return {"role": _ROLES.get(message.role, "user"), "content": message.content or ""}
+
+
+def logged_message(message: ChatMessage) -> dict[str, Any]:
+    """Return what a message says of tool calls."""
+    logged: dict[str, Any] = readable_message(message)
+    logged |= {key: message.additional_kwargs.get(key) for key in ("tool_call_id", "name")}
+    with suppress(UnmappedError):
+        logged["tool_calls"] = _calls(message)
+    return logged
 
 
 def openai_message(message: ChatMessage) -> dict[str, Any]:

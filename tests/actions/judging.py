@@ -1,8 +1,9 @@
 """Judges the verdicts on the cases: what was found, and what was flagged without reason.
 
-A case is a line of `cases.jsonl`: `messages` in the format of chat completions, the `answer` after them, and what is
-right: the `decision`, regexes of what must be flagged (`flag`) and must not (`ok`), and the verdicts `expected`. The cases
-of the half `test` were measured before anybody looked at what was wrong with them.
+A case is a line of `cases.jsonl`: `messages` in the format of chat completions, the `answer` after
+them, and what is right: the `decision`, regexes of what must be flagged (`flag`) and must not
+(`ok`), and the verdicts `expected`. The cases of the half `test` were measured before anybody
+looked at what was wrong with them.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def figures(results: Iterable[Judged]) -> dict[str, str]:
 
 
 def _mistakes(case: Case, verdict: Verdict) -> Iterator[str]:
-    answer = case["answer"]
+    answer: str = case["answer"]
     if verdict.decision not in case["decision"]:
         yield f"{verdict.decision}, not {' or '.join(case['decision'])}"
     spans = list(_flagged_spans(verdict))

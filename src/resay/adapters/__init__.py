@@ -28,6 +28,7 @@ from resay._internal.telemetry import (
     use_trace_context,
 )
 from resay.adapters.runtime import GuardRuntime
+from resay.core.call_log import CallLog
 from resay.core.check_context import CheckContext
 from resay.core.decision import Action, Decision
 from resay.core.failures import tally
@@ -50,6 +51,7 @@ __all__ = [
     "Action",
     "Annotate",
     "Block",
+    "CallLog",
     "CheckContext",
     "Decision",
     "GuardRuntime",

@@ -89,6 +89,11 @@ class GuardRuntime:
         """Return the name of the first method of the chain that needs this, or None."""
         return self._core.chain.required_by(need)
 
+    @property
+    def checks_beside_calls(self) -> bool:
+        """Whether the chain has a method that reads the text beside tool calls."""
+        return self._core.chain.beside_calls is not None
+
     def missing_inputs(self, unavailable: Mapping[Input, str]) -> str | None:
         """Return an error message for the first missing input that the chain needs, or None.
 

@@ -67,22 +67,40 @@ class CallLog:
     Attributes:
         calls: The calls.
         turn: The number of the conversation's last turn, counted like those of the calls.
+        is_whole: Whether it has all calls of the conversation, and not only those since a turn that
+            the provider keeps.
     """
 
     calls: tuple[LoggedCall, ...] = ()
     turn: int = 0
+    is_whole: bool = True
 
     @classmethod
-    def of(cls, messages: Iterable[Mapping[str, Any]]) -> CallLog:
+    def of(cls, messages: Iterable[Mapping[str, Any]], *, is_whole: bool = True) -> CallLog:
         """Read the calls of a conversation.
 
         Args:
             messages: The messages, oldest first. Items without a role are read too.
+            is_whole: Whether these are all messages of the conversation.
         """
         reader = _Reader()
         for message in messages:
             reader.read(message)
-        return cls(tuple(reader.calls), reader.turn)
+        return cls(tuple(reader.calls), reader.turn, is_whole)
+
+    def extended(self, blocks: Iterable[Mapping[str, Any]]) -> CallLog:
+        """Return the log with further calls and results of its last turn.
+
+        Args:
+            blocks: Content blocks or items of an answer.
+        """
+        blocks = list(blocks)
+        if not blocks:
+            return self
+        reader = _Reader(self)
+        for block in blocks:
+            reader.read({key: value for key, value in block.items() if key != "role"})
+        return replace(self, calls=tuple(reader.calls))
 
     @property
     def of_turn(self) -> tuple[LoggedCall, ...]:
@@ -93,9 +111,9 @@ class CallLog:
 class _Reader:
     """Reads messages one after the other."""
 
-    def __init__(self) -> None:
-        self.calls: list[LoggedCall] = []
-        self.turn = 0
+    def __init__(self, before: CallLog | None = None) -> None:
+        self.calls: list[LoggedCall] = list(before.calls) if before is not None else []
+        self.turn = before.turn if before is not None else 0
 
     def read(self, message: Mapping[str, Any]) -> None:
         role = message.get("role") or message.get("type")

@@ -149,6 +149,15 @@ class Chain:
         policy = self._policy.model_copy(update={"code": "none"})
         return Chain(policy, self._cache, steps=steps)
 
+    @cached_property
+    def beside_calls(self) -> Chain | None:
+        """The chain of the steps that score the text beside tool calls; None if there are none."""
+        steps = [step for step in self._steps if step.traits.beside_calls]
+        if not steps:
+            return None
+        policy = self._policy.model_copy(update={"code": "none"})
+        return Chain(policy, self._cache, steps=steps)
+
     @property
     def grounds(self) -> bool:
         """Whether claims are compared with the request's references before anything else."""

@@ -416,7 +416,7 @@ class Check:
             calls_object = any(call.name in context.object_tools for call in completion.calls)
             return await self._with_prose(completion, verdict) if calls_object else verdict
         if completion.calls:
-            return await self._with_prose(completion, await self._run_calls(completion))
+            return await self._with_text(completion, await self._run_calls(completion))
         without_answer = self._without_answer(completion, split)
         if without_answer is not None:
             return without_answer
@@ -523,7 +523,7 @@ class Check:
             return self._unparsed_verdict(completion.text)
         self._evidence.samples.add(samples)
         if passage is None and completion.calls:
-            return await self._with_prose(completion, await self._run_calls(completion))
+            return await self._with_text(completion, await self._run_calls(completion))
         if passage is None:
             # Asked for an object, a model may refuse in words, or be cut off.
             return Verdict("inconclusive", None, "the answer does not contain the requested object")
@@ -554,6 +554,27 @@ class Check:
         async with task_group() as tasks:
             self._draw(samples, context, sampler, self._sampled_by, tasks, calls=True)
             return await chain.run(passage, self._evidence, self.deadline, self._budget)
+
+    async def _with_text(self, completion: Completion, verdict: Verdict) -> Verdict:
+        """Check the text beside tool calls by the steps that score it; others leave it unchecked.
+
+        Args:
+            completion: The answer.
+            verdict: The verdict on its calls.
+        """
+        chain = self._chain.beside_calls
+        is_open = completion.text.strip() and self.context.skip_reason is None
+        if chain is not None and is_open:
+            parse = partial(Passage.of, completion.text, splitter=self._policy.splitter)
+            passage = None
+            with anyio.CancelScope(deadline=self.deadline):
+                passage = await compute(parse, chars=SPLITTING * len(completion.text))
+            if passage is not None:
+                evidence = self._evidence_with(completion)
+                of_text = await chain.run(passage, evidence, self.deadline, self._budget)
+                if of_text.flagged or (verdict.skipped and not of_text.skipped):
+                    return of_text
+        return await self._with_prose(completion, verdict)
 
     async def _with_prose(self, completion: Completion, verdict: Verdict) -> Verdict:
         """List the claims in the text beside tool calls, which is compared with nothing."""
@@ -635,7 +656,11 @@ class Check:
         reads_documents = self._chain.grounds and "documents" in self._policy.references.from_
         if completion.found and reads_documents:
             evidence = self._with_sources(evidence, completion.found)
-        evidence = replace(evidence, citations=completion.citations)
+        evidence = replace(
+            evidence,
+            citations=completion.citations,
+            call_log=evidence.call_log.extended(completion.ran),
+        )
         logprobs = answer_tokens(evidence.logprobs) or completion.logprobs
         self._used_evidence = replace(evidence, logprobs=logprobs)
         return self._used_evidence

@@ -85,6 +85,9 @@ class StepRun:
     def record(self) -> StepRecord:
         """Return the record of the step in the verdict."""
         scores = self.scores
+        skip_reason = self.skip_reason
+        if scores.skip_reason is not None:
+            skip_reason = f"{self.step.name}: {scores.skip_reason}"
         return StepRecord(
             method=self.step.name,
             sentences=len(self.indices),
@@ -95,7 +98,7 @@ class StepRun:
             undetermined=scores.undetermined,
             error=scores.error,
             reason=scores.passage_reason,
-            skip_reason=self.skip_reason or scores.skip_reason,
+            skip_reason=skip_reason,
             verdict_reason=scores.verdict_reason,
         )
 

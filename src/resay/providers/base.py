@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -90,6 +90,8 @@ class Completion:
         unread: Which part of it cannot be parsed, and so is missing from the text; None if none.
         found: What the provider itself retrieved for it, such as its file search results.
         citations: The citations that the provider attached to it.
+        ran: The tool calls that the provider ran itself for it, and their results, as its API has
+            them.
     """
 
     text: str
@@ -101,6 +103,7 @@ class Completion:
     unread: str | None = field(default=None, repr=False)
     found: tuple[Reference, ...] = field(default=(), repr=False)
     citations: tuple[Citation, ...] = field(default=(), repr=False)
+    ran: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, hash=False)
 
     @property
     def was_cut(self) -> bool:
@@ -145,6 +148,7 @@ class Chunk:
         unread: Which part of this piece cannot be parsed; None if none.
         found: What the provider itself retrieved for the answer, in the chunk that reports it.
         citations: The citations attached to the whole answer, in the chunk that reports them.
+        ran: Tool calls that the provider ran itself, and results, in the chunk that reports them.
         repeats: Answer text that this piece repeats, after a name for the kind of piece: the
             pieces of one kind, joined, contain no words that did not come before.
         elsewhere: Which part of this piece has words where its API has no answer's; None if none.
@@ -163,6 +167,7 @@ class Chunk:
     elsewhere: str | None = field(default=None, repr=False)
     found: tuple[Reference, ...] = field(default=(), repr=False)
     citations: tuple[Citation, ...] = field(default=(), repr=False)
+    ran: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, hash=False)
 
 
 class Gathered:
@@ -215,6 +220,7 @@ class Gathered:
         references: list[str] = []
         retrieved: list[Reference] = []
         citations: list[Citation] = []
+        ran: list[Mapping[str, Any]] = []
         for chunk in self._chunks:
             finish_reason = chunk.finish_reason or finish_reason
             logprobs += chunk.logprobs
@@ -224,6 +230,7 @@ class Gathered:
             references += chunk.references
             retrieved += chunk.found
             citations += chunk.citations
+            ran += chunk.ran
         return Completion(
             text=self.text,
             finish_reason=finish_reason,
@@ -234,6 +241,7 @@ class Gathered:
             unread=self._unread,
             found=tuple(retrieved),
             citations=tuple(citations),
+            ran=tuple(ran),
         )
 
     @property

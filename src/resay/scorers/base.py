@@ -126,6 +126,8 @@ class ScorerTraits:
         stops: Whether it stops comparing when the evidence's stopping rule says so.
         adapts: Whether it draws only as many samples as that rule asks for.
         contradicts_at_once: Whether its `contradiction` returns without waiting for anything.
+        beside_calls: Whether it also scores the text beside tool calls, which others leave
+            unchecked.
     """
 
     source: EvidenceKind | None = None
@@ -134,6 +136,7 @@ class ScorerTraits:
     stops: bool = False
     adapts: bool = False
     contradicts_at_once: bool = False
+    beside_calls: bool = False
 
 
 class Scorer(Protocol):

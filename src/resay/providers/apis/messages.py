@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from resay.core.call_log import CallLog
 from resay.core.check_context import CheckContext
 from resay.core.citations import Citation
 from resay.core.decoding import with_sampling
@@ -17,6 +18,7 @@ from resay.providers.apis.messages_stream import (
     MessagesStream,
     elsewhere_in,
     empty_message,
+    is_hosted_call,
     prompt_tokens,
     stopped,
     unread_in,
@@ -349,6 +351,7 @@ class _Messages(MessagesStream):
         field, reason = _unrepeatable(body)
         context = CheckContext(
             Request(messages, None, _params(body)),
+            calls=CallLog.of(mappings(body.get("messages")), is_whole=not body.get("thread")),
             object_tools=_object_tools(body),
             unrepeatable=reason,
         )
@@ -419,6 +422,7 @@ class _Messages(MessagesStream):
             calls=tuple(calls),
             unread=unread,
             citations=tuple(citations),
+            ran=tuple(filter(is_hosted_call, mappings(response["content"]))),
         )
         return (completion,)
 

@@ -134,6 +134,7 @@ class MessagesStream(OneAnswerApi):
             calls=_calls_in(event),
             unread=_unread_in(event),
             elsewhere=_elsewhere_in(event),
+            ran=_ran_in(event),
         )
 
     def event_usage(self, event: Event) -> Usage | None:
@@ -275,6 +276,17 @@ def _calls_in(event: Event) -> tuple[ToolCall, ...]:
     if kind == _DELTA and delta.get("type") == "input_json_delta":
         return (ToolCall("", text(delta.get("partial_json")), index),)
     return ()
+
+
+def is_hosted_call(block: Mapping[str, Any]) -> bool:
+    """Return whether a content block is a call that the provider ran itself, or its result."""
+    kind = text(block.get("type"))
+    return kind in ("server_tool_use", "mcp_tool_use") or kind.endswith("_tool_result")
+
+
+def _ran_in(event: Event) -> tuple[Mapping[str, Any], ...]:
+    block = mapping(event.body.get("content_block"))
+    return (block,) if _kind(event) == _START and is_hosted_call(block) else ()
 
 
 def _starts_text(event: Event) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from resay.core.call_log import CallLog
 from resay.core.check_context import CheckContext
 from resay.core.decoding import with_sampling
 from resay.core.marks import Mark
@@ -24,6 +25,7 @@ from resay.providers.apis.responses_output import (
     answer_text,
     attached_citations,
     elsewhere_in,
+    hosted_calls,
     item_status,
     local_id,
     marked_response,
@@ -356,6 +358,14 @@ _NAMES = Names(
 _NO_ANSWER = frozenset({"cancelled", "failed", "in_progress", "queued"})
 
 
+def _calls_before(body: Body) -> CallLog:
+    """Return the tool calls in a request; those of turns that the provider keeps are unknown."""
+    is_whole = not (body.get("previous_response_id") or body.get("conversation"))
+    if text(body.get("input")):
+        return CallLog(turn=1, is_whole=is_whole)
+    return CallLog.of(mappings(body.get("input")), is_whole=is_whole)
+
+
 class _Responses(ResponsesStream):
     path = "/responses"
     gives_logprobs = True
@@ -366,6 +376,7 @@ class _Responses(ResponsesStream):
         field, reason = _unrepeatable(body)
         context = CheckContext(
             Request(messages, None, _params(body)),
+            calls=_calls_before(body),
             object_tools=_object_tools(body),
             unrepeatable=reason,
         )
@@ -429,6 +440,7 @@ class _Responses(ResponsesStream):
             unread=unread,
             found=retrieved_by_provider(response),
             citations=attached_citations(response),
+            ran=hosted_calls(response),
         )
         return (completion,)
 

@@ -226,6 +226,16 @@ def tool_calls(response: Body) -> tuple[ToolCall, ...]:
     return tuple(calls)
 
 
+def hosted_calls(response: Body) -> tuple[Mapping[str, Any], ...]:
+    """Return the tool calls that the provider ran itself, with their results."""
+    calls: list[Mapping[str, Any]] = []
+    for item in mappings(response.get("output")):
+        kind = text(item.get("type"))
+        if kind not in _CALL_ARGUMENTS and kind.endswith(("_call", "_call_output")):
+            calls.append(item)
+    return tuple(calls)
+
+
 def call_of(item: Mapping[str, Any], index: int) -> ToolCall | None:
     """Return an item as a call; None if it is none."""
     arguments = _CALL_ARGUMENTS.get(text(item.get("type")))

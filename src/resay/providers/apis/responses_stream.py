@@ -19,6 +19,7 @@ from resay.providers.apis.responses_output import (
     call_of,
     elsewhere_in,
     empty_response,
+    hosted_calls,
     incomplete_details,
     is_text,
     item_status,
@@ -138,6 +139,7 @@ class ResponsesStream(OneAnswerApi):
             elsewhere=elsewhere_in(response),
             found=retrieved_by_provider(response),
             citations=attached_citations(response),
+            ran=hosted_calls(response),
         )
 
     def event_usage(self, event: Event) -> Usage | None:

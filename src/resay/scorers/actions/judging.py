@@ -148,6 +148,8 @@ class _Judge:
     def _without_call(self, claim: ActionClaim) -> Finding | None:
         """Judge a claim for which there is no call."""
         conversation, families = self._conversation, claim.families
+        if not conversation.log.is_whole:
+            return None
         if claim.shown and families & TEXT_WORK:
             return None
         if families <= {"succeed"}:
@@ -449,7 +451,7 @@ class _Judge:
             findings: What was found about its claims.
             acts: Whether something in the answer is claimed and not done.
         """
-        if not sentence.asserts:
+        if not (sentence.asserts and self._conversation.log.is_whole):
             return []
         conversation = self._conversation
         start, end = sentence.sentence.start, sentence.sentence.end
@@ -644,16 +646,6 @@ def _has_recipient(facts: CallFacts) -> bool:
         leaf.key in fields().recipients and isinstance(leaf.value, str) and leaf.value
         for leaf in facts.argument_leaves
     )
-
-
-def _is_person(name: str, conversation: Conversation) -> bool:
-    """Return whether a name is one that messages and calls address: a recipient, a contact."""
-    for facts in conversation.calls:
-        for leaf in facts.leaves:
-            is_recipient = leaf.key in fields().recipients and isinstance(leaf.value, str)
-            if is_recipient and name in str(leaf.value).lower():
-                return True
-    return re.search(rf"\b{re.escape(name)}\b", conversation.told.text) is not None
 
 
 def _is_year(number: float) -> bool:

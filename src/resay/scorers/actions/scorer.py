@@ -44,6 +44,7 @@ from resay.scorers.evidence import Evidence
 # Cost of reading a character of the answer and of the log, in characters; see `compute`.
 _ANSWER_COST = 20
 _LOG_COST = 2
+_NO_CONVERSATION = "the conversation with its tool calls is unknown"
 _NO_CLAIMS = "the answer claims no action"
 _TOKENS_PER_CLAIM = 40
 
@@ -52,7 +53,7 @@ class Actions:
     """Compares what an agent says it did with its tool calls."""
 
     name: ClassVar[str] = "actions"
-    traits: ClassVar[ScorerTraits] = ScorerTraits(source="tool")
+    traits: ClassVar[ScorerTraits] = ScorerTraits(source="tool", beside_calls=True)
 
     class Config(ScorerConfig):
         """Settings of `actions`."""
@@ -102,6 +103,8 @@ class Actions:
             ScorerError: The policy names a judge, and none is available.
         """
         request, log = evidence.request, evidence.call_log
+        if not request.messages:
+            return Scores(skip_reason=_NO_CONVERSATION)
         words = language_of(passage.text, request.question)
         conversation = Conversation(log, request.messages, words, passage.text)
         log_chars = sum(len(call.result or "") + len(str(call.arguments)) for call in log.calls)

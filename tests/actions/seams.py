@@ -1,0 +1,178 @@
+"""The ways in which an agent's answers get to a guard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import anthropic
+import httpx
+from langchain_core.messages import convert_to_messages
+from langchain_openai import ChatOpenAI
+from llama_index.llms.openai_like import OpenAILike
+
+import resay
+from actions.formats import anthropic_request, responses_items
+from actions.upstream import FixedAnswer, fixed_answers
+from resay import Guard, Verdict
+from resay_anthropic import guard_client
+from resay_lab.batch import run_batch
+from resay_langchain import guard_runnable
+from resay_llamaindex import GuardedLLM
+from resay_llamaindex._requests import chat_message
+from resay_openai import GuardedOpenAI
+from support.gateway import Gateways
+
+POLICY = "chain: [{method: actions}]\ncache: {store: none}\n"
+CHAIN: Mapping[str, Any] = {"chain": [{"method": "actions"}], "cache": {"store": "none"}}
+Ask = Callable[[Mapping[str, Any]], Verdict]
+Seam = Callable[[FixedAnswer, ExitStack], Ask]
+
+
+def _last() -> Verdict:
+    verdict = resay.last_verdict()
+    assert verdict is not None
+    return verdict
+
+
+def by_guard(upstream: FixedAnswer, stack: ExitStack) -> Ask:
+    """`Guard.check` with a conversation."""
+    del upstream, stack
+    guard = Guard(CHAIN)
+    return lambda case: guard.check(case["answer"], question=case["messages"])
+
+
+def by_chat_completions(upstream: FixedAnswer, stack: ExitStack) -> Ask:
+    """OpenAI's client, chat completions."""
+    client = GuardedOpenAI(policy=CHAIN, base_url=f"{upstream.url}/v1", api_key="x")
+    stack.enter_context(client)
+
+    def ask(case: Mapping[str, Any]) -> Verdict:
+        upstream.text = case["answer"]
+        client.chat.completions.create(model="fixed", messages=case["messages"])
+        return _last()
+
+    return ask
+
+
+def by_responses(upstream: FixedAnswer, stack: ExitStack) -> Ask:
+    """OpenAI's client, responses."""
+    client = GuardedOpenAI(policy=CHAIN, base_url=f"{upstream.url}/v1", api_key="x")
+    stack.enter_context(client)
+
+    def ask(case: Mapping[str, Any]) -> Verdict:
+        upstream.text = case["answer"]
+        client.responses.create(model="fixed", input=responses_items(case["messages"]))  # type: ignore[arg-type] - mappings of their shape
+        return _last()
+
+    return ask
+
+
+def by_anthropic(upstream: FixedAnswer, stack: ExitStack) -> Ask:
+    """Anthropic's client."""
+    own = anthropic.Anthropic(base_url=upstream.url, api_key="x", max_retries=0)
+    client = stack.enter_context(guard_client(own, CHAIN))
+
+    def ask(case: Mapping[str, Any]) -> Verdict:
+        upstream.text = case["answer"]
+        request = anthropic_request(case["messages"])
+        client.messages.create(model="fixed", max_tokens=500, **request)
+        return _last()
+
+    return ask
+
+
+def by_langchain(upstream: FixedAnswer, stack: ExitStack) -> Ask:
+    """A chat model of LangChain."""
+    del stack
+    model = ChatOpenAI(model="fixed", base_url=f"{upstream.url}/v1", api_key="x")  # type: ignore[arg-type] - a key is a text, too
+    chain = guard_runnable(model, CHAIN)
+
+    def ask(case: Mapping[str, Any]) -> Verdict:
+        upstream.text = case["answer"]
+        chain.invoke(convert_to_messages(case["messages"]))
+        return _last()
+
+    return ask
+
+
+def by_llamaindex(upstream: FixedAnswer, stack: ExitStack) -> Ask:
+    """An LLM of LlamaIndex."""
+    del stack
+    inside = OpenAILike(
+        model="fixed", api_base=f"{upstream.url}/v1", api_key="x", is_chat_model=True
+    )
+    llm = GuardedLLM(inside, CHAIN)
+
+    def ask(case: Mapping[str, Any]) -> Verdict:
+        upstream.text = case["answer"]
+        llm.chat([chat_message(message) for message in case["messages"]])
+        return _last()
+
+    return ask
+
+
+def by_gateway(path: str, body: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Seam:
+    """The gateway, by one of its endpoints."""
+
+    def seam(upstream: FixedAnswer, stack: ExitStack) -> Ask:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        served = Gateways(folder, upstream.url, stack).start(POLICY)
+
+        def ask(case: Mapping[str, Any]) -> Verdict:
+            upstream.text = case["answer"]
+            response = httpx.post(served.url + path, json=body(case), timeout=30).json()
+            return Verdict.from_dict(response["hallucination"])
+
+        return ask
+
+    return seam
+
+
+def by_batch(upstream: FixedAnswer, stack: ExitStack) -> Ask:
+    """A row of a batch."""
+    del upstream
+    folder = Path(stack.enter_context(TemporaryDirectory()))
+    guard = Guard(CHAIN)
+
+    def ask(case: Mapping[str, Any]) -> Verdict:
+        source, target = folder / "in.jsonl", folder / f"{case['id']}.jsonl"
+        row = {"id": case["id"], "response": case["answer"], "messages": case["messages"]}
+        source.write_text(json.dumps(row))
+        run_batch(guard, source, target, engine="local", workers=1)
+        return Verdict.from_dict(json.loads(target.read_text()))
+
+    return ask
+
+
+SEAMS: Mapping[str, Seam] = {
+    "guard": by_guard,
+    "openai chat": by_chat_completions,
+    "openai responses": by_responses,
+    "anthropic": by_anthropic,
+    "langchain": by_langchain,
+    "llamaindex": by_llamaindex,
+    "gateway chat": by_gateway(
+        "/v1/chat/completions", lambda case: {"model": "fixed", "messages": case["messages"]}
+    ),
+    "gateway responses": by_gateway(
+        "/v1/responses",
+        lambda case: {"model": "fixed", "input": responses_items(case["messages"])},
+    ),
+    "gateway messages": by_gateway(
+        "/v1/messages",
+        lambda case: {"model": "fixed", "max_tokens": 9, **anthropic_request(case["messages"])},
+    ),
+    "batch": by_batch,
+}
+
+
+@contextmanager
+def asked_by(name: str) -> Generator[Ask, None, None]:
+    """Return a way to have cases checked by a seam."""
+    with fixed_answers() as upstream, ExitStack() as stack:
+        yield SEAMS[name](upstream, stack)
