@@ -99,6 +99,19 @@ async def test_a_judges_prompt_and_answer_are_beside_their_claim(
     assert "No answer: RateLimitError" in other.text
 
 
+async def test_several_questions_about_the_same_claims_are_counted(
+    opened: Callable[..., Journal],
+) -> None:
+    evidence = RecordedEvidence(judge_calls=tuple(call(OPENED, LAMPS) for _ in range(3)))
+    page = await page_of(opened(content="all"), checked(evidence))
+    first, second = claims_of(page)
+    assert [item.text for item in first.all("summary")] == [
+        f"prompt asked the model that answered, {index} of 3" for index in (1, 2, 3)
+    ]
+    (line,) = second.all("p", "source")
+    assert line.text == "prompt asked about claim 1 and this one 3 times"
+
+
 async def test_references_and_what_was_left_out_are_shown(opened: Callable[..., Journal]) -> None:
     evidence = RecordedEvidence(
         second_samples=("It has 32.",),

@@ -39,9 +39,20 @@ class ShownEvidence:
     missing_reason: str = ""
     _calls: Sequence[NumberedCall] = field(default=(), repr=False)
 
-    def calls_about(self, claim: int) -> list[NumberedCall]:
-        """Return the questions about a claim."""
-        return [item for item in self._calls if claim in item.claims]
+    def calls_beside(self, claim: int) -> list[NumberedCall]:
+        """Return the questions that are shown beside a claim, the first of theirs."""
+        return [item for item in self._calls if item.claims[:1] == (claim,)]
+
+    def calls_elsewhere(self, claim: int) -> list[Sequence[NumberedCall]]:
+        """Return the questions about a claim that are shown beside others.
+
+        Those of a method that are shown beside the same claim are together.
+        """
+        groups: dict[tuple[str, int], list[NumberedCall]] = {}
+        for item in self._calls:
+            if claim in item.claims and item.claims[0] != claim:
+                groups.setdefault((item.call.method, item.claims[0]), []).append(item)
+        return list(groups.values())
 
     @property
     def other_calls(self) -> list[NumberedCall]:
