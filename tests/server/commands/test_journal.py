@@ -119,6 +119,9 @@ def with_evidence(tmp_path: Path) -> Path:
 
 def test_show_and_export_the_evidence(with_evidence: Path, tmp_path: Path) -> None:
     shown = said("show", "e", "-j", with_evidence)
+    assert "2 samples, 1 question to judges stored; --evidence shows them" in shown
+    assert "It has 32." not in shown
+    shown = said("show", "e", "-j", with_evidence, "--evidence")
     for text in ("sample 2: It has 32.", "prompt asked:\nIs it so?\nanswer: 1: no", "3 more were"):
         assert text in shown
     said("export", tmp_path / "out.jsonl", "-j", with_evidence)

@@ -145,9 +145,13 @@ def show(
     entry: Annotated[str, typer.Argument(help="The id of an entry or a request.")],
     journal: JournalOption = None,
     policy: PolicyOption = None,
+    evidence: Annotated[
+        bool,
+        typer.Option("--evidence", help="Also show the samples, references and judges' answers."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show everything recorded for one entry."""
+    """Show what is recorded for one entry."""
 
     async def work(opened: Journal) -> RecordedEntry:
         return await read_entry(opened, entry)
@@ -158,8 +162,29 @@ def show(
         return print_json(fields)
     console = Console()
     print_entry(recorded.entry, recorded.feedback, console)
-    print_evidence(recorded.evidence, console)
+    if recorded.evidence is not None:
+        if evidence:
+            print_evidence(recorded.evidence, console)
+        else:
+            console.print(Text(_evidence_line(recorded.evidence), "dim"))
+    elif evidence:
+        console.print("no samples and no judges' answers are stored with it")
     return None
+
+
+def _evidence_line(evidence: RecordedEvidence) -> str:
+    """Return what is stored of the evidence, in one line."""
+    counts = (
+        (len(evidence.samples) + len(evidence.second_samples), "sample", "samples"),
+        (len(evidence.references), "reference", "references"),
+        (len(evidence.judge_calls), "question to judges", "questions to judges"),
+    )
+    parts = [
+        f"{count} {singular if count == 1 else plural}"
+        for count, singular, plural in counts
+        if count
+    ]
+    return f"{', '.join(parts)} stored; --evidence shows them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,15 +213,13 @@ async def read_entry(journal: Journal, some_id: str) -> RecordedEntry:
     return RecordedEntry(entry, await journal.feedback(entry.id), evidence.get(entry.id))
 
 
-def print_evidence(evidence: RecordedEvidence | None, console: Console) -> None:
+def print_evidence(evidence: RecordedEvidence, console: Console) -> None:
     """Print the texts that an answer was checked with.
 
     Args:
-        evidence: The texts; None if they were not stored.
+        evidence: The texts.
         console: The console to print to.
     """
-    if evidence is None:
-        return
     texts = {
         "sample": evidence.samples,
         "second opinion": evidence.second_samples,
