@@ -54,6 +54,7 @@ from resay.scorers.common.cited_documents import (
     without_citations,
 )
 from resay.scorers.common.document_prompt import excerpts, render
+from resay.scorers.common.document_records import records_of
 from resay.scorers.common.document_subjects import DocumentSubjects, Stretch
 from resay.scorers.common.document_verdicts import DocumentVerdict, read_document_verdicts
 from resay.scorers.common.documents_by_words import DocumentComparison, WordComparison
@@ -270,7 +271,14 @@ class References:
     async def _by_words(
         self, passage: Passage, references: Sequence[Reference], evidence: Evidence
     ) -> Scores:
-        comparisons = await self._compare_words(passage, references, evidence)
+        records: list[Reference] = []
+        owners: list[int] = []
+        for index, reference in enumerate(references):
+            for text in records_of(reference.text):
+                records.append(replace(reference, text=text))
+                owners.append(index)
+        compared = await self._compare_words(passage, records, evidence)
+        comparisons = [result and result.of_documents(owners) for result in compared]
         claims: list[GroundedClaim] = []
         for comparison in comparisons:
             if comparison is None:

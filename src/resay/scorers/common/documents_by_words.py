@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from resay.core.normalization import normalized
@@ -59,6 +59,30 @@ class WordComparison:
     def is_supported(self) -> bool:
         """Whether documents support the claim."""
         return bool(self.supports)
+
+    def of_documents(self, owners: Sequence[int]) -> WordComparison:
+        """Return the comparison with documents from that with their records.
+
+        Args:
+            owners: By index of a record, the index of its document.
+        """
+        by_document: dict[int, float] = {}
+        for record, score in self.by_document.items():
+            owner = owners[record]
+            by_document[owner] = min(score, by_document.get(owner, score))
+        supports = tuple(sorted({owners[record] for record in self.supports}))
+        denials: dict[int, str] = {}
+        for record, text in self.denials.items():
+            # Another row of a table that supports a claim is about something else.
+            if owners[record] not in supports:
+                denials.setdefault(owners[record], text)
+        return replace(
+            self,
+            by_document=by_document,
+            supports=supports,
+            decides=tuple(sorted({owners[record] for record in self.decides})),
+            denials=denials,
+        )
 
 
 class DocumentComparison:

@@ -1,0 +1,146 @@
+"""Divides documents into records: the rows of their tables, the objects of their JSON, their prose.
+
+A value of one row supports nothing about another, as a value of one document supports nothing about
+the subject of another. Each record is written as a sentence, every value with its head:
+`Plan Team, Price $40, Seats 5.`
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+from resay.core.passage import Passage
+
+# Larger documents are compared as they are.
+_MAX_RECORDS = 2_000
+_WORD_BOUNDARY = re.compile(r"(?<=[a-z\d])(?=[A-Z])|[_\-.]+")
+_RULE = re.compile(r"[\s|:+-]*-[\s|:+-]*")
+_FENCE = re.compile(r"\s*```\w*\s*\n(.*)\n\s*```\s*", re.DOTALL)
+
+
+def records_of(text: str) -> list[str]:
+    """Return the records of a document; the text alone if it has none.
+
+    Args:
+        text: Prose, perhaps with tables in Markdown; JSON; or rows separated by tabs or commas.
+    """
+    records = _json_records(text) or _csv_records(text) or _with_table_rows(text)
+    return records if records and len(records) <= _MAX_RECORDS else [text]
+
+
+def _json_records(text: str) -> list[str]:
+    fence = _FENCE.fullmatch(text)
+    source = (fence[1] if fence else text).strip()
+    if source[:1] not in ("{", "["):
+        return []
+    try:
+        value = json.loads(source)
+    except (ValueError, RecursionError):
+        return []
+    return [record for record in _objects_in(value, "") if record]
+
+
+def _objects_in(value: object, name: str) -> Iterator[str]:
+    """Yield the objects that hold no list of objects, and what others say beside theirs."""
+    if isinstance(value, list):
+        for item in cast("list[object]", value):
+            yield from _objects_in(item, name)
+        return
+    if not isinstance(value, dict):
+        yield _sentence(name, [("", _plain(value))])
+        return
+    cells: list[tuple[str, str]] = []
+    inner: list[tuple[str, list[object]]] = []
+    for head, content in _flat(cast("Mapping[str, object]", value), ""):
+        items = cast("list[object]", content) if isinstance(content, list) else []
+        if any(isinstance(item, (dict, list)) for item in items):
+            inner.append((head, items))
+        else:
+            cells.append((head, _plain(content)))
+    if cells:
+        yield _sentence(name, cells)
+    for head, items in inner:
+        yield from _objects_in(items, head)
+
+
+def _flat(value: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
+    """Yield the contents of an object with their heads; those of inner objects have both heads."""
+    for key, content in value.items():
+        head = f"{prefix} {_words(key)}".strip()
+        if isinstance(content, dict):
+            yield from _flat(cast("Mapping[str, object]", content), head)
+        else:
+            yield head, content
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, list):
+        return " and ".join(_plain(item) for item in cast("list[object]", value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)
+
+
+def _csv_records(text: str) -> list[str]:
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    for delimiter, fewest in (("\t", 1), (";", 2), (",", 2)):
+        if len(lines) < 2 or lines[0].count(delimiter) < fewest:
+            continue
+        rows = list(csv.reader(lines, delimiter=delimiter))
+        # Commas of prose are not as many in each line, and have spaces behind them.
+        is_table = len({len(row) for row in rows}) == 1 and f"{delimiter} " not in lines[0]
+        if is_table:
+            return _rows(rows)
+    return []
+
+
+def _with_table_rows(text: str) -> list[str]:
+    """Return the rows of the tables in a text, and the prose around them."""
+    if text.count("|") < 4:
+        return []
+    records: list[str] = []
+    prose: list[str] = []
+    lines: list[str] = []
+    for piece in Passage.of(text).pieces:
+        if piece.kind == "table":
+            lines += piece.text.splitlines()
+            continue
+        records += _rows(_markdown_rows(lines))
+        lines = []
+        prose.append(piece.text)
+    records += _rows(_markdown_rows(lines))
+    if not records:
+        return []
+    around = "".join(prose).strip()
+    return [*records, around] if around else records
+
+
+def _markdown_rows(lines: Sequence[str]) -> list[list[str]]:
+    rows: list[list[str]] = []
+    for line in lines:
+        if line.strip() and not _RULE.fullmatch(line):
+            cells = line.strip().strip("|").split("|")
+            rows.append([cell.strip(" *`") for cell in cells])
+    return rows
+
+
+def _rows(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return each row after the first, which has the heads, as a sentence."""
+    if len(rows) < 2:
+        return []
+    heads, *others = rows
+    return [_sentence("", list(zip(heads, row, strict=False))) for row in others]
+
+
+def _sentence(name: str, cells: Sequence[tuple[str, str]]) -> str:
+    said = [f"{head} {content}".strip() for head, content in cells if content.strip()]
+    beginning = f"{name}: " if name else ""
+    return f"{beginning}{', '.join(said)}." if said else ""
+
+
+def _words(key: str) -> str:
+    return _WORD_BOUNDARY.sub(" ", key).strip()
