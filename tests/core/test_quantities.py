@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.quantities import Quantity, may_negate, negations, quantities
+from resay.core.quantities import (
+    Quantity,
+    may_contain_negation,
+    may_negate,
+    negations,
+    quantities,
+)
+from resay.scorers.common.words import words_of
 
 
 def only(text: str) -> Quantity:
@@ -179,6 +186,13 @@ def test_the_quick_check_misses_no_negation() -> None:
         assert may_negate(sentence.split()) or not negations(sentence)
     assert may_negate(["isn", "t"])
     assert not may_negate(["it", "floats"])
+
+
+@given(st.lists(st.sampled_from(["not", "no", "isn", "t", "kein", *" '’-.&_1aβ不"]), max_size=12))
+def test_the_quick_check_of_words_misses_no_negation(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    words = words_of(text).findall(text.lower())
+    assert may_contain_negation(words) or not negations(text)
 
 
 ANY = st.text(

@@ -15,7 +15,7 @@ from resay import Passage
 from resay.core.references import Reference
 from resay.plugins import Evidence, Sample, Samples
 from resay.scorers import facts, references, samples
-from resay.scorers.common import fact_comparison, opposition
+from resay.scorers.common import fact_comparison, opposition, sample_index
 from resay.scorers.common.sample_index import Indexing
 from resay.scorers.facts import Facts
 from resay.scorers.references import References
@@ -62,7 +62,8 @@ def on_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "compute", compute)
     # So many numbers are compared with each other; with fewer, a short text has more.
     monkeypatch.setattr(fact_comparison, "_MAX_POSITIONS", 16)
-    monkeypatch.setattr(opposition, "_MAX_QUANTITIES_OF_TEXT", 16)
+    for module in (opposition, sample_index):
+        monkeypatch.setattr(module, "MAX_QUANTITIES", 16)
 
 
 @pytest.mark.parametrize("form", BETWEEN)

@@ -17,6 +17,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal
 
 from resay.core.normalization import NormalizedText
@@ -56,10 +57,10 @@ _NOUN_IN_PROSE: Final = _words("nouns_in_prose")
 _NUMBER: Final = r"[\d⁰¹²³⁴-⁹]{1,3}"
 _JOIN: Final = "|".join(sorted(all_words("numbers", "join")))
 _NUMBERS: Final = rf"{_NUMBER}(?:\s?(?:,|;|&|-|–|⁻|to|{_JOIN})\s?{_NUMBER}){{0,9}}"
-_FILE: Final = (
-    r"[\w][\w .()'-]{0,80}"
+_FILE_ENDINGS: Final = (
     r"\.(?:pdf|docx?|odt|rtf|txt|md|html?|pptx?|xlsx?|csv|epub|tex|json|xml|ya?ml)"
 )
+_FILE: Final = rf"[\w][\w .()'-]{{0,80}}{_FILE_ENDINGS}"
 _LOCATOR: Final = (
     rf"(?:{_words('page_marks')}\.\s?|{_words('page_nouns')}\s|[§¶]{{1,2}}\s?|\#)"
     r"[\d.ivxl]{1,8}(?:\s?[-–,]\s?[\d.ivxl]{1,8}){0,4}f{0,2}"
@@ -148,6 +149,12 @@ _IN_PROSE: Final = re.compile(
     r"|confirms?)(?:\sthat)?\b)?)",
     re.IGNORECASE,
 )
+# In each match of it is one of these two.
+_FILE_ENDING: Final = re.compile(_FILE_ENDINGS, re.IGNORECASE)
+_BEFORE_NUMBER: Final = re.compile(r"[\s#](?=[\s#]?\[?[\d⁰¹²³⁴-⁹])")
+# Of "search results" the last word.
+_NOUN_AT_END: Final = re.compile(re.sub(r"[^|(]*\\s", "", _NOUN_IN_PROSE) + r"\Z", re.IGNORECASE)
+_MAX_NOUN_CHARS: Final = 40
 _NAME: Final = re.compile(r"\d{1,3}:\d{1,3}|[\w-]*\d[\w-]*|\b\w\b|(?<=\^)[\w-]+")
 _LINK: Final = re.compile(r"https?://[^\s()\[\]]{1,400}")
 _FILE_ALONE: Final = re.compile(_FILE.replace("[\\w .()'-]", "[\\w.()'-]"), re.IGNORECASE)
@@ -208,9 +215,12 @@ def without_marks(text: str, marks: Sequence[CitationMark] | None = None) -> str
         text: The text.
         marks: Its marks, if known.
     """
+    marks = citation_marks(text) if marks is None else marks
+    if not marks:
+        return text
     pieces: list[str] = []
     position = 0
-    for mark in citation_marks(text) if marks is None else marks:
+    for mark in marks:
         pieces += (text[position : mark.start], " " * (mark.end - mark.start))
         position = mark.end
     return "".join([*pieces, text[position:]])
@@ -325,11 +335,31 @@ def _is_power(text: str, position: int) -> bool:
 
 
 def _in_prose(text: str) -> Iterator[CitationMark]:
+    # Most texts have neither, and looking for a mark takes ten times as long.
+    if not (_has_numbered_noun(text) or _FILE_ENDING.search(text)):
+        return
     for match in _IN_PROSE.finditer(text):
         kind: MarkKind = "title" if re.search(_FILE, match[0], re.IGNORECASE) else "number"
         yield CitationMark(
             match.start(), match.end(), kind, _names(_LEAD_ALONE.sub("", match[0]), kind)
         )
+
+
+def _has_numbered_noun(text: str) -> bool:
+    """Whether a noun for documents precedes a number: "document 3"."""
+    for match in _BEFORE_NUMBER.finditer(text):
+        end = match.start()
+        first = max(end - _MAX_NOUN_CHARS, 0)
+        start = max(text.rfind(" ", first, end) + 1, first)
+        if _ends_in_noun(text[start:end]):
+            return True
+    return False
+
+
+# Few words precede most numbers.
+@lru_cache(4_096)
+def _ends_in_noun(word: str) -> bool:
+    return _NOUN_AT_END.search(word) is not None
 
 
 def _names(inner: str, kind: MarkKind) -> tuple[str, ...]:
@@ -366,7 +396,9 @@ def _sources(text: str) -> Iterator[CitationMark]:
         heading = _HEADING.fullmatch(line.rstrip("\r\n"))
         if heading is not None and _is_source(heading["entry"]):
             is_in_list = True
-        elif not _is_source(content) or (follows_blank_line and not _ENTRY.match(line)):
+        elif is_in_list and (
+            not _is_source(content) or (follows_blank_line and not _ENTRY.match(line))
+        ):
             is_in_list = False
         if is_in_list or _DEFINITION.fullmatch(line.rstrip("\r\n")):
             yield CitationMark(start=start, end=start + len(line.rstrip()), kind="source")

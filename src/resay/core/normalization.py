@@ -68,6 +68,8 @@ _RAISED: Final = re.compile(
     "|(?<=[A-Za-z₀-₉])[¹²³⁴-⁹]?[⁺⁻](?![⁰¹²³⁴-⁹])|(?<![^\\s(/-])[⁰¹²³⁴-⁹]{1,3}(?=[A-Z][a-z]?(?![a-z]))"
 )
 _RAISED_STARTS: Final = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵗˢⁿʳᵉᵈ")
+# Few characters are found fastest one after the other.
+_MAX_SEARCHED_CHARS: Final = 8
 # Longer sequences of accents are no writing, and would take quadratic time.
 _MAX_SIGNS: Final = 30
 
@@ -166,7 +168,7 @@ def _replacements(text: str) -> Iterator[tuple[int, int, str]]:
     if not changing:
         return
     end = 0
-    for index in [index for index, char in enumerate(text) if char in changing]:
+    for index in _positions(text, changing):
         if index < end:
             continue
         # A sign belongs to the character before it.
@@ -188,6 +190,19 @@ def _replacements(text: str) -> Iterator[tuple[int, int, str]]:
             )
         if replacement != text[start:end]:
             yield start, end, replacement
+
+
+def _positions(text: str, chars: set[str]) -> list[int]:
+    """Return where any of the characters is, in order."""
+    if len(chars) > _MAX_SEARCHED_CHARS:
+        return [index for index, char in enumerate(text) if char in chars]
+    positions: list[int] = []
+    for char in chars:
+        index = text.find(char)
+        while index >= 0:
+            positions.append(index)
+            index = text.find(char, index + 1)
+    return sorted(positions)
 
 
 @lru_cache(16_384)

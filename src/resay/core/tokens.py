@@ -204,6 +204,10 @@ class InvertedIndex:
                 self._postings[word].append(index)
         self._weights = _Weights(self._postings, cache(weigh))
 
+    def indices(self, word: str) -> Sequence[int]:
+        """Return the indices of the sets that contain a word."""
+        return self._postings.get(word, ())
+
     def weight(self, words: Iterable[str]) -> float:
         """Return the total weight of words; unknown ones weigh as if one set contained them."""
         # Exact summation, so that the iteration order of sets cannot decide ties.

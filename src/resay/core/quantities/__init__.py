@@ -14,13 +14,14 @@ Everything takes time linear in the length of the text.
 
 from __future__ import annotations
 
-from resay.core.quantities.negation import may_negate, negations
+from resay.core.quantities.negation import may_contain_negation, may_negate, negations
 from resay.core.quantities.quantity import MONEY, Quantity
 from resay.core.quantities.search import quantities
 
 __all__ = [
     "MONEY",
     "Quantity",
+    "may_contain_negation",
     "may_negate",
     "negations",
     "quantities",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
 from resay.core.quantities.numbers import NumberParser, Parsed
@@ -128,7 +127,7 @@ class DateParser:
         if not tokens.is_unspaced(number.end):
             return None
         if text.startswith(_CJK_CENTURIES, number.end):
-            return replace(number, unit="century", end=number.end + 2), after
+            return number._replace(unit="century", end=number.end + 2), after
         parts: dict[str, int] = {}
         end, current = number.end, number
         while True:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
+from resay.core.word_filter import WordFilter
 from resay.lang.detection import detect_from_words
 from resay.lang.language import all_words
 
@@ -32,6 +33,14 @@ def _parts_of_negations() -> frozenset[str]:
 def may_negate(words: Sequence[str]) -> bool:
     """Quick check whether one of a sentence's lower-cased words may negate it."""
     return not _parts_of_negations().isdisjoint(words)
+
+
+def _has_negation(word: str) -> bool:
+    return not _parts_of_negations().isdisjoint(_WORD.findall(word))
+
+
+may_contain_negation: Final = WordFilter(_has_negation).passes_any
+"""Quick check whether `negations` may find any in a text with these lower-cased words."""
 
 
 def negations(text: str) -> tuple[tuple[int, int], ...]:

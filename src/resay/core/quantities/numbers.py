@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from math import gcd
 from typing import Final, TypeAlias
 
@@ -175,7 +174,7 @@ class NumberParser:
             return None
         start = tokens[after].start
         upper = float(numerator) if len(numerator) == 1 else 0.0
-        parsed = self._fraction(replace(number, start=start, plain=upper), after)
+        parsed = self._fraction(number._replace(start=start, plain=upper), after)
         if parsed is None or start - number.end > 1:
             return None
         fraction, after = parsed
@@ -277,13 +276,13 @@ class NumberParser:
         multiplied = after + 1 if self._text_at(after) in ARTICLES else after
         scale = SCALES.get(self._text_at(multiplied))
         if scale:
-            number = replace(number, unit="").multiplied(scale, tokens[multiplied].end)
+            number = number._replace(unit="").multiplied(scale, tokens[multiplied].end)
             return number, multiplied + 1
         if self._text_at(after) == "of" and self._text_at(after + 1) in ARTICLES:
             # "three quarters of an hour"
             multiplied = after + 2
         if multiplied > after and self._text_at(multiplied) in UNITS:
-            return replace(number, unit="", end=tokens[multiplied - 1].end), multiplied
+            return number._replace(unit="", end=tokens[multiplied - 1].end), multiplied
         return number, after
 
     def _ordinal(self, index: int, last: int, before: float) -> Parsed | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from resay.core.quantities.numbers import Parsed
 from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.tokens import Tokens
@@ -29,14 +27,14 @@ class PeriodParser:
         if self._text_at(after) == "-":
             after += 1
         if self._text_at(after) in CENTURIES and tokens[after].start - number.end <= 2:
-            return replace(number, unit="century", end=tokens[after].end), after + 1
+            return number._replace(unit="century", end=tokens[after].end), after + 1
         if (
             self._text_at(index - 1) in CENTURIES
             and tokens.is_free(index - 1, last)
             and not is_ordinal
             and number.plain <= 30
         ):
-            return replace(number, unit="century", start=tokens[index - 1].start), after
+            return number._replace(unit="century", start=tokens[index - 1].start), after
         return None
 
     def decade(self, number: Quantity, index: int, after: int) -> Parsed | None:
@@ -47,15 +45,15 @@ class PeriodParser:
         ending = after + 1 if self._text_at(after) == "'" else after
         if self._text_at(ending) != "s" or tokens[ending].start - number.end != ending - after:
             return None
-        decade = replace(number, unit="decade", end=tokens[ending].end)
+        decade = number._replace(unit="decade", end=tokens[ending].end)
         if number.plain < 100 and self._is_age(index):
-            return replace(decade, unit="ages"), ending + 1
+            return decade._replace(unit="ages"), ending + 1
         if number.plain < 100 and number.plain % 10 == 0:
             year = number.plain + 1900
-            decade = replace(decade, low=year, high=year, plain=year)
+            decade = decade._replace(low=year, high=year, plain=year)
         if number.plain % 100 == 0 and number.plain >= 1000:
             century = number.plain // 100 + 1
-            decade = replace(decade, unit="century", low=century, high=century, step=1.0)
+            decade = decade._replace(unit="century", low=century, high=century, step=1.0)
         return decade, ending + 1
 
     def named_decade(self, index: int) -> Quantity | None:
@@ -84,7 +82,7 @@ class PeriodParser:
             return None
         start = self._tokens[index - 1].start
         if before == "q" and 1 <= number.plain <= 4:
-            return replace(number, unit="ordinal", start=start), after
+            return number._replace(unit="ordinal", start=start), after
         if before == "fy" and 1900 <= number.plain <= 2199:
-            return replace(number, year=int(number.plain), start=start), after
+            return number._replace(year=int(number.plain), start=start), after
         return None

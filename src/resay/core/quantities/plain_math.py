@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from decimal import Decimal
 from typing import Final, NamedTuple
 
@@ -47,6 +46,8 @@ _OUTSIDE: Final = re.compile(
     rf"{_SCIENTIFIC.pattern}|{_POWER}(?:(?P<raised>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,2}})|(?<=[\^*])\(?(?P<bare>-?\d{{1,2}})\)?(?![\w]))"
     r"|(?<![\w.,'])(?P<parted>\d{1,3}(?:'\d{3}){1,6}|\d{1,3}(?:_\d{3}){1,6})(?![\w'])"
 )
+# Each match of it has one of these; most texts have none.
+_MAY_BE_OUTSIDE: Final = re.compile(r"[\d^*⁰¹²³⁴⁵⁶⁷⁸⁹](?:(?<!\d)|[eE][-+]?\d|['_]\d)")
 _SIGNS: Final = {
     r"\approx": "≈",
     r"\sim": "≈",
@@ -73,7 +74,7 @@ def read_plainly(text: str, read: Callable[[str], Iterable[Quantity]]) -> tuple[
     Returns:
         The quantities; their offsets refer to the original text.
     """
-    if "$" not in text and "\\" not in text and not _OUTSIDE.search(text):
+    if "$" not in text and "\\" not in text and not _MAY_BE_OUTSIDE.search(text):
         return tuple(read(text))
     parts = list(_parts(text))
     if len(parts) == 1:
@@ -92,7 +93,7 @@ def read_plainly(text: str, read: Callable[[str], Iterable[Quantity]]) -> tuple[
     quantities: list[Quantity] = []
     for quantity in read("".join(part.plain for part in parts)):
         start, end = starts[quantity.start], ends[quantity.end - 1]
-        quantities.append(replace(quantity, start=start, end=end))
+        quantities.append(quantity._replace(start=start, end=end))
     return tuple(quantities)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
 from resay.core.quantities.dates import DateParser
@@ -18,6 +17,7 @@ from resay.core.quantities.units import UnitParser
 from resay.core.quantities.words import (
     ABOUT,
     ABOUT_AFTER_MORE,
+    AFTER_ARTICLES,
     AFTER_NUMBERS,
     ARTICLES,
     BEFORE_NUMBERS,
@@ -92,9 +92,13 @@ class Reader:
 
     def _read(self, index: int) -> int:
         """Parse the quantity at a token; return the index to continue at."""
-        if self._is_plain(index):
-            return self._read_plain(index)
         word = self._tokens.texts[index]
+        if word in ARTICLES:
+            # Most articles are no numbers.
+            if self._is_mere_article(index):
+                return index + 1
+        elif self._is_plain(index):
+            return self._read_plain(index)
         if word in HALVES and self._read_half_after_unit(index):
             return index + 1
         if word in ROMANS and word not in STARTS:
@@ -136,7 +140,17 @@ class Reader:
             and following not in AFTER_NUMBERS
             and not following[:1].isdecimal()
             and self._text_at(index - 1) not in BEFORE_NUMBERS
-            and not self._tokens.is_unspaced(self._tokens[index].end)
+            and not self._tokens.is_before_unspaced(index)
+        )
+
+    def _is_mere_article(self, index: int) -> bool:
+        """Whether an article is no number, as before "a unit" and in "half a million"."""
+        following = self._text_at(index + 1)
+        return (
+            following[:1].isalpha()
+            and following not in AFTER_ARTICLES
+            and self._text_at(index - 1) not in BEFORE_NUMBERS
+            and not self._tokens.is_before_unspaced(index)
         )
 
     def _read_plain(self, index: int) -> int:
@@ -187,7 +201,7 @@ class Reader:
             return self._read_context(number, index, after)
         unit, scale = UNITS.get(currency[0], (currency[0], 1.0))
         number, after = self._numbers.read_short_scale(number, after)
-        number = replace(number.with_unit(unit, scale, number.end), start=self._tokens[index].start)
+        number = number.with_unit(unit, scale, number.end)._replace(start=self._tokens[index].start)
         self._add(number, index)
         return max(after, index + 1)
 
@@ -195,7 +209,7 @@ class Reader:
         """Parse what follows a number: a month, an ordinal's ending, a century, a unit."""
         is_ordinal = self._text_at(after - 1) in ORDINALS
         if self._has_ordinal_ending(number, index, after):
-            number = replace(number, end=self._tokens[after].end)
+            number = number._replace(end=self._tokens[after].end)
             is_ordinal, after = True, after + 1
         dated = (
             self._dates.cjk(number, after)
@@ -206,7 +220,7 @@ class Reader:
         if dated is not None:
             return self._keep(dated, index)
         if is_ordinal:
-            self._add(replace(number, unit="ordinal"), index)
+            self._add(number._replace(unit="ordinal"), index)
             return after
         measured = self._units.parse(number, after, self._last)
         if measured is not None:
@@ -219,10 +233,10 @@ class Reader:
         if after == index + 1 and self._tokens.texts[index] in ARTICLES:
             return after
         if number.unit == "part":
-            number = replace(number, unit="share")
+            number = number._replace(unit="share")
         written = self._text[number.start : number.end]
         if written.isdecimal() and len(written) == 4 and _FIRST_YEAR <= number.plain <= _LAST_YEAR:
-            number = replace(number, year=int(number.plain))
+            number = number._replace(year=int(number.plain))
         self._add(number, index)
         return after
 
@@ -241,8 +255,7 @@ class Reader:
         if after_half is None or number.plain != int(number.plain) or number.unit == "share":
             return number, after
         value = number.low + number.scale / 2
-        with_half = replace(
-            number,
+        with_half = number._replace(
             low=value,
             high=value,
             plain=number.plain + 0.5,
@@ -254,8 +267,7 @@ class Reader:
     def _add(self, number: Quantity, index: int) -> None:
         """Store a number, with what precedes it: "about", or the lower end of its range."""
         if self._is_minus(index):
-            number = replace(
-                number,
+            number = number._replace(
                 start=self._tokens[index - 1].start,
                 low=number.low - 2 * number.plain * number.scale,
                 high=number.high - 2 * number.plain * number.scale,
@@ -263,7 +275,7 @@ class Reader:
             )
             index -= 1
         if self._is_approximate(index):
-            number = replace(number, about=True)
+            number = number._replace(about=True)
         last = self._last
         if last is not None:
             merged = self._range(last, number, index) or self._sum(last, number)
@@ -304,7 +316,7 @@ class Reader:
         value = low.low if low.unit else low.plain * high.scale
         if value >= high.low:
             return None
-        return replace(high, start=low.start, low=value, about=high.about or low.about)
+        return high._replace(start=low.start, low=value, about=high.about or low.about)
 
     def _follows_between(self, number: Quantity) -> bool:
         words = self._tokens.lower[max(number.start - 10, 0) : number.start].split()
@@ -320,7 +332,7 @@ class Reader:
         if between and between not in JOINS:
             return None
         total = large.low + small.low
-        return replace(small, start=large.start, low=total, high=total, plain=total / small.scale)
+        return small._replace(start=large.start, low=total, high=total, plain=total / small.scale)
 
 
 def may_contain_quantity(lower: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from resay.core.quantities.numbers import Parsed
@@ -38,12 +37,12 @@ class RomanParser:
             return None
         number = Quantity.of_value(token.start, token.end, ROMAN_NUMBERS[numeral])
         if self._text_at(index + 1) in CENTURIES:
-            return replace(number, unit="century", end=tokens[index + 1].end), index + 2
+            return number._replace(unit="century", end=tokens[index + 1].end), index + 2
         before = self._text_at(index - 1)
         if before in CENTURIES and tokens.is_free(index - 1, last):
-            return replace(number, unit="century", start=tokens[index - 1].start), index + 1
+            return number._replace(unit="century", start=tokens[index - 1].start), index + 1
         if not ending and (before in NUMBERED_BY_ROMAN or self._follows_name(index, numeral)):
-            return replace(number, unit="ordinal"), index + 1
+            return number._replace(unit="ordinal"), index + 1
         return None
 
     def _follows_name(self, index: int, numeral: str) -> bool:

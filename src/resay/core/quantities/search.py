@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from resay.core.normalization import NormalizedText
 from resay.core.quantities.plain_math import read_plainly
 from resay.core.quantities.quantity import Quantity
@@ -34,6 +32,6 @@ def quantities(text: str) -> tuple[Quantity, ...]:
         # Two may come from one character.
         start = max(start, last_end)
         if start < end:
-            in_text.append(replace(quantity, start=start, end=end))
+            in_text.append(quantity._replace(start=start, end=end))
             last_end = end
     return tuple(in_text)

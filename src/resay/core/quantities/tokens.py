@@ -64,7 +64,8 @@ class Tokens:
         lower = text.lower()
         # Lower-casing lengthens a few characters; such texts stay unchanged, to keep offsets valid.
         self.lower = lower if len(lower) == len(text) else text
-        pattern = _ASCII_TOKEN if self.lower.isascii() else _TOKEN
+        self._is_ascii = self.lower.isascii()
+        pattern = _ASCII_TOKEN if self._is_ascii else _TOKEN
         self.texts: list[str] = pattern.findall(self.lower)
         self._count = len(self.texts)
         self._starts: list[int] = []
@@ -103,7 +104,13 @@ class Tokens:
 
     def is_unspaced(self, position: int) -> bool:
         """Whether a character of the text is of a script without spaces."""
+        if self._is_ascii:
+            return False
         return position < len(self.original) and self.original[position] >= _FIRST_UNSPACED
+
+    def is_before_unspaced(self, index: int) -> bool:
+        """Whether a character of a script without spaces follows a token."""
+        return not self._is_ascii and self.is_unspaced(self[index].end)
 
     def is_free(self, index: int, last: Quantity | None) -> bool:
         """Whether a token is not part of the last quantity."""

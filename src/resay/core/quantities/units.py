@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
 from resay.core.quantities.numbers import Parsed
@@ -177,8 +176,7 @@ class UnitParser:
             unit, scale = "K", _CELSIUS_PER_FAHRENHEIT
         if unit == "K":
             after += 1
-        measured = replace(
-            number,
+        measured = number._replace(
             unit=unit,
             low=value,
             high=value,

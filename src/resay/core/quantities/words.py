@@ -355,6 +355,7 @@ AFTER_NUMBERS: Final = frozenset[str]().union(
     ("a", "p", "di", "d", "der", "k", "new", "in"),
     *(NATIONS, TIMES_OF_DAY, OCLOCK),
 )
+AFTER_ARTICLES: Final = AFTER_NUMBERS | STARTS | BEFORE_MONTHS
 BEFORE_NUMBERS: Final = frozenset[str]().union(
     *(ABOUT, SKIPPED, RANGE_SIGNS, JOINS, CENTURIES, CURRENCIES, ("minus", "q", "fy")),
 )

@@ -12,15 +12,16 @@ grammar, so two names that no word relates are not compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations, islice, pairwise
 from typing import Final
 
-from resay.core.quantities import negations
+from resay.core.quantities import may_contain_negation, negations
 from resay.core.segmentation.periods import is_abbreviation
 from resay.core.segmentation.spans import Span
+from resay.core.word_filter import WordFilter
 from resay.lang.language import all_words, load
 from resay.scorers.common.words import (
     WORD,
@@ -48,10 +49,11 @@ _ADJECTIVAL: Final = (
 )  # fmt: skip
 _LONG_PHRASE = 4
 # Lengths of word beginnings to look up, longest first.
-_SHORTEST_CUT = 3
-_CUTS: Final = range(12, _SHORTEST_CUT - 1, -1)
+_CUTS: Final = range(12, 2, -1)
 # Each item is compared with each item of another sentence; a longer list is compared as a whole.
 _MAX_PARTS = _MAX_NAMES = 24
+# Relates the places of "from Ulm to Linz".
+TOWARDS = "->"
 # Names with more words between them than this are not taken to be related.
 _FAR_APART = 6
 # A clause-final verb is searched for among this many words after the second name.
@@ -69,7 +71,7 @@ def _mutual() -> frozenset[str]:
     return frozenset(stems_of(" ".join(_words("mutual"))))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Lexicon:
     """Words with their groups and their sides in them.
 
@@ -80,7 +82,6 @@ class _Lexicon:
         deciding: Groups that decide between names.
         negative_sides: Sides that say no.
         phrase_starts: First words of phrases.
-        prefix_starts: First letters of the beginnings.
     """
 
     exact: Mapping[str, tuple[int, int]]
@@ -89,7 +90,6 @@ class _Lexicon:
     deciding: frozenset[int]
     negative_sides: frozenset[tuple[int, int]]
     phrase_starts: frozenset[str]
-    prefix_starts: frozenset[str]
 
     @classmethod
     @lru_cache(16)
@@ -109,7 +109,6 @@ class _Lexicon:
         contrasting = frozenset(group for group, line in enumerate(lines) if "|" in line)
         deciding = frozenset(group for group, line in enumerate(lines) if line.startswith("^"))
         phrase_starts = frozenset(phrase.split()[0] for phrase in exact if " " in phrase)
-        prefix_starts = frozenset(word[:_SHORTEST_CUT] for word in prefixes)
         return cls(
             exact=exact,
             prefixes=prefixes,
@@ -117,29 +116,48 @@ class _Lexicon:
             deciding=deciding,
             negative_sides=frozenset(negative_sides),
             phrase_starts=phrase_starts,
-            prefix_starts=prefix_starts,
         )
+
+    @cached_property
+    def may_begin(self) -> WordFilter:
+        """Tells whether a word is known, or begins a phrase that is."""
+        return WordFilter(self._may_begin)
+
+    def _may_begin(self, word: str) -> bool:
+        if word in self.exact or word in self.phrase_starts:
+            return True
+        return any(word[:length] in self.prefixes for length in _CUTS)
 
     def sides(self, words: Sequence[str]) -> Iterator[tuple[int, int, int]]:
         """Yield the position, the group and the side of each known word."""
+        if not self.may_begin.passes_any(words):
+            return
         i = 0
         while i < len(words):
-            word, size = words[i], 1
-            group_and_side = self.exact.get(word)
-            if word in self.phrase_starts:
-                for length in range(min(_LONG_PHRASE, len(words) - i), 1, -1):
-                    phrase = " ".join(words[i : i + length])
-                    if phrase in self.exact:
-                        group_and_side, size = self.exact[phrase], length
-                        break
-            if group_and_side is None and word[:_SHORTEST_CUT] in self.prefix_starts:
-                prefix = next((word[:k] for k in _CUTS if word[:k] in self.prefixes), None)
-                if prefix is not None:
-                    group_and_side = self.prefixes[prefix]
-            if group_and_side is not None:
-                for k in range(i, i + size):
-                    yield k, *group_and_side
+            size = 1
+            if self.may_begin.passes(words[i]):
+                group_and_side, size = self._known_at(words, i)
+                if group_and_side is not None:
+                    for position in range(i, i + size):
+                        yield position, *group_and_side
             i += size
+
+    def _known_at(self, words: Sequence[str], i: int) -> tuple[tuple[int, int] | None, int]:
+        """Return the group and the side of a word or phrase, and how many words it has."""
+        word = words[i]
+        if word in self.phrase_starts:
+            for size in range(min(_LONG_PHRASE, len(words) - i), 1, -1):
+                phrase = " ".join(words[i : i + size])
+                if phrase in self.exact:
+                    return self.exact[phrase], size
+        if word in self.exact:
+            return self.exact[word], 1
+        prefix = next((word[:length] for length in _CUTS if word[:length] in self.prefixes), None)
+        return (None if prefix is None else self.prefixes[prefix]), 1
+
+
+def _words_in(text: str) -> list[str]:
+    return [word.lower() for word in words_of(text).findall(text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +170,14 @@ class _RelatedName:
 
 
 @dataclass(frozen=True, slots=True)
-class _Relation:
-    """Who does something to whom: the stems of both names and of the words that relate them."""
+class Relation:
+    """Who does something to whom: the stems of both names and of the words that relate them.
+
+    Attributes:
+        first: The stems of the first name.
+        second: The stems of the second; none in "Ada won".
+        by: The stems and groups of the words that relate them, or only `TOWARDS`.
+    """
 
     first: frozenset[str]
     second: frozenset[str]
@@ -167,44 +191,71 @@ class Wording:
         text: The sentence.
         language: Its language.
         lists: Spans of lists that its parts do not divide.
+        words: Its words in lower case, if they are known.
 
     Attributes:
         text: The sentence.
-        stems: The stems of its words.
-        neutral_stems: The stems of words that have no opposite.
-        negated: Whether it is negated; a leading "No, ..." does not count.
-        sides: By group of opposites, the sides it takes.
-        adjectives: Its words with an adjective's ending.
-        unprefixed_adjectives: The same words without a negating prefix.
     """
 
-    def __init__(self, text: str, language: str, lists: Sequence[Span] = ()) -> None:
+    def __init__(
+        self, text: str, language: str, lists: Sequence[Span] = (), words: Sequence[str] = ()
+    ) -> None:
         self.text = text
         self._lists = lists
         self._language: str = language
-        self._matches = list(words_of(text).finditer(text))
-        self._words = [match.group().lower() for match in self._matches]
-        self._stems = [word_stems(word) for word in self._words]
-        answers = len(self._matches) > 1 and stance(text) is not None
-        self.negated = bool(negations(text[self._matches[1].start() :] if answers else text))
-        self.sides: dict[int, set[int]] = {}
-        self._groups: dict[int, str] = {}
-        opposites = set[int]()
         self._lexicon = _Lexicon.of(language)
-        for position, group, side in self._lexicon.sides(self._words):
-            self.sides.setdefault(group, set()).add(side)
-            self._groups[position] = f"#{group}"
-            if group in self._lexicon.contrasting:
-                opposites.add(position)
-        self.adjectives = {word for word in self._words if word.endswith(_ADJECTIVAL)}
-        self.unprefixed_adjectives: set[str] = set()
-        for word in self.adjectives:
-            for prefix in _PREFIXES:
-                if word.startswith(prefix):
-                    self.unprefixed_adjectives.add(word.removeprefix(prefix))
-        neutral = [stems for i, stems in enumerate(self._stems) if i not in opposites]
-        self.stems = frozenset(chain.from_iterable(self._stems))
-        self.neutral_stems = frozenset(chain.from_iterable(neutral))
+        self._words = words or _words_in(text)
+
+    @cached_property
+    def negated(self) -> bool:
+        """Whether it is negated; a leading "No, ..." does not count."""
+        if not may_contain_negation(self._words):
+            return False
+        text = self.text
+        if len(self._words) > 1 and stance(text) is not None:
+            second = next(islice(words_of(text).finditer(text), 1, None))
+            text = text[second.start() :]
+        return bool(negations(text))
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of its words."""
+        return frozenset(chain.from_iterable(self._stems_by_word))
+
+    @cached_property
+    def neutral_stems(self) -> frozenset[str]:
+        """The stems of words that have no opposite."""
+        opposites = {
+            position
+            for position, group, _ in self._sided_words
+            if group in self._lexicon.contrasting
+        }
+        neutral: set[str] = set()
+        for position, stems in enumerate(self._stems_by_word):
+            if position not in opposites:
+                neutral.update(stems)
+        return frozenset(neutral)
+
+    @cached_property
+    def sides(self) -> Mapping[int, set[int]]:
+        """By group of opposites, the sides it takes."""
+        sides: dict[int, set[int]] = {}
+        for _, group, side in self._sided_words:
+            sides.setdefault(group, set()).add(side)
+        return sides
+
+    @cached_property
+    def part_stems(self) -> Sequence[frozenset[str]]:
+        """The stems of each of its parts."""
+        spans = parts_of(self.text, self._lists)
+        if not 1 < len(spans) <= _MAX_PARTS:
+            return [self.stems]
+        stems: list[frozenset[str]] = []
+        for start, end in spans:
+            text = self.text[start:end]
+            if WORD.search(text):
+                stems.append(frozenset(chain.from_iterable(map(word_stems, _words_in(text)))))
+        return stems
 
     @cached_property
     def parts(self) -> list[Wording]:
@@ -214,6 +265,58 @@ class Wording:
             return [self]
         texts = (self.text[start:end] for start, end in spans)
         return [Wording(text, self._language) for text in texts if WORD.search(text)]
+
+    @cached_property
+    def _stems_by_word(self) -> list[tuple[str, ...]]:
+        return [word_stems(word) for word in self._words]
+
+    @cached_property
+    def _sided_words(self) -> Sequence[tuple[int, int, int]]:
+        """The position, the group and the side of each word that has one."""
+        return tuple(self._lexicon.sides(self._words))
+
+    @cached_property
+    def _groups(self) -> Mapping[int, str]:
+        """By position of a word, the name of its group of synonyms and opposites."""
+        return {position: name_of_group(group) for position, group, _ in self._sided_words}
+
+    @cached_property
+    def _relating_words(self) -> frozenset[str]:
+        """All that may relate its names; see `Relation.by`."""
+        return frozenset((*self.stems, *self._groups.values(), TOWARDS))
+
+    @cached_property
+    def _adjectives(self) -> frozenset[str]:
+        """Its words with an adjective's ending."""
+        return frozenset(word for word in self._words if word.endswith(_ADJECTIVAL))
+
+    @cached_property
+    def _negated_adjectives(self) -> frozenset[str]:
+        """The same words with each negating prefix, without those that it has as well."""
+        negated: set[str] = set()
+        for adjective in self._adjectives - self._unprefixed_adjectives:
+            negated.update(f"{prefix}{adjective}" for prefix in _PREFIXES)
+        return frozenset(negated)
+
+    @cached_property
+    def contrasting_groups(self) -> Set[int]:
+        """The groups of its words that have opposites."""
+        return self.sides.keys() & self._lexicon.contrasting
+
+    @cached_property
+    def opposite_adjectives(self) -> frozenset[str]:
+        """Its adjectives with a negating prefix added, or taken away."""
+        return self._negated_adjectives | (self._unprefixed_adjectives - self._adjectives)
+
+    @cached_property
+    def _unprefixed_adjectives(self) -> frozenset[str]:
+        """The adjectives that have a negating prefix, without it."""
+        unprefixed: set[str] = set()
+        for adjective in self._adjectives:
+            for prefix in _PREFIXES:
+                if adjective.startswith(prefix):
+                    unprefixed.add(adjective.removeprefix(prefix))
+        return frozenset(unprefixed)
 
     def contradicts(self, other: Wording, question: Wording | None) -> bool | None:
         """Return whether this sentence and another cannot both be true.
@@ -238,7 +341,7 @@ class Wording:
             if reverse and not self._swaps_names(other) and not self._is_opposite(other):
                 return True
         denials: set[bool | None] = set()
-        if self.negated or other.negated or self._is_opposite(other) is not None:
+        if self.compares_parts(other):
             for part in self.parts:
                 denials.update(part.denies(other_part, question) for other_part in other.parts)
         elif self._is_similar(other):
@@ -246,6 +349,10 @@ class Wording:
         if True in denials or (differ and self._is_similar(other)):
             return True
         return False if False in denials or turned is False or same_score else None
+
+    def compares_parts(self, other: Wording) -> bool:
+        """Return whether `contradicts` compares their parts, which depend on lists."""
+        return self.negated or other.negated or self._is_opposite(other) is not None
 
     def answers_no(self, question: Wording) -> bool:
         """Return whether it says no to a question, not counting a leading "no"."""
@@ -282,8 +389,12 @@ class Wording:
 
     def _is_similar(self, other: Wording) -> bool:
         """Whether it shares half of its words with another."""
-        union = len(self.stems | other.stems)
-        return len(self.stems) > 1 and 2 * len(self.stems & other.stems) >= union
+        return self.is_similar_to(other.stems)
+
+    def is_similar_to(self, stems: frozenset[str]) -> bool:
+        """Return whether it shares half of its words with a sentence of these stems."""
+        union = len(self.stems | stems)
+        return len(self.stems) > 1 and 2 * len(self.stems & stems) >= union
 
     @cached_property
     def scores(self) -> set[tuple[int, int]]:
@@ -293,17 +404,29 @@ class Wording:
     def _is_opposite(self, other: Wording) -> bool | None:
         """Whether it says the opposite of another; None if they share no group of opposites."""
         same = None
-        for group in self.sides.keys() & other.sides.keys() & self._lexicon.contrasting:
+        groups = self.contrasting_groups
+        if groups:
+            groups &= other.sides.keys()
+        for group in groups:
             if self.sides[group].isdisjoint(other.sides[group]):
                 return True
             same = False
         # "Legal" and "illegal", each without the other.
-        return True if self._is_prefixed_in(other) or other._is_prefixed_in(self) else same
+        return True if self._is_prefixed_in(other) or self._has_prefix_missing_in(other) else same
 
     def _is_prefixed_in(self, other: Wording) -> bool:
         """Whether another has a negating prefix before one of its adjectives, and neither both."""
-        prefixed = other.unprefixed_adjectives - other.adjectives
-        return bool(self.adjectives & prefixed - self.unprefixed_adjectives)
+        if not self._negated_adjectives or self._negated_adjectives.isdisjoint(other._words):
+            return False
+        prefixed = other._unprefixed_adjectives - other._adjectives
+        return bool(self._adjectives & prefixed - self._unprefixed_adjectives)
+
+    def _has_prefix_missing_in(self, other: Wording) -> bool:
+        """Whether it has a negating prefix before one of another's adjectives, and neither both."""
+        unprefixed = self._unprefixed_adjectives - self._adjectives
+        if not unprefixed or unprefixed.isdisjoint(other._words):
+            return False
+        return other._is_prefixed_in(self)
 
     def _swaps_names(self, other: Wording) -> bool:
         """Whether two names have swapped places."""
@@ -315,8 +438,10 @@ class Wording:
 
     def _reverses(self, other: Wording, question: Wording | None) -> bool | None:
         """Whether two names are related in reverse; None if they are not related."""
-        for relation in self._relations:
-            for compared in other._relations:
+        for relation in self.relations:
+            if not other._may_have(relation):
+                continue
+            for compared in other.relations:
                 if relation.by.isdisjoint(compared.by):
                     continue
                 same = relation.first & compared.first or relation.second & compared.second
@@ -330,15 +455,27 @@ class Wording:
                     return True
         return None
 
+    def _may_have(self, relation: Relation) -> bool:
+        """Quick check whether it may relate the same names, by the same words."""
+        if relation.by.isdisjoint(self._relating_words):
+            return False
+        if not relation.second:
+            return True
+        names = relation.first | relation.second
+        return not names.isdisjoint(self.stems)
+
     @cached_property
     def _names(self) -> list[_RelatedName]:
         """Its names in order; adjacent capitalised words form one name."""
         spans: list[tuple[int, int]] = []
-        for i, match in enumerate(self._matches):
+        end = 0
+        for i, match in enumerate(words_of(self.text).finditer(self.text)):
+            between, end = self.text[end : match.start()], match.end()
             word = match.group()
-            if not word[0].isupper() or word.lower() in ignored_words() or not self._stems[i]:
+            if not word[0].isupper() or word.lower() in ignored_words():
                 continue
-            between = self.text[self._matches[i - 1].end() : match.start()] if i else ""
+            if not word_stems(word.lower()):
+                continue
             if spans and spans[-1][1] == i and between in (" ", "-", ". "):
                 spans[-1] = spans[-1][0], i + 1
             elif len(spans) < _MAX_NAMES:
@@ -346,12 +483,13 @@ class Wording:
             else:
                 break
         return [
-            _RelatedName(frozenset(chain.from_iterable(self._stems[start:end])), start, end)
+            _RelatedName(frozenset(chain.from_iterable(self._stems_by_word[start:end])), start, end)
             for start, end in spans
         ]
 
     @cached_property
-    def _relations(self) -> list[_Relation]:
+    def relations(self) -> list[Relation]:
+        """Who does what to whom in it, of names next to each other."""
         # A place or a time is neither subject nor object.
         names = [name for name in self._names if self._before(name) not in _words("besides")]
         relations = [self._relation(name, following) for name, following in pairwise(names)]
@@ -359,7 +497,7 @@ class Wording:
             relations.append(self._decision(names[0]))
         return [relation for relation in relations if relation is not None]
 
-    def _decision(self, name: _RelatedName) -> _Relation | None:
+    def _decision(self, name: _RelatedName) -> Relation | None:
         """The relation of a sentence with a single name: who won, or is older."""
         after = self._words[name.end :]
         sides = self.sides.keys() & self._lexicon.deciding
@@ -368,14 +506,14 @@ class Wording:
         if not _words("agents").isdisjoint(after) or not _words("passives").isdisjoint(after):
             return None
         by = self._content(range(name.end, len(self._words)))
-        return _Relation(name.stems, frozenset(), by)
+        return Relation(name.stems, frozenset(), by)
 
     def _before(self, name: _RelatedName) -> str:
         """The word before a name and its article."""
         articles = _words("articles")
         return next((w for w in reversed(self._words[: name.start]) if w not in articles), "")
 
-    def _relation(self, a: _RelatedName, b: _RelatedName) -> _Relation | None:
+    def _relation(self, a: _RelatedName, b: _RelatedName) -> Relation | None:
         """The relation of a name to the next; None if unrelated, or if either could come first."""
         words = self._words
         near = [w for w in words[a.end : b.start] if w not in _words("articles")]
@@ -388,14 +526,14 @@ class Wording:
         if not by:
             to = bool(near) and _words("to").issuperset(near) and self._before(a) in _words("from")
             far = _FAR.search(self.text) is not None
-            return _Relation(a.stems, b.stems, frozenset({"->"})) if to and not far else None
+            return Relation(a.stems, b.stems, frozenset({TOWARDS})) if to and not far else None
         passive = last in _words("agents")
         has_auxiliary = not _words("auxiliaries").isdisjoint(words)
         passive |= last in _words("agents_with_auxiliary") and has_auxiliary
         possessive = words[a.end] == "s"
         if passive != possessive:
             a, b = b, a
-        return _Relation(a.stems, b.stems, by)
+        return Relation(a.stems, b.stems, by)
 
     def _joins(self, word: str) -> bool:
         """Whether a word before a name puts it on a par with the previous name."""
@@ -414,7 +552,7 @@ class Wording:
         behind = min(b.end + _VERB_LAST, len(self._words))
         if not by and self._language in ("de", "nl"):
             by = self._content(range(b.end, behind))
-        if not by and self._words[b.end : b.end + 1] == ["s"]:
+        if not by and b.end < len(self._words) and self._words[b.end] == "s":
             # "A is B's owner."
             by = self._content(range(b.end + 1, behind))
         return by
@@ -423,11 +561,21 @@ class Wording:
         content: set[str] = set()
         for i in positions:
             if not self._words[i][0].isdigit():
-                content.update(self._stems[i])
+                content.update(self._stems_by_word[i])
             # Synonyms and opposites of a verb relate names alike.
             if i in self._groups:
                 content.add(self._groups[i])
         return frozenset(content)
+
+
+def groups_of(words: Sequence[str], language: str) -> set[int]:
+    """Return the groups of synonyms and opposites that lower-cased words belong to."""
+    return {group for _, group, _ in _Lexicon.of(language).sides(words)}
+
+
+def name_of_group(group: int) -> str:
+    """Return what stands for a group of synonyms and opposites in `Relation.by`."""
+    return f"#{group}"
 
 
 def parts_of(text: str, lists: Sequence[Span] = ()) -> list[Span]:
@@ -455,7 +603,14 @@ def swapped(parts: Sequence[frozenset[str]], other_parts: Sequence[frozenset[str
     """
     for part, next_part in combinations(parts, 2):
         first, second = part - next_part, next_part - part
-        for other, next_other in combinations(other_parts, 2):
+        if len(first) < 2 or len(second) < 2:
+            continue
+        mixed = [
+            other
+            for other in other_parts
+            if not first.isdisjoint(other) and not second.isdisjoint(other)
+        ]
+        for other, next_other in combinations(mixed, 2):
             left, right = other - next_other, next_other - other
             if first & left and first & right and second & left and second & right:
                 return True

@@ -9,12 +9,14 @@ So two texts are compared, and the lists they share are found in both.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, pairwise
 from typing import Final
 
 from resay.core.segmentation.spans import Span
+from resay.core.word_filter import WordFilter
 from resay.scorers.common.words import ignored_words, words_of
 
 _SEPARATOR: Final = re.compile(
@@ -32,6 +34,16 @@ _STATES_ORDER: Final = re.compile(
     r"|respectievelijk)\b",
     re.IGNORECASE,
 )
+# One of these words is in each of them.
+_ORDER_WORD: Final = re.compile(
+    r"\b(?:respective(?:ly)?|order|followed|firstly|then|next|finally|lastly|top|bottom|left|right"
+    r"|inside|outside|front|back|hoist|\w+est|ascending|descending|alphabetical\w*|chronological\w*"
+    r"|ranked|sequence|zuerst|dann|danach|schließlich|jeweils|beziehungsweise|reihenfolge|oben|unten"
+    r"|links|rechts|puis|ensuite|enfin|abord|respectivement|haut|gauche|luego|después"
+    r"|respectivamente|finalmente|poi|infine|rispettivamente|depois|daarna|vervolgens"
+    r"|respectievelijk)\b",
+    re.IGNORECASE,
+)
 # Longer lists, and longer items, are not compared.
 _MAX_SEGMENTS: Final = 24
 _MAX_ITEM_WORDS: Final = 6
@@ -44,46 +56,80 @@ _MAX_ENDS: Final = 3
 _Words = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+def _is_order_word(word: str) -> bool:
+    return _ORDER_WORD.search(word) is not None
+
+
+# Most sentences have none, and looking for `_STATES_ORDER` takes much longer.
+_has_order_word: Final = WordFilter(_is_order_word).passes_any
+
+
+@dataclass(frozen=True)
 class Segments:
     """The pieces of a sentence between its commas and conjunctions, which may be items of lists.
 
     Attributes:
         spans: Their offsets.
         words: Their words in lower case, without common words at the beginning.
-        opening: By item, the segments that end with it, as the first item of a list does.
-        closing: By item, the segments that begin with it, as the last item of a list does.
     """
 
     spans: tuple[Span, ...] = ()
     words: tuple[_Words, ...] = ()
-    opening: Mapping[_Words, Sequence[int]] = field(default_factory=dict[_Words, Sequence[int]])
-    closing: Mapping[_Words, Sequence[int]] = field(default_factory=dict[_Words, Sequence[int]])
 
     @classmethod
-    def of(cls, text: str) -> Segments:
-        """Split a sentence; one that says that its order counts has no segments."""
+    def of(cls, text: str, words: Sequence[str]) -> Segments:
+        """Split a sentence; one that says that its order counts has no segments.
+
+        Args:
+            text: The sentence.
+            words: Its words in lower case.
+        """
         separators = list(_SEPARATOR.finditer(text))
-        if len(separators) >= _MAX_SEGMENTS or _STATES_ORDER.search(text):
+        if len(separators) >= _MAX_SEGMENTS:
+            return cls()
+        if _has_order_word(words) and _STATES_ORDER.search(text):
             return cls()
         starts = [0, *(match.end() for match in separators)]
         ends = [*(match.start() for match in separators), len(text)]
         spans = tuple(zip(starts, ends, strict=True))
-        pattern = words_of(text)
-        words: list[_Words] = []
+        find_words = words_of(text).findall
+        ignored = ignored_words()
+        segments: list[_Words] = []
         for start, end in spans:
-            segment = pattern.findall(text[start:end].lower())
-            while len(segment) > 1 and segment[0] in ignored_words():
+            segment = find_words(text[start:end].lower())
+            while len(segment) > 1 and segment[0] in ignored:
                 del segment[0]
-            words.append(tuple(segment))
-        opening: defaultdict[_Words, list[int]] = defaultdict(list)
-        closing: defaultdict[_Words, list[int]] = defaultdict(list)
-        for position, segment in enumerate(words):
-            for item in _endings(segment):
-                opening[item].append(position)
-            for item in _beginnings(segment):
-                closing[item].append(position)
-        return cls(spans=spans, words=tuple(words), opening=opening, closing=closing)
+            segments.append(tuple(segment))
+        return cls(spans=spans, words=tuple(segments))
+
+    @cached_property
+    def all_words(self) -> frozenset[str]:
+        """All of their words."""
+        return frozenset(chain.from_iterable(self.words))
+
+    def count_shared(self, words: Collection[str]) -> int:
+        """Return how many segments may begin or end with an item of a sentence.
+
+        Args:
+            words: The words of that sentence.
+
+        Returns:
+            An upper bound. If it is 0, `shared_lists` finds none; if both have several segments, it
+            finds none if it is 1 either.
+        """
+        count = 0
+        for segment in self.words:
+            if segment and (segment[0] in words or segment[-1] in words):
+                count += 1
+        return count
+
+    def may_have_list_of(self, others: Segments) -> bool:
+        """Quick check whether two segments in a row may be items of a list in another sentence."""
+        words = others.all_words
+        for segment, following in pairwise(self.words):
+            if segment and following and segment[-1] in words and following[0] in words:
+                return True
+        return False
 
 
 def shared_lists(segments: Segments, others: Segments) -> tuple[list[Span], list[Span]]:
@@ -104,8 +150,11 @@ def shared_lists(segments: Segments, others: Segments) -> tuple[list[Span], list
         return [], _list_with(segments.words[0], others)
     if len(others.words) == 1 < len(segments.words):
         return _list_with(others.words[0], segments), []
-    spans, other_spans = _reordered(segments, others)
-    if not spans:
+    spans: list[Span] = []
+    other_spans: list[Span] = []
+    if segments.may_have_list_of(others):
+        spans, other_spans = _reordered(segments, others)
+    if not spans and others.may_have_list_of(segments):
         # The other may have fewer items.
         other_spans, spans = _reordered(others, segments)
     return spans, other_spans
@@ -228,11 +277,12 @@ def _matches(items: Iterable[_Words], others: Segments) -> list[_Match]:
     """Return where another sentence may have an item, at the first few positions."""
     matches: list[_Match] = []
     for item in items:
-        opening, closing = others.opening.get(item, ()), others.closing.get(item, ())
-        for position in sorted({*opening, *closing}):
-            opens, closes = position in opening, position in closing
-            match = _Match(position, opens=opens, closes=closes, words=item)
-            matches.append(match)
+        if item[-1] not in others.all_words:
+            continue
+        for position, segment in enumerate(others.words):
+            opens, closes = segment[-len(item) :] == item, segment[: len(item)] == item
+            if opens or closes:
+                matches.append(_Match(position, opens=opens, closes=closes, words=item))
     return matches[:_MAX_MATCHES]
 
 

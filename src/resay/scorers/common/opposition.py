@@ -8,13 +8,20 @@ the other answer to a yes-or-no question. A list in another order says the same
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
 from resay.core.quantities import Quantity, negations
 from resay.core.segmentation.spans import Span
 from resay.scorers.base import TEXTS_COMPARED
-from resay.scorers.common.contrast import Wording, parts_of
+from resay.scorers.common.contrast import (
+    TOWARDS,
+    Relation,
+    Wording,
+    name_of_group,
+    parts_of,
+)
 from resay.scorers.common.fact import Fact
 from resay.scorers.common.indexed_sentences import (
     ClauseQuantities,
@@ -22,7 +29,12 @@ from resay.scorers.common.indexed_sentences import (
     quantities_by_clause,
 )
 from resay.scorers.common.lists import Segments, shared_lists
-from resay.scorers.common.sample_index import SampleIndex
+from resay.scorers.common.sample_index import (
+    MAX_QUANTITIES,
+    Agreement,
+    ClauseValues,
+    SampleIndex,
+)
 from resay.scorers.common.statement import Statement
 from resay.scorers.common.words import out_of_order, restricts, share, stance, stems_of
 
@@ -34,7 +46,6 @@ _EVASIVE = 0.25
 _SAME_SUBJECT = 0.5
 # Each quantity is compared with each of a text; longer lists are not compared.
 _MAX_QUANTITIES = 24
-_MAX_QUANTITIES_OF_TEXT = 256
 
 SharedLists = tuple[Sequence[Span], Sequence[Span]]
 """The lists that two sentences share in another order: their spans in each."""
@@ -53,6 +64,8 @@ class Opposition:
         self._statement = statement
         self._index = index
         self._with_answers = with_answers
+        # By position of a sentence, the lists it shares in another order.
+        self._shared_lists: dict[int, SharedLists] = {}
 
     def stance_fact(self) -> Fact | None:
         """Return the sentence's answer to a yes-or-no question as a fact, if it is one."""
@@ -125,7 +138,7 @@ class Opposition:
         # By text, whether it says the opposite; None if it says nothing on the matter.
         opposes: list[bool | None] = [None] * index.count
         opposing_sentence: int | None = None
-        for position, is_opposite in self._compared_sentences():
+        for position, is_opposite in self.compared_sentences():
             sample = index.sentences[position].sample
             opposes[sample] = opposes[sample] or is_opposite
             if is_opposite and opposing_sentence is None:
@@ -166,32 +179,98 @@ class Opposition:
         None if it has none of them.
         """
         index = self._index
-        own_lists, sample_lists = self._lists_shared_with(sample)
-        clauses = self._clauses_with(own_lists) if own_lists else self._clauses
-        swaps = self._swaps_values(clauses, index.clauses(sample, sample_lists))
+        may_swap_values = self._has_value_of(sample)
+        may_mix_parts = self._has_parts and index.may_mix(sample)
+        own_lists: Sequence[Span] = ()
+        sample_lists: Mapping[int, Sequence[Span]] = {}
+        if may_swap_values or may_mix_parts:
+            own_lists, sample_lists = self._lists_shared_with(sample)
+        swaps = None
+        if may_swap_values:
+            clauses = self._clauses_with(own_lists) if own_lists else self._clauses
+            swaps = self._swaps_values(clauses, index.clauses(sample, sample_lists))
         if not swaps and index.question.is_for_order:
             swaps = out_of_order(self._statement.text, index.texts[sample])
-        if swaps:
-            return True
-        parts = [part.stems for part in self._own_wording(own_lists).parts]
+        if swaps or not may_mix_parts:
+            return swaps
+        parts = self._own_wording(own_lists).part_stems
         wordings = {
             position: self._wording_of(position, lists) for position, lists in sample_lists.items()
         }
         return True if index.mixes(sample, parts, wordings) else swaps
 
-    def _compared_sentences(self) -> Iterator[tuple[int, bool]]:
-        """Yield the positions of comparable sentences, and whether each says the opposite."""
-        index = self._index
-        for position in self._comparable:
-            question = index.question.wording if index.sentences[position].alone else None
-            own_lists, other_lists = self._shared_lists.get(position, ((), ()))
-            other = self._wording_of(position, other_lists)
-            is_opposite = self._own_wording(own_lists).contradicts(other, question)
-            if is_opposite is not None:
-                yield position, is_opposite
+    def _has_value_of(self, sample: int) -> bool:
+        """Whether a sample has a value that agrees with one of the sentence."""
+        return not self._agreeing_values.isdisjoint(self._index.values_of(sample))
 
     @cached_property
-    def _comparable(self) -> list[int]:
+    def _agreeing_values(self) -> frozenset[int]:
+        """The numbers of the samples' values that agree with one of the sentence."""
+        agreeing: set[int] = set()
+        if len(self._statement.all_quantities) > _MAX_QUANTITIES:
+            return frozenset()
+        for quantity in self._statement.all_quantities:
+            agreeing |= self._index.agreement_with(quantity).agreeing
+        return frozenset(agreeing)
+
+    @cached_property
+    def _has_parts(self) -> bool:
+        """Whether it has several parts; lists can only join them."""
+        return len(parts_of(self._statement.text)) > 1
+
+    def compared_sentences(self) -> Iterator[tuple[int, bool]]:
+        """Yield the positions of comparable sentences, and whether each says the opposite."""
+        index, own = self._index, self._statement.wording
+        for position in self.comparable:
+            if position in self._contrasting:
+                is_opposite = self._is_opposite_at(position)
+                if is_opposite is not None:
+                    yield position, is_opposite
+            elif own.is_similar_to(index.sentences[position].stems):
+                yield position, False
+
+    def _is_opposite_at(self, position: int) -> bool | None:
+        """Return whether a comparable sentence says the opposite; see `Wording.contradicts`."""
+        index, own = self._index, self._statement.wording
+        question = index.question.wording if index.sentences[position].alone else None
+        other = index.wording(position)
+        if own.compares_parts(other):
+            own_lists, other_lists = self._lists_shared_at(position)
+            own = self._own_wording(own_lists)
+            other = self._wording_of(position, other_lists)
+        return own.contradicts(other, question)
+
+    @cached_property
+    def _contrasting(self) -> Set[int]:
+        """The positions of sentences that have more to be compared than how similar they are."""
+        index, own = self._index, self._statement.wording
+        if own.negated or own.scores:
+            return set(self.comparable)
+        positions = {*index.negated, *index.unlike_sample}
+        for group in own.contrasting_groups:
+            positions |= index.groups.get(group, set())
+        if own.opposite_adjectives:
+            positions |= index.with_words(own.opposite_adjectives)
+        for relation in own.relations:
+            positions |= self._relating(relation)
+        return positions
+
+    def _relating(self, relation: Relation) -> Set[int]:
+        """Return the positions of sentences that may relate the same names, by the same words."""
+        index = self._index
+        if TOWARDS in relation.by:
+            return set(self.comparable)
+        positions = index.with_stems(relation.by)
+        for group, of_group in index.groups.items():
+            if name_of_group(group) in relation.by:
+                positions |= of_group
+        if relation.second:
+            # One of the names must be there.
+            positions &= index.with_stems(relation.first | relation.second)
+        return positions
+
+    @cached_property
+    def comparable(self) -> list[int]:
         """The positions of the sentences that are compared, in order."""
         index, stems = self._index, self._statement.stems
         positions = set(index.alone)
@@ -202,28 +281,46 @@ class Opposition:
         return sorted(positions)
 
     @cached_property
-    def _shared_lists(self) -> Mapping[int, SharedLists]:
-        """By position of a sentence, the lists it shares in another order."""
-        index = self._index
-        if index.question.is_for_order:
-            return {}
-        segments = Segments.of(self._statement.text)
-        shared: dict[int, SharedLists] = {}
-        for position in self._comparable:
-            own_lists, other_lists = shared_lists(segments, index.segments(position))
-            if own_lists or other_lists:
-                shared[position] = own_lists, other_lists
+    def _segments(self) -> Segments:
+        statement = self._statement
+        return Segments.of(statement.text, statement.words)
+
+    def _lists_shared_at(self, position: int) -> SharedLists:
+        """Return the lists that it shares with a comparable sentence in another order."""
+        shared = self._shared_lists.get(position)
+        if shared is None:
+            shared = self._shared_lists[position] = self._find_lists_shared_at(position)
         return shared
+
+    def _find_lists_shared_at(self, position: int) -> SharedLists:
+        index, segments = self._index, self._segments
+        if index.question.is_for_order:
+            return (), ()
+        count = segments.count_shared(index.distinct_words(position))
+        if not count:
+            return (), ()
+        others = index.segments(position)
+        if count == 1 and len(segments.words) > 1 and len(others.words) > 1:
+            return (), ()
+        return shared_lists(segments, others)
 
     def _lists_shared_with(self, sample: int) -> tuple[list[Span], dict[int, Sequence[Span]]]:
         """Return the lists shared with any sentence of a sample, and its own by position."""
         own_lists: list[Span] = []
         sample_lists: dict[int, Sequence[Span]] = {}
-        for position in self._index.positions[sample] if self._shared_lists else ():
-            if position in self._shared_lists:
-                spans, sample_lists[position] = self._shared_lists[position]
+        for position in self._comparable_by_sample.get(sample, ()):
+            spans, other_spans = self._lists_shared_at(position)
+            if spans or other_spans:
                 own_lists += spans
+                sample_lists[position] = other_spans
         return own_lists, sample_lists
+
+    @cached_property
+    def _comparable_by_sample(self) -> Mapping[int, Sequence[int]]:
+        by_sample: defaultdict[int, list[int]] = defaultdict(list)
+        for position in self.comparable:
+            by_sample[self._index.sentences[position].sample].append(position)
+        return by_sample
 
     def _own_wording(self, lists: Sequence[Span]) -> Wording:
         statement = self._statement
@@ -251,7 +348,7 @@ class Opposition:
         return clauses
 
     def _swaps_values(
-        self, clauses: Sequence[ClauseQuantities], others: Sequence[ClauseQuantities]
+        self, clauses: Sequence[ClauseQuantities], others: Sequence[ClauseValues]
     ) -> bool | None:
         """Return whether a text has a quantity elsewhere, and another in its place.
 
@@ -260,19 +357,20 @@ class Opposition:
 
         Args:
             clauses: The quantities of the sentence with the words of their clauses.
-            others: The same of the text.
+            others: The values of the text with the words of their clauses.
 
         Returns:
             False if it has them in their place, None if it has none of them.
         """
         if len(self._statement.all_quantities) > _MAX_QUANTITIES:
             return None
-        if sum(len(other.quantities) for other in others) > _MAX_QUANTITIES_OF_TEXT:
+        if sum(other.count for other in others) > MAX_QUANTITIES:
             return None
         swaps: bool | None = None
         for clause in clauses:
             for quantity in clause.quantities:
-                is_swapped = _is_swapped(quantity, clause.words, others)
+                agreement = self._index.agreement_with(quantity)
+                is_swapped = _is_swapped(agreement, clause.words, others)
                 if is_swapped:
                     return True
                 if is_swapped is False:
@@ -323,22 +421,22 @@ class Opposition:
 
 
 def _is_swapped(
-    quantity: Quantity, words: frozenset[str], others: Sequence[ClauseQuantities]
+    agreement: Agreement, words: frozenset[str], others: Sequence[ClauseValues]
 ) -> bool | None:
     """Return whether a text has a quantity elsewhere; None if it does not have it, or both ways.
 
     Args:
-        quantity: The quantity.
+        agreement: The values that agree with the quantity, and others.
         words: The words of its clause.
-        others: The quantities of the text with the words of their clauses.
+        others: The values of the text with the words of their clauses.
     """
     # The words that its clause shares with clauses that have the same quantity, or another.
     same: list[frozenset[str]] = []
     different: list[frozenset[str]] = []
     for other in others:
-        if any(map(quantity.agrees, other.quantities)):
+        if not agreement.agreeing.isdisjoint(other.values):
             same.append(words & other.words)
-        elif _differs(quantity, other.quantities):
+        elif not agreement.differing.isdisjoint(other.values):
             different.append(words & other.words)
     if not same:
         return None

@@ -6,9 +6,8 @@ first use.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
@@ -17,11 +16,11 @@ from statistics import fmean
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.citation_marks import without_marks
 from resay.core.normalization import NormalizedText, normalized
-from resay.core.quantities import Quantity
+from resay.core.quantities import Quantity, may_contain_negation
 from resay.core.segmentation.spans import Span
 from resay.core.tokens import InvertedIndex
 from resay.lang.detection import detect_from_words
-from resay.scorers.common.contrast import Wording, swapped
+from resay.scorers.common.contrast import Wording, groups_of, swapped
 from resay.scorers.common.indexed_sentences import (
     ClauseQuantities,
     IndexedSentence,
@@ -47,9 +46,38 @@ _MAX_SCORED_SAMPLES = 5
 _MAX_PARTS = 6
 # The characters of each text from which its language is guessed.
 _LANGUAGE_CHARS = 500
-# At how many positions a text is looked for in a sample.
-_MAX_POSITIONS = 256
-_WORD_RUN = re.compile(r"\w+")
+MAX_QUANTITIES = 256
+"""Quantities of texts with more are not compared with each other."""
+# How many words are compared by how many samples have them in the same place.
+_MAX_CANDIDATES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseValues:
+    """The values in a clause of a sample.
+
+    Attributes:
+        words: The stems of the clause.
+        values: The numbers of its distinct values.
+        count: How many quantities it has.
+    """
+
+    words: frozenset[str]
+    values: frozenset[int]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Which values of samples a quantity can be the same as.
+
+    Attributes:
+        agreeing: The numbers of those that agree with it.
+        differing: The numbers of those of the same kind that do not.
+    """
+
+    agreeing: frozenset[int]
+    differing: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -101,11 +129,15 @@ class SampleIndex:
     # Caches, by position of a sentence or by sample.
     _wordings: dict[int, Wording] = field(default_factory=dict[int, Wording], init=False)
     _segments: dict[int, Segments] = field(default_factory=dict[int, Segments], init=False)
-    _clauses: dict[int, list[ClauseQuantities]] = field(
-        default_factory=dict[int, list[ClauseQuantities]], init=False
+    _distinct_words: dict[int, frozenset[str]] = field(
+        default_factory=dict[int, frozenset[str]], init=False
     )
-    _word_offsets: dict[int, Mapping[str, list[int]]] = field(
-        default_factory=dict[int, Mapping[str, list[int]]], init=False
+    _clauses: dict[int, Sequence[ClauseValues]] = field(
+        default_factory=dict[int, "Sequence[ClauseValues]"], init=False
+    )
+    # A cache by value.
+    _agreements: dict[tuple[object, ...], Agreement] = field(
+        default_factory=dict[tuple[object, ...], "Agreement"], init=False
     )
     # A cache by pair of words, and by whether a number is looked for.
     _most_frequent: dict[tuple[tuple[str, str], bool], tuple[str, int]] = field(
@@ -178,7 +210,7 @@ class SampleIndex:
         key = (pair, is_number)
         if key not in self._most_frequent:
             word, count = "", 0
-            for candidate in islice(self._between.get(pair, ()), _MAX_POSITIONS):
+            for candidate in islice(self._words_between(*pair), _MAX_CANDIDATES):
                 if candidate in ignored_words() or candidate[0].isdigit() != is_number:
                     continue
                 sample_count = sum(candidate in words for words in self.words)
@@ -186,58 +218,59 @@ class SampleIndex:
             self._most_frequent[key] = (word, count)
         return self._most_frequent[key]
 
-    @cached_property
-    def _between(self) -> Mapping[tuple[str, str], Collection[str]]:
-        """By pair of words, the words that appear between them in samples, in order."""
-        between: dict[tuple[str, str], dict[str, None]] = {}
-        for sentence in self.sentences:
-            words = ["", *words_of(sentence.text).findall(sentence.text.lower()), ""]
-            for before, word, after in zip(words, words[1:], words[2:], strict=False):
-                between.setdefault((before, after), {})[word] = None
+    def _words_between(self, before: str, after: str) -> Collection[str]:
+        """Return the words that appear between two words in samples, in order.
+
+        Args:
+            before: The word before them; empty at the beginning of a sentence.
+            after: The word after them; empty at its end.
+        """
+        between: dict[str, None] = {}
+        for position in self._positions_of_both(before, after):
+            words = ["", *self._words_at(position), ""]
+            for left, word, right in zip(words, words[1:], words[2:], strict=False):
+                if left == before and right == after:
+                    between[word] = None
         return between
+
+    def _positions_of_both(self, word: str, other: str) -> Sequence[int]:
+        """Return the positions of sentences that have two words; each has an empty one."""
+        everywhere = range(len(self.sentences))
+        positions = self._positions_by_word.get(word, ()) if word else everywhere
+        others = self._positions_by_word.get(other, ()) if other else everywhere
+        if len(others) < len(positions):
+            positions, other = others, word
+        if not other:
+            return positions
+        return [position for position in positions if other in self.distinct_words(position)]
 
     def as_said(self, word: str) -> str:
         """Return a lower-cased word as the first sample that has it writes it."""
-        return self._spellings.get(word, word)
-
-    @cached_property
-    def _spellings(self) -> Mapping[str, str]:
-        spellings: dict[str, str] = {}
-        for sentence in self.sentences:
-            for match in words_of(sentence.text).finditer(sentence.text):
-                spellings.setdefault(match[0].lower(), match[0])
-        return spellings
+        for position in self._positions_by_word.get(word, ()):
+            text = self.sentences[position].text
+            for spelling in words_of(text).findall(text):
+                if spelling.lower() == word:
+                    return spelling
+        return word
 
     def has_literally(self, sample: int, text: str) -> bool:
         """Return whether a sample has a lower-cased text word for word.
 
         Args:
             sample: The sample.
-            text: The text. It is looked for where its rarest word is, in at most 256 places.
+            text: The text.
         """
-        words = list(_WORD_RUN.finditer(text))
-        if not words:
+        if not any(map(_is_of_word, text)):
             return False
-        sample_text, offsets = self.texts[sample], self._offsets_of_words(sample)
-        rarest = min(words, key=lambda match: len(offsets.get(match[0], ())))
-        for offset in offsets.get(rarest[0], ())[:_MAX_POSITIONS]:
-            start = offset - rarest.start()
-            if start < 0 or not sample_text.startswith(text, start):
-                continue
+        sample_text = self.texts[sample]
+        start = sample_text.find(text)
+        while start >= 0:
             end = start + len(text)
-            around = sample_text[max(start - 1, 0) : start], sample_text[end : end + 1]
-            if not any(map(_WORD_RUN.match, around)):
+            around = sample_text[max(start - 1, 0) : start] + sample_text[end : end + 1]
+            if not any(map(_is_of_word, around)):
                 return True
+            start = sample_text.find(text, start + 1)
         return False
-
-    def _offsets_of_words(self, sample: int) -> Mapping[str, Sequence[int]]:
-        """Return where each word of a sample's text begins."""
-        if sample not in self._word_offsets:
-            offsets: defaultdict[str, list[int]] = defaultdict(list)
-            for match in _WORD_RUN.finditer(self.texts[sample]):
-                offsets[match[0]].append(match.start())
-            self._word_offsets[sample] = offsets
-        return self._word_offsets[sample]
 
     @cached_property
     def ungrouped(self) -> Sequence[str]:
@@ -258,10 +291,29 @@ class SampleIndex:
             counts[quantity.meaning] = len(samples)
         return counts
 
+    def agreement_with(self, quantity: Quantity) -> Agreement:
+        """Return the numbers of the values in samples that agree with a quantity, and others."""
+        agreement = self._agreements.get(quantity.value)
+        if agreement is None:
+            agreeing: set[int] = set()
+            differing: set[int] = set()
+            for number, other in enumerate(self._distinct_values.values()):
+                if quantity.agrees(other):
+                    agreeing.add(number)
+                elif quantity.comparable(other):
+                    differing.add(number)
+            agreement = Agreement(agreeing=frozenset(agreeing), differing=frozenset(differing))
+            self._agreements[quantity.value] = agreement
+        return agreement
+
+    def values_of(self, sample: int) -> frozenset[int]:
+        """Return the numbers of the values that a sample has; none if it has too many."""
+        return self._values_by_sample[sample]
+
     def clauses(
         self, sample: int, lists: Mapping[int, Sequence[Span]] | None = None
-    ) -> list[ClauseQuantities]:
-        """Return the quantities of a sample with the words next to them.
+    ) -> Sequence[ClauseValues]:
+        """Return the values of a sample with the words next to them.
 
         Args:
             sample: The sample.
@@ -275,7 +327,7 @@ class SampleIndex:
 
     def _clauses_with(
         self, sample: int, lists: Mapping[int, Sequence[Span]]
-    ) -> list[ClauseQuantities]:
+    ) -> Sequence[ClauseValues]:
         clauses: list[ClauseQuantities] = []
         table_header: list[str] = []
         for position in self.positions[sample]:
@@ -291,21 +343,130 @@ class SampleIndex:
                     sentence.start,
                     lists.get(position, ()),
                 )
-        return clauses
+        return [
+            ClauseValues(
+                words=clause.words,
+                values=self._values_in(clause.quantities),
+                count=len(clause.quantities),
+            )
+            for clause in clauses
+        ]
+
+    @cached_property
+    def _quantities_by_sample(self) -> Sequence[Sequence[Quantity]]:
+        """By sample, its quantities if they are compared with those of sentences."""
+        quantities = [list[Quantity]() for _ in range(self.count)]
+        for sentence in self.sentences:
+            quantities[sentence.sample] += sentence.quantities
+        return [() if len(own) > MAX_QUANTITIES else own for own in quantities]
+
+    @cached_property
+    def _distinct_values(self) -> Mapping[tuple[object, ...], Quantity]:
+        """By value, the first quantity that has it."""
+        quantities: dict[tuple[object, ...], Quantity] = {}
+        for quantity in chain.from_iterable(self._quantities_by_sample):
+            quantities.setdefault(quantity.value, quantity)
+        return quantities
+
+    @cached_property
+    def _numbers_of_values(self) -> Mapping[tuple[object, ...], int]:
+        """By value, its number, by which values are compared in sets."""
+        return {value: number for number, value in enumerate(self._distinct_values)}
+
+    @cached_property
+    def _values_by_sample(self) -> Sequence[frozenset[int]]:
+        return [self._values_in(quantities) for quantities in self._quantities_by_sample]
+
+    def _values_in(self, quantities: Iterable[Quantity]) -> frozenset[int]:
+        """Return the numbers of the values of quantities, if their texts have not too many."""
+        numbers = self._numbers_of_values
+        values = (numbers.get(quantity.value) for quantity in quantities)
+        return frozenset(value for value in values if value is not None)
 
     # Wording.
 
     def wording(self, position: int) -> Wording:
         """Return the wording of a sentence, parsed on first use because few are needed."""
         if position not in self._wordings:
-            self._wordings[position] = Wording(self.sentences[position].text, self.language)
+            text, words = self.sentences[position].text, self._shared_words(position)
+            self._wordings[position] = Wording(text, self.language, words=words)
         return self._wordings[position]
+
+    @cached_property
+    def unlike_sample(self) -> frozenset[int]:
+        """The positions of sentences whose words may not be those of `Wording`."""
+        positions = range(len(self.sentences))
+        return frozenset(position for position in positions if not self._shared_words(position))
+
+    @cached_property
+    def negated(self) -> frozenset[int]:
+        """The positions of sentences that may be negated."""
+        positions: set[int] = set()
+        for position, sentence in enumerate(self.sentences):
+            if may_contain_negation(sentence.words):
+                positions.add(position)
+        return frozenset(positions)
+
+    @cached_property
+    def groups(self) -> Mapping[int, Set[int]]:
+        """By group of synonyms and opposites, the positions of sentences with a word of it."""
+        positions_by_group: defaultdict[int, set[int]] = defaultdict(set)
+        for position, sentence in enumerate(self.sentences):
+            for group in groups_of(sentence.words, self.language):
+                positions_by_group[group].add(position)
+        return positions_by_group
+
+    def with_words(self, words: Iterable[str]) -> set[int]:
+        """Return the positions of sentences that have any of these words."""
+        positions: set[int] = set()
+        for word in words:
+            positions.update(self._positions_by_word.get(word, ()))
+        return positions
+
+    @cached_property
+    def _positions_by_word(self) -> Mapping[str, Sequence[int]]:
+        positions_by_word: defaultdict[str, list[int]] = defaultdict(list)
+        for position in range(len(self.sentences)):
+            for word in self.distinct_words(position):
+                positions_by_word[word].append(position)
+        return positions_by_word
+
+    def with_stems(self, stems: Iterable[str]) -> set[int]:
+        """Return the positions of sentences that have any of these stems."""
+        positions: set[int] = set()
+        for stem in stems:
+            positions.update(self.shared.indices(stem))
+        return positions
 
     def segments(self, position: int) -> Segments:
         """Return the segments of a sentence, which may be items of lists."""
         if position not in self._segments:
-            self._segments[position] = Segments.of(self.sentences[position].text)
+            text, words = self.sentences[position].text, self._words_at(position)
+            self._segments[position] = Segments.of(text, words)
         return self._segments[position]
+
+    def distinct_words(self, position: int) -> frozenset[str]:
+        """Return the distinct words of a sentence."""
+        if position not in self._distinct_words:
+            self._distinct_words[position] = frozenset(self._words_at(position))
+        return self._distinct_words[position]
+
+    def _words_at(self, position: int) -> Sequence[str]:
+        """Return the words of a sentence by the pattern for it, not for its whole sample."""
+        text = self.sentences[position].text
+        return self._shared_words(position) or words_of(text).findall(text.lower())
+
+    def _shared_words(self, position: int) -> Sequence[str]:
+        """Return the words of a sentence if both patterns find the same, else none.
+
+        They differ in underscores, and in characters that are not ASCII.
+        """
+        sentence = self.sentences[position]
+        return sentence.words if sentence.text.isascii() and "_" not in sentence.text else ()
+
+    def may_mix(self, sample: int) -> bool:
+        """Return whether a sample is short enough for `mixes`."""
+        return len(self.positions[sample]) <= _MAX_PARTS
 
     def mixes(
         self, sample: int, parts: Sequence[frozenset[str]], wordings: Mapping[int, Wording]
@@ -317,13 +478,12 @@ class SampleIndex:
             parts: The stems of each part.
             wordings: By position, the wordings of its sentences that share a list.
         """
-        positions = self.positions[sample]
-        if not 1 < len(parts) <= _MAX_PARTS or len(positions) > _MAX_PARTS:
+        if not 1 < len(parts) <= _MAX_PARTS or not self.may_mix(sample):
             return False
         sample_parts: list[frozenset[str]] = []
-        for position in positions:
+        for position in self.positions[sample]:
             wording = wordings.get(position) or self.wording(position)
-            sample_parts += [part.stems for part in wording.parts]
+            sample_parts += wording.part_stems
         return swapped(parts, sample_parts[: 2 * _MAX_PARTS])
 
 
@@ -384,6 +544,10 @@ class Indexing:
             shared=InvertedIndex([sentence.stems for sentence in sentences], lambda count: 1.0),
             repetition=_repetition([own - question.given_stems - ignored_words() for own in stems]),
         )
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def _language_of(texts: Sequence[str]) -> str:

@@ -50,6 +50,7 @@ class Statement:
         long_numbers: The spans of telephone numbers, IBANs and the like.
         codes: Names in code, addresses and versions.
         letters: Letters that stand for themselves.
+        words: Its words, in lower case.
         stems: The stems of all its words.
         names_and_words: Its names, and its other words without the commonest.
         own_stems: The stems of these, which the question does not have.
@@ -93,13 +94,13 @@ class Statement:
         no_words = [(quantity.start, quantity.end) for quantity in self.all_quantities]
         no_words += self.long_numbers
         no_words += [match.span() for match in (*_CODE.finditer(self.text), *dotted)]
-        words = [word.lower() for word in words_of(self.text).findall(self.text)]
+        self.words = [word.lower() for word in words_of(self.text).findall(self.text)]
         self.names_and_words = NamesAndWords.of(
             self.text,
             sorted(no_words),
             known=question.given_stems,
             letters=self.letters,
-            nouns=detect_from_words(words) == "de",
+            nouns=detect_from_words(self.words) == "de",
         )
         self.own_stems = frozenset((*self.names_and_words.names, *self.names_and_words.words))
 
@@ -111,7 +112,7 @@ class Statement:
     @cached_property
     def wording(self) -> Wording:
         """Its wording."""
-        return Wording(self.text, self.language)
+        return Wording(self.text, self.language, words=self.words)
 
 
 def _outside(parsed: Sequence[Quantity], long: Sequence[Span]) -> list[Quantity]:

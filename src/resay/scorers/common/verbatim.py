@@ -23,12 +23,16 @@ _LONG = re.compile(
     r"|(?=\w{0,30}\d)(?=\w{0,30}[A-Z])[A-Z0-9]{8,30}"
     r"|[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{2,30}){1,4})(?!\w)"
 )
-# Not an article or pronoun at the beginning, an initial, a part of a name, a word or a number.
+# Not an article or pronoun at the beginning, an initial, a part of a name, a word or a number. What
+# precedes it is looked at last, because patterns that begin with a character are found fastest.
 _LETTER = re.compile(
-    r"(?<![\w.&'/-])(?:[B-HJ-Z](?![\w&'/]|-\w|\.\s?[A-Z]|\s[A-Z])|[AI](?=\W{0,3}\Z|[),;:]|\.(?:\s|\Z)))"
+    r"[A-Z](?!\w)(?<![\w.&'/-][A-Z])"
+    r"(?:(?<=[B-HJ-Z])(?![&'/]|-\w|\.\s?[A-Z]|\s[A-Z])|(?<=[AI])(?=\W{0,3}\Z|[),;:]|\.(?:\s|\Z)))"
 )
 # A letter in lower case, where no word ends a text or is in brackets: "b", "(c)", "option d".
-_SMALL_LETTER = re.compile(r"(?<![\w.&'/-])[a-z](?=\W{0,3}\Z|\))")
+_LAST_LETTER = re.compile(r"(?<![\w.&'/-])[a-z](?=\W{0,3}\Z)")
+_MAX_CHARS_FROM_LAST_LETTER = 4
+_LETTER_IN_BRACKETS = re.compile(r"\)(?<=(?<![\w.&'/-])[a-z]\))")
 _BETWEEN_GROUPS = re.compile(r"(?<=\d)[ ./()-]{1,3}(?=[A-Za-z\d])|[+()]")
 
 _START = attrgetter("start")
@@ -48,14 +52,22 @@ def letters_of(text: str, parsed: Sequence[Quantity] = ()) -> frozenset[str]:
         text: The text.
         parsed: Its quantities, whose letters are units, such as that of 350 °F.
     """
+    matches = list(_LETTER.finditer(text))
+    if not matches:
+        return frozenset()
     units = {position for q in parsed for position in range(q.start, q.end)}
-    matches = _LETTER.finditer(text)
     return frozenset(match[0] for match in matches if match.start() not in units)
 
 
 def letters_in_any_case(text: str) -> frozenset[str]:
     """Return the letters that a text mentions, in capitals, however it writes them."""
-    return letters_of(text) | {match[0].upper() for match in _SMALL_LETTER.finditer(text)}
+    letters = set(letters_of(text))
+    for match in _LETTER_IN_BRACKETS.finditer(text):
+        letters.add(text[match.start() - 1].upper())
+    last = _LAST_LETTER.search(text, max(len(text) - _MAX_CHARS_FROM_LAST_LETTER, 0))
+    if last is not None:
+        letters.add(last[0].upper())
+    return frozenset(letters)
 
 
 def long_numbers(text: str, parsed: Sequence[Quantity]) -> Iterator[Span]:

@@ -1,0 +1,68 @@
+"""Sentences that say the opposite are found without comparing each with all others."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resay.core.passage import Sentence
+from resay.plugins import Sample
+from resay.scorers.common.contrast import Wording
+from resay.scorers.common.lists import Segments, shared_lists
+from resay.scorers.common.opposition import Opposition
+from resay.scorers.common.sample_index import Indexing, SampleIndex
+from resay.scorers.common.statement import Statement
+
+WORDS = st.sampled_from(
+    [
+        *("Ada", "Tom", "Linz", "Ulm", "beat", "beaten", "by", "owner", "of", "'s", "is", "was"),
+        *(
+            "older",
+            "younger",
+            "than",
+            "not",
+            "no",
+            "legal",
+            "illegal",
+            "usual",
+            "unusual",
+            "before",
+        ),
+        *("after", "from", "to", "3-1", "1-3", "and", ",", ";", "red", "white", "blue", "mill"),
+        *("größer", "naïve", "snake_case", "usual", "unusual"),
+    ]
+)
+TEXTS = st.lists(WORDS, min_size=1, max_size=9).map(" ".join)
+
+
+def opposition_of(text: str, samples: list[str]) -> tuple[Opposition, Statement, SampleIndex]:
+    index = Indexing("", "")([Sample(i, sample) for i, sample in enumerate(samples)])
+    sentence = Sentence(text, 0, len(text))
+    statement = Statement(sentence, text, index.question, index.language, with_links=True)
+    return Opposition(statement, index, with_answers=True), statement, index
+
+
+@given(TEXTS, st.lists(TEXTS, min_size=1, max_size=4))
+def test_no_sentence_that_says_the_opposite_is_missed(text: str, samples: list[str]) -> None:
+    opposition, statement, index = opposition_of(text, samples)
+    expected: list[tuple[int, bool]] = []
+    for position in opposition.comparable:
+        other = index.sentences[position].text
+        own_lists, other_lists = shared_lists(
+            Segments.of(statement.text, statement.words),
+            Segments.of(other, other.lower().split()),
+        )
+        own = Wording(statement.text, index.language, own_lists)
+        is_opposite = own.contradicts(
+            Wording(other, index.language, other_lists),
+            index.question.wording if index.sentences[position].alone else None,
+        )
+        if is_opposite is not None:
+            expected.append((position, is_opposite))
+    assert list(opposition.compared_sentences()) == expected
+
+
+def test_the_words_of_a_sample_are_compared_like_those_of_a_sentence() -> None:
+    text = "Tamsin is the owner of Korvel."
+    opposition, _, _ = opposition_of(text, ["Korvel is Tamsin's owner."])
+    assert list(opposition.compared_sentences()) == [(0, True)]
