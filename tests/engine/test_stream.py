@@ -24,7 +24,9 @@ from resay import (
     StreamUnfinishedError,
     last_verdict,
 )
-from resay.plugins import Chunk, Completion, Completions
+from resay.core.claim_verdict import Part
+from resay.engine import flagged_claims
+from resay.plugins import Chunk, Completion, Completions, Evidence, Passage
 from simulation import SimulatedProvider
 
 pytestmark = pytest.mark.anyio
@@ -128,6 +130,36 @@ async def test_hold_releases_a_sentence_while_later_ones_are_written() -> None:
         go_on.set()
         rest = [part async for part in stream]
     assert [s.flagged for part in rest for s in part.sentences] == [True, False]
+
+
+async def test_wrong_words_of_a_held_sentence_are_found_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[str] = []
+    find = flagged_claims.parts_by_facts
+
+    async def parts_by_facts(
+        passage: Passage, evidence: Evidence, *, with_answers: bool
+    ) -> list[tuple[Part, ...]]:
+        compared.extend(sentence.text for sentence in passage.sentences)
+        return await find(passage, evidence, with_answers=with_answers)
+
+    monkeypatch.setattr(flagged_claims, "parts_by_facts", parts_by_facts)
+
+    class Sampled(Typist):
+        async def complete(self, request: Request, *, n: int = 1) -> Completions:
+            sample = response.replace("31415", "12")
+            return Completions((Completion(f"Sample {request.index}. {sample}"),))
+
+    second = "Its deck has 31415 lamps and 8 lanes."
+    response = f"{FIRST}{second} {THIRD}"
+    guard = Guard({"chain": [{"method": "facts"}]}, provider=Sampled(response))
+    stream = guard.astream(QUESTION, stream_mode="hold")
+    await read(stream)
+    verdict = stream.answer.verdict
+    wrong = [part for claim in verdict.claims for part in claim.parts if part.flagged]
+    assert [response[part.start : part.end] for part in wrong] == ["31415 lamps"]
+    assert compared == [second]
 
 
 async def test_after_passes_words_on_before_anything_is_checked() -> None:

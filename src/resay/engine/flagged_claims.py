@@ -18,7 +18,7 @@ from resay.core.passage import Passage
 from resay.core.scores import UnsupportedSpan
 from resay.engine.contradictions import INDEX_BUILDERS, kind_of_words
 from resay.engine.decide import Decider, pool_of
-from resay.engine.state import ClaimResult, RunState
+from resay.engine.state import ClaimResult, RunState, WrongWords
 from resay.scorers import Step
 from resay.scorers.common.fact_parts import parts_by_facts
 from resay.scorers.evidence import Evidence
@@ -91,17 +91,24 @@ class FlaggedClaims:
             result = state.results[i]
             if result.judged:
                 continue
+            wrong_words = result.wrong_words
             if result.unsupported:
                 parts[i] = _parts_of(state.claims[i], result, state.passage)
+            elif wrong_words is not None and _is_up_to_date(wrong_words, result, evidence):
+                parts[i] = wrong_words.parts
             else:
                 by_source.setdefault(result.source, []).append(i)
         with anyio.CancelScope(deadline=deadline):
             for source, claims in by_source.items():
                 compared = replace(evidence, samples=pool_of(source, evidence))
+                # More may arrive meanwhile.
+                count = len(compared.samples)
                 by_claim = await parts_by_facts(
                     state.passage_for(claims), compared, with_answers=source != "reference"
                 )
-                parts.update(zip(claims, by_claim, strict=True))
+                for i, of_claim in zip(claims, by_claim, strict=True):
+                    parts[i] = of_claim
+                    state.results[i].wrong_words = WrongWords(of_claim, source, count)
         return parts
 
     async def contradictions(
@@ -142,6 +149,12 @@ class FlaggedClaims:
     async def _flagged(self, state: RunState, evidence: Evidence) -> list[int]:
         find = partial(self._decider.flagged, state, evidence)
         return await compute(find, chars=_FLAG_COST * len(state.results))
+
+
+def _is_up_to_date(wrong_words: WrongWords, result: ClaimResult, evidence: Evidence) -> bool:
+    """Whether words were found wrong by the same evidence, and no more has arrived since."""
+    pool = pool_of(result.source, evidence)
+    return wrong_words.source == result.source and wrong_words.count == len(pool)
 
 
 def _parts_of(claim: Claim, result: ClaimResult, passage: Passage) -> tuple[Part, ...]:

@@ -19,6 +19,21 @@ from resay.core.step_record import StepRecord
 from resay.scorers import Step
 
 
+@dataclass(frozen=True, slots=True)
+class WrongWords:
+    """The words of a flagged claim that are wrong, as far as evidence tells.
+
+    Attributes:
+        parts: The words.
+        source: The kind of the evidence.
+        count: The number of its texts.
+    """
+
+    parts: tuple[Part, ...]
+    source: EvidenceKind
+    count: int
+
+
 @dataclass(slots=True)
 class ClaimResult:
     """The result for one claim so far.
@@ -37,6 +52,8 @@ class ClaimResult:
         unanswered: Why it has no score until a question about it is answered, without content.
         denied: Whether a text that it was compared with says something else; None if the method
             does not tell that from saying nothing.
+        wrong_words: Its wrong words, once they were looked for. In a stream they are shown with the
+            sentence, before the passage is decided.
     """
 
     score: float | None = None
@@ -51,6 +68,7 @@ class ClaimResult:
     judged: tuple[Part, ...] = ()
     unanswered: str | None = None
     denied: bool | None = None
+    wrong_words: WrongWords | None = None
 
     @property
     def is_grounded(self) -> bool:
