@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Final
 
 from resay.core.quantities.dates import DateParser
@@ -13,7 +14,7 @@ from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.romans import RomanParser
 from resay.core.quantities.times import TimeParser
 from resay.core.quantities.tokens import Tokens
-from resay.core.quantities.units import UnitParser
+from resay.core.quantities.units import UnitParser, is_inch_mark
 from resay.core.quantities.words import (
     ABOUT,
     ABOUT_AFTER_MORE,
@@ -49,6 +50,22 @@ _FIRST_YEAR: Final = 1000
 _LAST_YEAR: Final = 2199
 
 
+class _Parsers:
+    """The parsers of each kind of quantity.
+
+    Args:
+        tokens: The tokens of the text.
+    """
+
+    def __init__(self, tokens: Tokens) -> None:
+        self.numbers = NumberParser(tokens)
+        self.units = UnitParser(tokens)
+        self.dates = DateParser(tokens, self.numbers)
+        self.times = TimeParser(tokens)
+        self.periods = PeriodParser(tokens)
+        self.romans = RomanParser(tokens)
+
+
 class Reader:
     """Parses one text from left to right, a few tokens at a time.
 
@@ -60,12 +77,6 @@ class Reader:
         self._text = text
         self._tokens = Tokens(text)
         self._text_at = self._tokens.text_at
-        self._numbers = NumberParser(self._tokens)
-        self._units = UnitParser(self._tokens)
-        self._dates = DateParser(self._tokens, self._numbers)
-        self._times = TimeParser(self._tokens)
-        self._periods = PeriodParser(self._tokens)
-        self._romans = RomanParser(self._tokens)
         self._quantities: list[Quantity] = []
 
     def read(self) -> list[Quantity]:
@@ -86,6 +97,11 @@ class Reader:
                 after = self._read(index)
         return self._quantities
 
+    @cached_property
+    def _parsers(self) -> _Parsers:
+        """What parses more than plain digits; texts without need none."""
+        return _Parsers(self._tokens)
+
     @property
     def _last(self) -> Quantity | None:
         return self._quantities[-1] if self._quantities else None
@@ -103,7 +119,9 @@ class Reader:
             return index + 1
         if word in ROMANS and word not in STARTS:
             is_capital = self._text[self._tokens[index].start].isupper()
-            return self._keep(self._romans.parse(index, self._last) if is_capital else None, index)
+            return self._keep(
+                self._parsers.romans.parse(index, self._last) if is_capital else None, index
+            )
         one_word = self._in_one_word(index)
         if one_word is not None:
             self._quantities.append(one_word)
@@ -111,17 +129,17 @@ class Reader:
         if word in DECADES:
             return index + 1
         if word in MONTHS:
-            return self._keep(self._dates.month_first(index), index)
+            return self._keep(self._parsers.dates.month_first(index), index)
         return self._read_number(index)
 
     def _in_one_word(self, index: int) -> Quantity | None:
         """Parse a time, a date or a decade that is a single token."""
         token = self._tokens[index]
         if token.text[0].isdecimal():
-            return self._dates.numeric(token)
+            return self._parsers.dates.numeric(token)
         if token.text in DECADES:
-            return self._periods.named_decade(index)
-        return self._times.named(index)
+            return self._parsers.periods.named_decade(index)
+        return self._parsers.times.named(index)
 
     def _keep(self, parsed: Parsed | None, index: int) -> int:
         """Store what was parsed at a token, if anything; return the index to continue at."""
@@ -137,11 +155,17 @@ class Reader:
         return (
             word.isdecimal()
             and len(word) <= _MAX_PLAIN_DIGITS
-            and following not in AFTER_NUMBERS
+            and (following not in AFTER_NUMBERS or self._precedes_quote(index))
             and not following[:1].isdecimal()
             and self._text_at(index - 1) not in BEFORE_NUMBERS
             and not self._tokens.is_before_unspaced(index)
         )
+
+    def _precedes_quote(self, index: int) -> bool:
+        """Whether the mark behind a number closes a quotation: "item 12"."""
+        if self._text_at(index + 1) != '"':
+            return False
+        return not is_inch_mark(self._tokens, index + 1, self._tokens[index].start, self._last)
 
     def _is_mere_article(self, index: int) -> bool:
         """Whether an article is no number, as before "a unit" and in "half a million"."""
@@ -189,18 +213,18 @@ class Reader:
 
     def _read_number(self, index: int) -> int:
         """Parse a number, with the currency before it or what follows it."""
-        currency = self._units.currency_before(index)
-        clock = self._times.clock(index)
+        currency = self._parsers.units.currency_before(index)
+        clock = self._parsers.times.clock(index)
         if clock is not None:
             return self._keep(clock, index)
-        parsed = self._numbers.parse(currency[1] if currency else index)
+        parsed = self._parsers.numbers.parse(currency[1] if currency else index)
         if parsed is None:
             return index + 1
-        number, after = self._numbers.read_half(*parsed)
+        number, after = self._parsers.numbers.read_half(*parsed)
         if currency is None:
             return self._read_context(number, index, after)
         unit, scale = UNITS.get(currency[0], (currency[0], 1.0))
-        number, after = self._numbers.read_short_scale(number, after)
+        number, after = self._parsers.numbers.read_short_scale(number, after)
         number = number.with_unit(unit, scale, number.end)._replace(start=self._tokens[index].start)
         self._add(number, index)
         return max(after, index + 1)
@@ -212,22 +236,24 @@ class Reader:
             number = number._replace(end=self._tokens[after].end)
             is_ordinal, after = True, after + 1
         dated = (
-            self._dates.cjk(number, after)
-            or self._dates.day_first(number, index, after)
-            or self._periods.century(number, index, after, self._last, is_ordinal=is_ordinal)
-            or self._periods.decade(number, index, after)
+            self._parsers.dates.cjk(number, after)
+            or self._parsers.dates.day_first(number, index, after)
+            or self._parsers.periods.century(
+                number, index, after, self._last, is_ordinal=is_ordinal
+            )
+            or self._parsers.periods.decade(number, index, after)
         )
         if dated is not None:
             return self._keep(dated, index)
         if is_ordinal:
             self._add(number._replace(unit="ordinal"), index)
             return after
-        measured = self._units.parse(number, after, self._last)
+        measured = self._parsers.units.parse(number, after, self._last)
         if measured is not None:
             number, after = self._read_half_of_unit(*measured)
             self._add(number, index)
             return after
-        period = self._periods.numbered(number, index, after)
+        period = self._parsers.periods.numbered(number, index, after)
         if period is not None:
             return self._keep(period, index)
         if after == index + 1 and self._tokens.texts[index] in ARTICLES:
@@ -251,7 +277,7 @@ class Reader:
 
     def _read_half_of_unit(self, number: Quantity, after: int) -> Parsed:
         """Parse the rest of "one hour and a half", if there is one."""
-        after_half = self._numbers.half(after)
+        after_half = self._parsers.numbers.half(after)
         if after_half is None or number.plain != int(number.plain) or number.unit == "share":
             return number, after
         value = number.low + number.scale / 2

@@ -138,13 +138,13 @@ class UnitParser:
             return None
         if mark.text == "'" and _INCHES.match(text, mark.end):
             return MARKS[mark.text]
-        if text[mark.end : mark.end + 1].isalnum():
-            return None
+        if mark.text == '"':
+            return (
+                MARKS[mark.text] if is_inch_mark(self._tokens, index, number.start, last) else None
+            )
         before = text[max(number.start - _MAX_QUOTED_CHARS, 0) : number.start]
-        if mark.text == "'":
-            return None if _OPENING_APOSTROPHE.search(before) else MARKS[mark.text]
-        follows_feet = last is not None and text[last.end - 1] == "'"
-        return MARKS[mark.text] if follows_feet or before.count('"') % 2 == 0 else None
+        is_quote = _is_in_word(self._tokens, index) or _OPENING_APOSTROPHE.search(before)
+        return None if is_quote else MARKS[mark.text]
 
     def _with_power_or_speed(
         self, number: Quantity, index: int, power: int, unit: str, scale: float
@@ -185,3 +185,26 @@ class UnitParser:
             end=self._tokens[after - 1].end,
         )
         return measured, after
+
+
+def is_inch_mark(tokens: Tokens, index: int, start: int, last: Quantity | None) -> bool:
+    """Return whether a double quote behind a number stands for inches; others close a quotation.
+
+    Args:
+        tokens: The tokens of the text.
+        index: The index of the mark.
+        start: The start of the number.
+        last: The quantity before the number.
+    """
+    if tokens.gap(index) or _is_in_word(tokens, index):
+        return False
+    text = tokens.original
+    before = text[max(start - _MAX_QUOTED_CHARS, 0) : start]
+    follows_feet = last is not None and text[last.end - 1] == "'"
+    return follows_feet or before.count('"') % 2 == 0
+
+
+def _is_in_word(tokens: Tokens, index: int) -> bool:
+    """Whether a letter or digit directly follows a mark."""
+    end = tokens[index].end
+    return tokens.original[end : end + 1].isalnum()
