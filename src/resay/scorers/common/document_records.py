@@ -56,11 +56,13 @@ def _objects_in(value: object, name: str) -> Iterator[str]:
     cells: list[tuple[str, str]] = []
     inner: list[tuple[str, list[object]]] = []
     for head, content in _flat(cast("Mapping[str, object]", value), ""):
-        items = cast("list[object]", content) if isinstance(content, list) else []
+        items: list[object] = []
+        if isinstance(content, list):
+            items = cast("list[object]", content)
         if any(isinstance(item, (dict, list)) for item in items):
             inner.append((head, items))
         else:
-            cells.append((head, _plain(content)))
+            cells.append((head, _plain(cast("object", content))))
     if cells:
         yield _sentence(name, cells)
     for head, items in inner:
@@ -79,7 +81,8 @@ def _flat(value: Mapping[str, object], prefix: str) -> Iterator[tuple[str, objec
 
 def _plain(value: object) -> str:
     if isinstance(value, list):
-        return " and ".join(_plain(item) for item in cast("list[object]", value))
+        items = cast("list[object]", value)
+        return " and ".join(_plain(item) for item in items)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "none" if value is None else str(value)
