@@ -294,7 +294,8 @@ def _print_disagreements(comparison: Comparison, console: Console) -> None:
         return
     console.print()
     table = Table(box=None, pad_edge=False)
-    for name in ("decided differently", *map(clean, comparison.names), "labelled"):
+    table.add_column("decided differently", no_wrap=True)
+    for name in (*map(clean, comparison.names), "labelled"):
         table.add_column(name, overflow="fold")
     for answer in answers[:_SHOWN]:
         label = {True: "hallucinated", False: "correct", None: ""}[answer.hallucinated]

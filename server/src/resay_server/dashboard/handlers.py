@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from resay import Guard
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, ResayError
 from resay_server.dashboard.evidence import ShownEvidence, shown_evidence
 from resay_server.dashboard.figures import Figures, FiguresCache
 from resay_server.dashboard.hosts import is_trusted_host
@@ -56,7 +56,6 @@ from resay_server.journal.export import (
 from resay_server.rechecks import (
     ComparedAnswer,
     Rechecker,
-    UncheckableEntryError,
     calls_reason,
     recorded_verdict,
 )
@@ -285,7 +284,10 @@ class Dashboard:
         try:
             rechecker = Rechecker(guard, calls=fields.get("calls") == "yes")
             verdict = await rechecker.check(entry, evidence)
-        except (ConfigurationError, UncheckableEntryError) as error:
+        except JournalError:
+            raise
+        # Such as a judge's client that is not installed.
+        except ResayError as error:
             return _html(_notice(site, "Cannot check it again", f"{error}."), 400)
         html = await _rendered(
             "recheck",

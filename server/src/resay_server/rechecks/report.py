@@ -25,7 +25,7 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
     mean = comparison.mean_change
     if mean is not None:
         changed = _counted(comparison.changed_scores, "score changes", "scores change")
-        yield f"{changed} by 0.05 or more, by {mean:+.2f} on average."
+        yield f"{changed} by 0.05 or more; the mean change is {mean:+.2f}."
     labelled = comparison.sides[0].labelled
     if labelled:
         yield (
