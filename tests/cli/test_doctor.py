@@ -33,6 +33,13 @@ def test_a_policy_that_cannot_be_used_is_named(
     assert "unknown method 'factz'; did you mean 'facts'?" in done.stdout
 
 
+def test_what_is_wrong_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("RESAY_POLICY", raising=False)
+    done = resay_here("doctor", "--api-base", "http://127.0.0.1:9/v1", cwd=tmp_path)
+    begins = [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
+    assert begins[:4] == ["resay", "Server:", "Policy:", "Keys"]
+
+
 def test_the_models_of_a_server_are_listed(tmp_path: Path) -> None:
     with SimulatedProvider(seed=7) as server:
         done = resay_here("doctor", "--api-base", server.base_url, cwd=tmp_path)

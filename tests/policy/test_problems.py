@@ -132,6 +132,20 @@ METHODS = ", ".join(repr(name) for name in registry())
         ),
         (with_chain("action: blok"), "2: action: unknown action 'blok'; did you mean 'block'?"),
         ("chain: factz", "1: chain: unknown method 'factz'; did you mean 'facts'?"),
+        ("chain: atuo", "1: chain: unknown method 'atuo'; did you mean 'auto'?"),
+        (
+            "chain: [{methd: facts}]",
+            "1: chain[0].method: required, but missing; is 'methd' a misspelling of it?",
+        ),
+        (
+            "chain: [{mode: per_sample}]",
+            f"1: chain[0].method: required, but missing; there are {METHODS}",
+        ),
+        (
+            with_chain("threshold: '0.5'"),
+            "2: threshold: must be a number, not '0.5'; write it without quotes",
+        ),
+        (with_chain("threshold: high"), "2: threshold: must be a number, not 'high'"),
         ("chain: [factz]", "1: chain[0]: unknown method 'factz'; did you mean 'facts'?"),
         (with_chain("threshold: 1.4"), "2: threshold: must be at most 1, not 1.4"),
         (

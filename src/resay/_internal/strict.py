@@ -66,6 +66,8 @@ class Shorthand:
         types = (str,) if self._kind == "string" else (int, float)
         if isinstance(value, types) and not isinstance(value, bool):
             return dict.fromkeys(self._keys, value)
+        if self._kind == "number" and isinstance(value, str):
+            raise PydanticKnownError("float_type")
         return value
 
     def __get_pydantic_json_schema__(

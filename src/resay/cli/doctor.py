@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 import typer
@@ -60,12 +61,29 @@ def doctor(api_base: ApiBaseOption = None, api_key_env: ApiKeyEnvOption = None) 
     console = Console(highlight=False)
     python = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     console.print(Text.assemble((f"resay {__version__}", "bold"), f"  {python}"))
-    console.print(_extras_table())
-    console.print(_keys_table())
-    code = _print_policy(console)
+    findings = [_policy_finding()]
     if api_base is not None:
-        code = _print_server(console, connection_params(api_base, api_key_env)) or code
-    raise typer.Exit(code)
+        findings.append(_server_finding(connection_params(api_base, api_key_env)))
+    # What is wrong comes first.
+    findings.sort(key=lambda finding: finding.code == 0)
+    for finding in findings:
+        console.print(finding.text, soft_wrap=True)
+    console.print(_keys_table())
+    console.print(_extras_table())
+    raise typer.Exit(max(finding.code for finding in findings))
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What was found about the policy or the server.
+
+    Attributes:
+        text: The line that says it.
+        code: The exit code; 0 if nothing is wrong.
+    """
+
+    text: Text
+    code: int = 0
 
 
 def _extras_table() -> Table:
@@ -90,27 +108,22 @@ def _keys_table() -> Table:
     return table
 
 
-def _print_policy(console: Console) -> int:
+def _policy_finding() -> _Finding:
     path = os.environ.get(POLICY_VARIABLE)
     source = "the default policy" if path is None else f"{path} ({POLICY_VARIABLE})"
     try:
         policy = Policy.configured()
         check_usable(policy)
     except ConfigurationError as error:
-        console.print(Text(f"Policy: {source}: {error}", "red"), soft_wrap=True)
-        return BAD_INPUT
+        return _Finding(Text(f"Policy: {source}: {error}", "red"), BAD_INPUT)
     steps = " -> ".join(step.method_name for step in policy.chain)
-    console.print(Text(f"Policy: {source}: {steps}; action: {policy.action.do}"), soft_wrap=True)
-    return 0
+    return _Finding(Text(f"Policy: {source}: {steps}; action: {policy.action.do}"))
 
 
-def _print_server(console: Console, params: Mapping[str, str]) -> int:
+def _server_finding(params: Mapping[str, str]) -> _Finding:
     try:
         models = run_sync(OpenAICompatibleProvider(timeout_s=10).models, params)
     except ProviderError as error:
-        console.print(Text(f"Server: {error}", "red"), soft_wrap=True)
-        return NO_ANSWER
+        return _Finding(Text(f"Server: {error}", "red"), NO_ANSWER)
     names = ", ".join(map(repr, models[:10])) + (", …" if len(models) > 10 else "")
-    text = Text(f"Server: {params['api_base']} answers; models: {names or 'none'}")
-    console.print(text, soft_wrap=True)
-    return 0
+    return _Finding(Text(f"Server: {params['api_base']} answers; models: {names or 'none'}"))

@@ -167,10 +167,17 @@ def _message(details: ErrorDetails, path: Path, document: Document, model: type[
     if kind == "missing":
         return "required, but missing"
     if kind == MISSING_TAG:
+        entry = document.value_at(path[:-1])
+        keys = cast("dict[object, object]", entry) if isinstance(entry, dict) else {}
+        # Steps have a key `mode`, which is no misspelt `method`.
+        misspelt = get_close_matches(str(path[-1]), map(str, keys), n=1, cutoff=0.85)
+        if misspelt:
+            return f"required, but missing; is {truncated(misspelt[0])} a misspelling of it?"
         return f"required, but missing; there are {_listed(context['known'])}"
     if kind == UNKNOWN_TAG:
         problem = f"unknown {context['noun']} {displayed(path, document)}"
-        return f"{problem}; {_nearest(document.value_at(path), context['known'])}"
+        names = [*context["known"], "auto"] if path == ("chain",) else context["known"]
+        return f"{problem}; {_nearest(document.value_at(path), names)}"
     if kind == "extra_forbidden":
         problem = f"unknown key {truncated(path[-1])}"
         if len(path) == 1 and path[0] in _ELSEWHERE:

@@ -244,7 +244,8 @@ def test_workers_do_not_share_the_port_of_others(several: Process) -> None:
     policy = str(several.folder / "policy.yaml")
     words = ("--policy", policy, "--upstream", "http://127.0.0.1:9", "--port", port)
     for number in ("1", "2"):
-        assert "cannot serve on" in str(refused(*words, "--workers", number))
+        message = f"cannot serve on '127.0.0.1' and port {port}: it is in use; choose another with"
+        assert f"{message} `--port`" in str(refused(*words, "--workers", number))
 
 
 def test_workers_read_the_policies_again_and_end_what_they_began(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import logging
 import os
@@ -335,7 +336,10 @@ def listener(host: str, port: int, *, shared: bool = False) -> socket.socket:
             listening.close()
             raise
     except (OSError, OverflowError) as error:
-        message = f"cannot serve on {host!r} and port {port!r}: {error}"
+        reason = str(error)
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            reason = "it is in use; choose another with `--port`, or stop what listens there"
+        message = f"cannot serve on {host!r} and port {port!r}: {reason}"
         raise ConfigurationError(message) from error
     return listening
 
