@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio.lowlevel
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Answer, AnswerChunk, Guard, Policy, PolicyError, Request, SentenceVerdict, Verdict
@@ -40,6 +40,9 @@ BLOCKS = [
     "> It cost 5 million dollars in 1920.\n\n",
     "See [here](http://x.y/) [1999]. ",
     "<think>It may have 9 lamps.</think>",
+    "```\nx = 31415\n```\nIt has 7 lanes. ",
+    "It has 31415 lamps.\r\n",
+    "\r\n```\r\nx = 31415\r\n```\r\n",
 ]
 
 
@@ -106,7 +109,6 @@ def pieces_of_answers(draw: st.DrawFn) -> list[str]:
 
 
 @given(pieces=pieces_of_answers(), style=st.sampled_from(["inline", "footnotes"]))
-@settings(deadline=None, max_examples=60)
 def test_a_held_stream_is_marked_like_the_whole_answer(pieces: list[str], style: str) -> None:
     chunks, held = streamed(policy(style), pieces)
     _, whole = streamed(policy(style, stream_mode="buffer"), pieces)
@@ -148,6 +150,34 @@ def test_the_response_stays_beside_the_marked_text() -> None:
     assert answer.with_marks(TEXT) == answer.text
     assert applied("none", TEXT, lamps()).text == TEXT
     assert "response" not in applied("none", TEXT, lamps()).to_dict()
+
+
+def test_an_answer_between_two_blocks_of_code_is_marked() -> None:
+    text = "```\nx = 1\n```\n\nIt has 31415 lamps.\n\n```\ny = 2\n```"
+    _, answer = streamed(policy("inline", stream_mode="buffer"), [text])
+    assert "It has 31415 lamps. [" in answer.text
+
+
+CODE = "It opened in 1932.\n```\nx = 1\n```\nIt is made of steel."
+
+
+@pytest.mark.parametrize(("style", "mark"), [("inline", "[not checked]"), ("footnotes", "[^1]")])
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+@pytest.mark.parametrize("stream_mode", ["hold", "buffer"])
+def test_a_mark_of_code_is_a_paragraph_of_its_own(
+    style: str, mark: str, line_break: str, stream_mode: str
+) -> None:
+    text = CODE.replace("\n", line_break)
+    _, answer = streamed(policy(style, stream_mode=stream_mode), [text])
+    after = answer.text.partition(f"x = 1{line_break}```")[2]
+    assert after.startswith(f"{line_break * 2}{mark}{line_break * 2}It is made of steel.")
+
+
+def test_footnotes_have_the_line_breaks_of_the_text() -> None:
+    _, answer = streamed(policy("footnotes"), ["It has 31415 lamps.\r\nIt is made of steel.\r\n"])
+    notes = answer.text.removeprefix("It has 31415 lamps.[^1]\r\nIt is made of steel.\r\n")
+    assert notes.startswith("\r\n[^1]: ")
+    assert "\n" not in answer.text.replace("\r\n", "")
 
 
 def test_equal_footnotes_share_a_number() -> None:

@@ -122,12 +122,13 @@ def without_reasoning(text: str) -> str:
     return split_reasoning(text).answer
 
 
-def notice_after(shown: str, notice: str) -> str:
+def notice_after(shown: str, notice: str, *, line_break: str = "\n") -> str:
     """Return a notice as a paragraph of its own after a text that was shown.
 
     Args:
         shown: The text before it.
         notice: The notice; nothing is added to an empty one.
+        line_break: The line break of the text.
 
     Returns:
         The notice, after what it needs to be seen: the mark that closes open reasoning, because
@@ -139,9 +140,9 @@ def notice_after(shown: str, notice: str) -> str:
     before = f"{shown}{unclosed}"
     missing_breaks = 2
     while missing_breaks and before.endswith("\n"):
-        before = before[:-1]
+        before = before.removesuffix("\n").removesuffix("\r")
         missing_breaks -= 1
-    line_breaks = "\n" * missing_breaks
+    line_breaks = line_break * missing_breaks
     return f"{unclosed}{line_breaks}{notice}"
 
 

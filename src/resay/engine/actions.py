@@ -136,7 +136,7 @@ class Answer:
             return self.text
         warns_of_unscored = bool(unscored) and self.action != "allow"
         caveats = caveats_of(self.response, self.verdict, unscored=warns_of_unscored)
-        marks = inline_marks(caveats, marker=marker, unscored=unscored)
+        marks = inline_marks(caveats, self.response, marker=marker, unscored=unscored)
         return with_marks(self.response, marks)
 
 

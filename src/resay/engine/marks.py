@@ -14,7 +14,6 @@ from resay.engine.caveats import Caveat, CaveatKind
 from resay.policy import MarkStyle
 
 _FOOTNOTE = re.compile(r"\[\^(\d{1,6})\]")
-_FENCED = re.compile(r"(`{3,}|~{3,})[^\n]*\n.*\n\1[`~]*", re.DOTALL)
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _LABELS: dict[CaveatKind, str] = {
     "contradicted": "Contradicted",
@@ -27,12 +26,17 @@ _NEEDS_SPACE = re.compile(r"(\]|://\S*)\Z")
 
 
 def inline_marks(
-    caveats: Sequence[Caveat], *, marker: str | None = None, unscored: str = " [not checked]"
+    caveats: Sequence[Caveat],
+    response: str,
+    *,
+    marker: str | None = None,
+    unscored: str = " [not checked]",
 ) -> list[Mark]:
     """Return the marks `[unsupported]`, `[contradicted]` and `[not checked]` for caveats.
 
     Args:
         caveats: The caveats, in order.
+        response: The response, as far as it is known.
         marker: The mark of what is flagged, in place of the first two.
         unscored: The mark of what was not scored.
     """
@@ -42,12 +46,27 @@ def inline_marks(
             label = unscored
         else:
             label = f" [{caveat.kind}]" if marker is None else marker
-        if caveat.name:
-            label = f"\n\n`{caveat.name}`{label}"
-        elif caveat.is_apart:
-            label = f"\n\n{label.strip()}"
-        marks.append(Mark(caveat.position, label))
+        marks.append(Mark(caveat.position, _placed(label, caveat, response)))
     return marks
+
+
+def _placed(label: str, caveat: Caveat, response: str) -> str:
+    """Return a label as it follows what it is about."""
+    if not caveat.is_apart:
+        return label
+    line_break = _line_break_of(response)
+    paragraph = f"`{caveat.name}`{label}" if caveat.name else label.strip()
+    # What follows a block of code in the next line would go on in the same paragraph.
+    following = response[caveat.position :]
+    ends = not following.strip() or following.startswith(line_break * 2)
+    end = "" if ends else line_break
+    return f"{line_break}{line_break}{paragraph}{end}"
+
+
+def _line_break_of(response: str) -> str:
+    """Return the line break that a response uses first."""
+    before, _, _ = response.partition("\n")
+    return "\r\n" if before.endswith("\r") else "\n"
 
 
 class MarkWriter:
@@ -78,7 +97,7 @@ class MarkWriter:
             response: The response, as far as it is known.
         """
         if self._style == "inline" and self._in_text:
-            marks = inline_marks(caveats)
+            marks = inline_marks(caveats, response)
         else:
             marks = self._noted(caveats, response)
         self.marks += marks
@@ -103,7 +122,10 @@ class MarkWriter:
         lines = [] if self._in_text else ["Not confirmed:"]
         for note, number in self._notes.items():
             lines.append(f"[^{number}]: {note}" if self._in_text else f"- {note}")
-        notice = notice_after(with_marks(response, self.marks), "\n".join(lines))
+        line_break = _line_break_of(response)
+        notice = notice_after(
+            with_marks(response, self.marks), line_break.join(lines), line_break=line_break
+        )
         end = Mark(len(response), closed_fence(response) + notice)
         self.marks.append(end)
         return [end]
@@ -111,10 +133,8 @@ class MarkWriter:
 
 def _reference(caveat: Caveat, number: int, response: str) -> str:
     reference = f"[^{number}]"
-    if caveat.name:
-        return f"\n\n`{caveat.name}`{reference}"
     if caveat.is_apart:
-        return f"\n\n{reference}"
+        return _placed(reference, caveat, response)
     last_word = response[max(caveat.position - 200, 0) : caveat.position]
     return f" {reference}" if _NEEDS_SPACE.search(last_word) else reference
 
@@ -143,15 +163,33 @@ def closed_fence(response: str) -> str:
             continue
         if not fence:
             fence = match[1]
-        elif match[1][0] == fence[0] and len(match[1]) >= len(fence) and not match[2].strip():
+        elif _closes(match, fence):
             fence = ""
-    return f"\n{fence}" if fence else ""
+    return f"{_line_break_of(response)}{fence}" if fence else ""
+
+
+def _closes(match: re.Match[str], fence: str) -> bool:
+    """Return whether a fence closes the block that another one opens."""
+    return match[1][0] == fence[0] and len(match[1]) >= len(fence) and not match[2].strip()
+
+
+def _is_one_block(text: str) -> bool:
+    """Return whether a text is one block of code and nothing else."""
+    first, *others = text.splitlines() or [""]
+    opening = _FENCE.match(first)
+    if opening is None:
+        return False
+    for index, line in enumerate(others, 1):
+        match = _FENCE.match(line)
+        if match is not None and _closes(match, opening[1]):
+            return index == len(others)
+    return False
 
 
 def is_for_programs(response: str) -> bool:
     """Return whether a response is JSON or one block of code, which a program reads."""
     answer = split_reasoning(response).answer.strip()
-    if _FENCED.fullmatch(answer):
+    if _is_one_block(answer):
         return True
     if not answer.startswith(("{", "[")):
         return False
