@@ -19,6 +19,7 @@ from tenacity import wait_random_exponential
 from resay.adapters import run_sync
 from resay.adapters.upstream import litellm_provider
 from resay.providers.caching import close_caches
+from resay.providers.litellm_client import clients
 from resay.providers.litellm_problems import _installed_names
 from resay.providers.prices import _litellm_rates
 from simulation import SimulatedProvider
@@ -233,4 +234,7 @@ async def litellm(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Any]:
     cache = type(litellm.in_memory_llm_clients_cache)()
     monkeypatch.setattr(litellm, "in_memory_llm_clients_cache", cache)
     yield litellm
+    # Those of blocking callers belong to the background loop. Closed from here, their sockets would
+    # stay open until that loop happens to wake up.
+    run_sync(clients.aclose)
     await litellm.close_litellm_async_clients()
