@@ -67,3 +67,20 @@ def test_the_documents_say_what_is_known_of_each_subject(subject: Subject) -> No
 
 def test_every_document_is_about_a_subject() -> None:
     assert len([*DOCUMENTS.iterdir()]) == len(SUBJECTS)
+
+
+def test_an_agent_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    done = resay_here("demo", "--agent")
+    assert done.returncode == 0, done.stderr
+    _, judged = done.stdout.split("─ With Resay: compared with the calls, no model asked ─")
+    lines = re.findall(r"^[✓✗] (done|failed|not done|invented) +(.+?) *$", judged, re.MULTILINE)
+    assert [verdict for verdict, _ in lines] == ["done", "done", "invented", "not done", "failed"]
+    assert ("invented", "AH-3391") in lines
+    assert "FLAGGED" in judged
+
+
+def test_the_agent_has_a_conversation_of_its_own() -> None:
+    refused = resay_here("demo", "--agent", "What now?")
+    assert refused.returncode != 0
+    assert "--agent shows a conversation of its own" in refused.stderr

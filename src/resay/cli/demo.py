@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from resay.cli.agent_demo import run_agent_demo
 from resay.cli.local_model import run_local_demo
 from resay.core.regeneration import Regeneration
 from resay.engine.actions import Answer
@@ -66,6 +67,12 @@ def demo(
     regenerate: Annotated[
         bool, typer.Option("--regenerate", help="Also repair the answer with retrieved documents.")
     ] = False,
+    agent: Annotated[
+        bool,
+        typer.Option(
+            "--agent", help="Show an agent that says it did what it did not do, without a model."
+        ),
+    ] = False,
     model: Annotated[
         _Model,
         typer.Option(
@@ -82,6 +89,11 @@ def demo(
     ] = None,
 ) -> None:
     """Catch a hallucination from a simulated or a local model, without a key."""
+    if agent:
+        if question is not None or regenerate or model is _Model.local or gguf is not None:
+            raise ConfigurationError("--agent shows a conversation of its own; omit the others")
+        run_agent_demo(Console())
+        return
     if model is _Model.local:
         if question is not None or regenerate:
             raise ConfigurationError("--model local asks its own questions; omit the others")

@@ -256,6 +256,11 @@ class CallFacts:
 
     def _outcome_of_value(self) -> tuple[Outcome, str]:
         outcomes = [*self._trials(), *self._outcomes_of_fields(), *self._empty_lists()]
+        if any(
+            leaf.key in fields().counts and _is_count(leaf.value) for leaf in self.result_leaves
+        ):
+            # "archived: 37, failed: 3"
+            outcomes = [("partial" if o == "error" else o, words) for o, words in outcomes]
         by_severity: tuple[Outcome, ...] = ("dry_run", "error", "pending", "nothing", "partial")
         for severity in by_severity:
             for outcome, words in outcomes:
@@ -409,6 +414,10 @@ def _families_of_result(leaf: Leaf) -> set[str]:
         if word.endswith(("ed", "sent", "paid", "written")) and word not in {"failed", "saved"}:
             families |= tool_words().get(word, frozenset())
     return families
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 def _outcome_of_leaf(leaf: Leaf) -> Outcome | None:

@@ -204,7 +204,8 @@ def _claims_in(
         opens = words.open.search(scope) is not None or words.denied.search(scope) is not None
         if has_own_subject or opens or position == 0:
             is_open = opens
-        if own_voice is None and not has_own_subject and _is_bare(prefix, words):
+        continues = words.verb_last and voice is not None
+        if own_voice is None and not has_own_subject and (continues or _is_bare(prefix, words)):
             # "I searched the web, found it and read it."
             own_voice = voice or "passive"
         elif own_voice is None:

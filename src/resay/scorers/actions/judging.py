@@ -12,7 +12,8 @@ from resay.core.action_verdict import ActionVerdict
 from resay.core.call_log import LoggedCall
 from resay.core.claim_verdict import PartKind
 from resay.core.passage import Passage
-from resay.scorers.actions.calls import CallFacts, excerpt, solid
+from resay.core.quantities import quantities
+from resay.scorers.actions.calls import CallFacts, Leaf, excerpt, solid
 from resay.scorers.actions.claims import TEXT_WORK, ActionClaim, ReadSentence, read_sentences
 from resay.scorers.actions.matching import (
     Conversation,
@@ -23,7 +24,7 @@ from resay.scorers.actions.matching import (
     undoing,
 )
 from resay.scorers.actions.values import Source, Value, is_small, values_in
-from resay.scorers.actions.words import fields
+from resay.scorers.actions.words import action_words, fields
 
 # Changes after which an earlier check vouches for nothing.
 _CHANGES: Final = frozenset({"save", "create", "update", "delete", "move"})
@@ -36,15 +37,21 @@ _STATES: Final = frozenset({"on", "off", "open", "close"})
 _TANGIBLE: Final = _DEVICES | {"flight", "train", "car", "taxi", "coupon", "photo", "backup"}
 _ADDRESSED: Final = frozenset(
     {"send", "notify", "call", "pay", "refund", "schedule", "upload", "move", "create", "book"}
+    | {"update"}
 )
 _NAME: Final = re.compile(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’-]*[a-zà-ÿłśżа-яё][\w'’-]*")
 _TITLED: Final = re.compile(
     r"\b(?:an|mit|für|bei|Frau|Herrn?|von)\s+(?:(?:Frau|Herrn?|Dr\.)\s+)?\Z"
 )
 _PATHS: Final = re.compile(r"[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
+_SHOWN: Final = re.compile(r"```|~~~|^\s*>|[“„«「\"][^”“»」\"]{12,}[”“»」\"]", re.MULTILINE)
+_MAX_PATH: Final = 400
+_MOST: Final = 0.6
 _YEARS: Final = (1900, 2100)
 _MIN_DIGITS: Final = 3
 _MAX_NAME: Final = 40
+_MIN_NAME: Final = 3
+_NEAR_CHARS: Final = 24
 _TIE: Final = 1.01
 
 
@@ -100,6 +107,10 @@ class _Judge:
         self._text = text
         self._conversation = conversation
         self._words = conversation.words
+        self._numbers = quantities(text)
+
+    def _values(self, start: int, end: int) -> list[Value]:
+        return values_in(self._text, start, end, self._words, self._numbers)
 
     def findings_of(self, sentence: ReadSentence) -> list[Finding]:
         findings: list[Finding] = []
@@ -108,7 +119,7 @@ class _Judge:
         return findings
 
     def _judged(self, claim: ActionClaim) -> list[Finding]:
-        values = values_in(self._text, claim.start, claim.end, self._words)
+        values = self._values(claim.start, claim.end)
         if _vouches(claim):
             return self._with_details(claim, values, *self._judged_check(claim))
         matches = self._usable(claim, self._conversation.matches(claim, values))
@@ -139,8 +150,7 @@ class _Judge:
             return self._finding(claim, "not_done", "no call checks it"), []
         last = checks[-1]
         for later in calls[last.call.index + 1 :]:
-            changes = later.families & _CHANGES and not later.families & {"test", "search", "read"}
-            if changes and not fields().besides & set(later.name_tokens):
+            if later.families & _CHANGES and _changes_code(later):
                 reason = f"{_named(last)} was before the change by {_named(later)}"
                 return self._finding(claim, "not_done", reason, later), []
         return self._outcome(claim, Match(last, 0, is_exact=True)), [Match(last, 0, is_exact=True)]
@@ -151,6 +161,8 @@ class _Judge:
         if not conversation.log.is_whole:
             return None
         if claim.shown and families & TEXT_WORK:
+            return None
+        if not conversation.has_tools and self._is_of_text(claim):
             return None
         if families <= {"succeed"}:
             return None
@@ -175,6 +187,17 @@ class _Judge:
             reason,
             in_doubt=bool(conversation.log.of_turn),
         )
+
+    def _is_of_text(self, claim: ActionClaim) -> bool:
+        """Return whether an agent without tools tells of a text: one it shows, or the user's."""
+        if claim.voice == "agent":
+            shows = _SHOWN.search(self._text) is not None
+            return shows and bool(claim.families & (TEXT_WORK | {"save"}))
+        if not self._words.perfect.search(claim.text):
+            return True
+        claimed = stems(claim.text, self._words)
+        told = set(stems(self._conversation.told.text, self._words))
+        return sum(stem in told for stem in claimed) > _MOST * len(claimed)
 
     def _chosen(self, claim: ActionClaim, matches: Sequence[Match]) -> Match:
         """Return the call that decides: of attempts that fit alike, the last that succeeded."""
@@ -265,7 +288,7 @@ class _Judge:
                 return self._finding(
                     claim, "failed", f"{_named(facts)} failed: {quote}", facts, quote
                 )
-        if match.facts.outcome[0] == "partial" and (quantified or not texts):
+        if match.facts.outcome[0] == "partial" and quantified:
             quote = match.facts.outcome[1]
             return self._finding(
                 claim,
@@ -348,8 +371,11 @@ class _Judge:
         """Judge a value that a claim names which is otherwise borne out."""
         conversation = self._conversation
         own = Source(calls=[facts])
-        if own.has(value) or own.yields(value):
+        if own.has(value):
             return self._overwritten(claim, value, facts)
+        contrary = None if facts.reads else self._contrary(value, facts)
+        if contrary is None and own.yields(value):
+            return None
         if value.is_name:
             is_there = conversation.all_calls.has(value) or conversation.told.has(value)
             return None if is_there else self._invented(value)
@@ -363,7 +389,8 @@ class _Judge:
             return None
         if quantity.low == self._count_of_calls(facts):
             return None
-        contrary = _contrary(value, facts, self._text)
+        if contrary is None and not facts.reads:
+            contrary = self._contrary(value, facts, any_field=True)
         if contrary is not None:
             return self._value_finding(
                 value, "failed", f"{_named(facts)} says {contrary}", facts, contrary
@@ -379,6 +406,32 @@ class _Judge:
     def _invented(self, value: Value) -> Finding:
         return self._value_finding(value, "invented", "it stands in no call and no result")
 
+    def _contrary(self, value: Value, facts: CallFacts, *, any_field: bool = False) -> str | None:
+        """Return the field of a call that has another number than is claimed, if there is one.
+
+        Args:
+            value: The number.
+            facts: The call.
+            any_field: Whether any field with a number counts, or only one that is called like what
+                is counted: "two nights", `nights`.
+        """
+        quantity = value.quantity
+        if quantity is None or quantity.unit == "ordinal":
+            return None
+        around = slice(max(0, value.start - _NEAR_CHARS), value.end + _NEAR_CHARS)
+        near = self._text[around].lower()
+        near_words, near_things = set(stems_of(near)), self._words.things_in(near).keys()
+        others: list[str] = []
+        for leaf in reversed(facts.leaves):
+            if not _is_number(leaf):
+                continue
+            key = leaf.key.replace("_", " ")
+            shares = near_words & set(stems_of(key)) or near_things & english_things(key)
+            if shares and str(leaf.value) not in near:
+                return f"{leaf.key}: {leaf.value}"
+            others.append(f"{leaf.key}: {leaf.value}")
+        return others[0] if any_field and others else None
+
     def _overwritten(self, claim: ActionClaim, value: Value, facts: CallFacts) -> Finding | None:
         """Return that a later call of the same tool for the same thing set another value."""
         if value.is_name or facts.reads or value.quantity is None:
@@ -387,7 +440,7 @@ class _Judge:
             is_same = later.call.name == facts.call.name and later.outcome[0] == "ok"
             if not is_same or not _same_target(facts, later):
                 continue
-            contrary = _contrary(value, later, self._text)
+            contrary = self._contrary(value, later, any_field=True)
             if contrary is not None and not Source(calls=[later]).has(value):
                 return self._value_finding(
                     value, "failed", f"{_named(later)} says {contrary}", later, contrary
@@ -458,7 +511,7 @@ class _Judge:
         line = self._text[start:end].lower()
         is_open = bool(self._words.open.search(line)) and not sentence.claims
         invented: list[Finding] = []
-        for value in values_in(self._text, start, end, self._words):
+        for value in self._values(start, end):
             if any(
                 f.start <= value.start < f.end and (f.flagged or f.verdict == "done")
                 for f in findings
@@ -540,6 +593,17 @@ class _Judge:
         )
 
 
+def _changes_code(facts: CallFacts) -> bool:
+    """Return whether a call changes what a check vouches for: a file."""
+    if facts.families & {"test", "search", "read"} or fields().besides & facts.doing_words:
+        return False
+    has_path = any(
+        isinstance(leaf.value, str) and _PATHS.search(leaf.value[:_MAX_PATH])
+        for leaf in facts.argument_leaves
+    )
+    return has_path or bool(fields().editing & set(facts.name_tokens))
+
+
 def _vouches(claim: ActionClaim) -> bool:
     """Return whether a claim says that a check passes."""
     return any(verb.families == _CHECK for verb in claim.verbs)
@@ -590,27 +654,20 @@ def _same_target(one: CallFacts, other: CallFacts) -> bool:
     return own == others
 
 
-def _contrary(value: Value, facts: CallFacts, text: str) -> str | None:
-    """Return the field of a call that has another number than is claimed of it, if there is one."""
-    quantity = value.quantity
-    if quantity is None or quantity.unit == "ordinal":
-        return None
-    after = text[value.end : value.end + 24].lower()
-    before = text[max(0, value.start - 24) : value.start].lower()
-    near = set(stems_of(f"{before} {after}"))
-    numbers: list[tuple[bool, str]] = []
-    for leaf in reversed(facts.leaves):
-        if isinstance(leaf.value, bool) or not isinstance(leaf.value, (int, float, str)):
-            continue
-        if isinstance(leaf.value, str) and not re.fullmatch(r"\d+(?:[.,]\d+)?", leaf.value):
-            continue
-        counts = fields().counting.search(leaf.key) or leaf.key in fields().counts
-        if not counts or re.search(r"ms$|_id$|^id$|time", leaf.key):
-            continue
-        shares = bool(near & set(stems_of(leaf.key.replace("_", " "))))
-        numbers.append((shares, f"{leaf.key}: {leaf.value}"))
-    numbers.sort(key=lambda number: not number[0])
-    return numbers[0][1] if numbers else None
+def _is_number(leaf: Leaf) -> bool:
+    """Return whether a field has a number of something."""
+    value = leaf.value
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return False
+    if isinstance(value, str) and not re.fullmatch(r"\d+(?:[.,]\d+)?", value):
+        return False
+    is_counting = fields().counting.search(leaf.key) or leaf.key in fields().counts
+    return bool(is_counting) and not re.search(r"ms$|_id$|^id$|time|bytes", leaf.key)
+
+
+def english_things(text: str) -> frozenset[str]:
+    """Return the things that the name of a field names."""
+    return frozenset(action_words("en").things_in(text))
 
 
 def stems_of(text: str) -> list[str]:
@@ -620,7 +677,8 @@ def stems_of(text: str) -> list[str]:
 
 def _links(name: str, facts: CallFacts, calls: Sequence[CallFacts]) -> bool:
     """Return whether a call is about a person, by name or by what another call says of it."""
-    lowered = name.lower()
+    # "Jana" is "Jan" in another case.
+    lowered = name.lower()[: max(_MIN_NAME, len(name) - 2)] if len(name) > _MIN_NAME else name
     if lowered in facts.text:
         return True
     addresses = {

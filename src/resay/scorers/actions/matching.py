@@ -21,7 +21,7 @@ _NEAR: Final[Mapping[str, str]] = {
     "send": "notify upload",
     "notify": "send schedule",
     "save": "create update upload set",
-    "create": "save schedule order upload book",
+    "create": "save schedule upload",
     "update": "set save move create schedule",
     "delete": "cancel",
     "cancel": "delete",

@@ -39,6 +39,7 @@ _UNIT_WORD: Final = re.compile(
     re.IGNORECASE,
 )
 _BINARY: Final = re.compile(r"(\d+(?:[.,]\d+)?)\s?([KMGT])i?B", re.IGNORECASE)
+_BINARY_UNIT: Final = re.compile(r"\s?[KMGT]iB\b")
 _QUOTES: Final = re.compile(
     r"“([^”\n]{3,300})”|„([^“”\n]{3,300})[“”]|«\s?([^»\n]{3,300}?)\s?»|「([^」\n]{2,300})」|\"([^\"\n]{3,300})\""
     r"|(?<!\w)'([^'\n]{6,300})'(?!\w)|`([^`\n]{3,300})`"
@@ -63,6 +64,7 @@ _MAX_SUMMANDS: Final = 12
 _MAX_SMALL: Final = 12
 _WEEK: Final = 7
 _DAY: Final = 1440
+_ROUNDED: Final = 2
 _MIN_CODE: Final = 5
 _QUOTE_WORDS: Final = 2
 _CUE_CHARS: Final = 30
@@ -94,7 +96,9 @@ class Value:
         return self.kind in ("id", "path", "address", "quote")
 
 
-def values_in(text: str, start: int, end: int, words: ActionWords) -> list[Value]:
+def values_in(
+    text: str, start: int, end: int, words: ActionWords, numbers: Sequence[Quantity]
+) -> list[Value]:
     """Return the values of a stretch of an answer, in order, none inside another.
 
     Args:
@@ -102,18 +106,19 @@ def values_in(text: str, start: int, end: int, words: ActionWords) -> list[Value
         start: Where the stretch starts.
         end: Where it ends.
         words: The words of its language.
+        numbers: The numbers and dates of the whole answer: number words depend on its language.
     """
     values: list[Value] = []
-    numbers = quantities(text[start:end])
+    numbers = [quantity for quantity in numbers if start <= quantity.start < end]
     # What is written in a form of its own comes before what may be a part of it.
     for candidates in (
         _quotes(text, start, end, words),
         _names(text, start, end),
         _clocks(text, start, end),
-        _quantities_of("date", text, start, numbers),
+        _quantities_of("date", text, numbers),
         _ids(text, start, end, words),
         _days(text, start, end, words),
-        _quantities_of("number", text, start, numbers),
+        _quantities_of("number", text, numbers),
     ):
         for value in candidates:
             if all(value.end <= other.start or other.end <= value.start for other in values):
@@ -177,12 +182,14 @@ def _days(text: str, start: int, end: int, words: ActionWords) -> Iterator[Value
 
 
 def _quantities_of(
-    kind: Literal["number", "date"], text: str, start: int, numbers: Sequence[Quantity]
+    kind: Literal["number", "date"], text: str, numbers: Sequence[Quantity]
 ) -> Iterator[Value]:
     for quantity in numbers:
         is_whole = kind == "number" or quantity.month is not None or quantity.day is not None
         if quantity.kind == kind and is_whole and quantity.unit != "clock":
-            first, last = start + quantity.start, start + quantity.end
+            first, last = quantity.start, quantity.end
+            binary = _BINARY_UNIT.match(text, last)
+            last = binary.end() if binary is not None else last
             yield Value(kind, first, last, text[first:last], quantity)
 
 
@@ -313,15 +320,12 @@ class Source:
         return "/" in text and solid(text.rsplit("/", 1)[1]) in self._solid and "://" not in text
 
     def _has_number(self, quantity: Quantity, text: str) -> bool:
-        slack = max(quantity.step / 2, abs(quantity.low) * 1e-9)
-        slack = (
-            slack * 1.001 if quantity.digits >= 2 or quantity.about or quantity.step < 1 else 1e-9
-        )
+        rounds = quantity.digits >= _ROUNDED or quantity.about or quantity.step < quantity.scale
+        slack = quantity.step / 2 * 1.001 if rounds else abs(quantity.low) * 1e-9
+        targets = ((quantity.low, slack), (quantity.plain, slack / quantity.scale))
         for number in self._all_numbers:
             for scale in _SCALES:
-                if abs(number * scale - quantity.low) <= slack * quantity.scale or abs(
-                    number * scale - quantity.plain
-                ) <= slack / max(quantity.scale, 1e-9):
+                if any(abs(number * scale - target) <= near for target, near in targets):
                     return True
         return _is_binary(text, self._all_numbers)
 

@@ -72,6 +72,7 @@ class ActionWords:
         numbered: What stands before an identifier.
         quotes: What stands before quoted words of a tool.
         begun: What is claimed to be begun, and not to be through.
+        perfect: What says that something was done, as opposed to being so.
         habit: What says that something is done as a rule.
         stop: The words that carry no subject.
         weekdays: The names of the days, from Monday.
@@ -101,6 +102,7 @@ class ActionWords:
     quotes: re.Pattern[str]
     begun: re.Pattern[str]
     habit: re.Pattern[str]
+    perfect: re.Pattern[str]
     stop: frozenset[str]
     weekdays: tuple[re.Pattern[str], ...]
     verb_last: bool
@@ -198,6 +200,7 @@ def action_words(code: str) -> ActionWords:
         quotes=pattern("quotes"),
         begun=pattern("begun"),
         habit=pattern("habit"),
+        perfect=pattern("perfect") if fields.get("perfect") else re.compile(""),
         stop=load(code).common_words,
         weekdays=tuple(_pattern(code, day) for day in fields.get("weekdays", "").split()),
         verb_last=fields.get("verb_last", False),
@@ -358,6 +361,7 @@ class Fields:
         nouns: Words of tools' names that are things, unless they are all that a name has.
         making: Verbs that do what their noun says.
         general: Words of tools of many uses.
+        editing: Words of tools that change a file.
         besides: Words of tools that change nothing that a check vouches for.
         undoing: Words of tools that undo what was done.
         restoring: Words of tools that undo that something was removed.
@@ -385,6 +389,7 @@ class Fields:
     nouns: frozenset[str]
     making: frozenset[str]
     general: frozenset[str]
+    editing: frozenset[str]
     besides: frozenset[str]
     undoing: frozenset[str]
     restoring: frozenset[str]
