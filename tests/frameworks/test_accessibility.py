@@ -35,6 +35,19 @@ PAGES = (
     "label queue",
     "missing",
 )
+# Pages that answer a form: the page with the form, and what somebody does there.
+ANSWERS = {
+    "checked again": (
+        "verdict",
+        "(() => { const form = document.querySelector('form[action*=recheck]');"
+        " form.querySelector('select').value = 'cheap'; form.requestSubmit(); })()",
+    ),
+    "labelled": (
+        "label",
+        "(() => { document.querySelectorAll('input[value=right]').forEach((e) => e.click());"
+        " document.getElementById('label-form').requestSubmit(); })()",
+    ),
+}
 # What is folded is shown: else nobody looks at it.
 EXAMINE = """(() => {
   document.querySelectorAll('details').forEach((folded) => { folded.open = true; });
@@ -74,6 +87,23 @@ def test_a_page_has_no_violations(
 ) -> None:
     tab.looks(scheme, width)
     tab.open(pages[name])
+    assert violations(tab, axe) == []
+    assert tab.run("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_to_a_form_has_no_violations(
+    tab: Tab, pages: Mapping[str, str], axe: str, name: str, scheme: str, width: int
+) -> None:
+    page, act = ANSWERS[name]
+    tab.looks(scheme, width)
+    tab.open(pages[page])
+    heading = tab.run("document.querySelector('main').textContent")
+    with tab.loading():
+        tab.run(act)
+    assert tab.run("document.querySelector('main').textContent") != heading
     assert violations(tab, axe) == []
     assert tab.run("document.documentElement.scrollWidth <= innerWidth")
 

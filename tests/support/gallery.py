@@ -29,7 +29,10 @@ __all__ = ["QUESTION", "dashboard", "gallery"]
 
 QUESTION = "Tell me about the Sydney Harbour Bridge."
 DOCUMENTS = Path(__file__).resolve().parents[2] / "examples" / "rag_repair"
-POLICY = "chain: [{method: prompt, mode: per_sample}]\ncache: {store: none}\n"
+POLICIES = {
+    "default": "chain: [{method: prompt, mode: per_sample}]\ncache: {store: none}\n",
+    "cheap": "chain: [{method: facts}]\n",
+}
 
 
 @contextmanager
@@ -168,14 +171,15 @@ def dashboard(folder: Path) -> Generator[str]:
         folder: An empty folder for files.
     """
     journal = f"sqlite:///{folder / 'journal.db'}"
-    policy = folder / "support.yaml"
-    policy.write_text(POLICY)
+    policies = {name: folder / f"{name}.yaml" for name in POLICIES}
+    for name, file in policies.items():
+        file.write_text(POLICIES[name])
     anyio.run(_write_traffic, journal)
     with SimulatedProvider(seed=7) as provider:
         config = GatewayConfig.of(
             {
                 "upstream": {"url": provider.base_url},
-                "policies": {"default": str(policy)},
+                "policies": {name: str(file) for name, file in policies.items()},
                 "journal": {"url": journal, "content": "all"},
             }
         )
