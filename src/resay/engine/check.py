@@ -17,7 +17,7 @@ from resay.core.check_context import CheckContext
 from resay.core.passage import Passage, last_word
 from resay.core.reasoning import SplitText
 from resay.core.recorded_evidence import RecordedEvidence
-from resay.core.references import Reference
+from resay.core.references import Reference, joined_text
 from resay.core.request import Request
 from resay.core.request_references import references_in, without_references
 from resay.core.step_record import StepRecord
@@ -26,6 +26,7 @@ from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.engine.budgets import budget_of, estimated_tokens, question_tokens
 from resay.engine.chain import Chain
+from resay.engine.lookups import Lookup, Lookups, Mention, mentions_in, with_findings
 from resay.engine.reasoning import (
     all_reasoning,
     answer_of,
@@ -38,6 +39,7 @@ from resay.engine.structured_checks import claims_beside_calls, objects_in
 from resay.engine.unscored import skipped_verdict, with_unscored
 from resay.errors import ProviderError, without_cause
 from resay.policy import Allowance, Policy, Regenerate, allowance
+from resay.policy.lookups import LookupsConfig
 from resay.providers.base import Completion, Provider
 from resay.providers.batching import BATCH_SHARE
 from resay.providers.caching import Cache, Caching, source_of
@@ -81,6 +83,7 @@ class Check:
         sources: Providers of samples and judges' answers; None if no model may be called.
         cache: Cache for samples; None for no caching.
         calls: Chain for tool calls; None if they are not checked.
+        lookups: Looks up what the response names; None for no look-ups.
         records_evidence: Whether the verdict holds the texts that the response was checked with.
 
     Attributes:
@@ -96,6 +99,7 @@ class Check:
         cache: Cache | None = None,
         calls: Chain | None = None,
         *,
+        lookups: Lookups | None = None,
         records_evidence: bool = False,
     ) -> None:
         sampler, judge = (sources.samples, sources.judge) if sources else (None, None)
@@ -103,6 +107,7 @@ class Check:
         self._policy = policy
         self._chain = chain
         self._calls = calls
+        self._lookups = lookups
         self._reference_errors: list[StepRecord] = []
         self._samplers: list[AnswersOnly] = []
         self.context = context
@@ -433,6 +438,47 @@ class Check:
         if skipped:
             tell = partial(skipped_verdict, skipped, passage)
             return await compute(tell, chars=len(completion.text))
+        if self._lookups is None:
+            return await self._run_chain(completion, passage)
+        return await self._run_with_lookups(completion, passage, self._lookups)
+
+    async def _run_with_lookups(
+        self, completion: Completion, passage: Passage, lookups: Lookups
+    ) -> Verdict:
+        """Run the chain, and look up meanwhile what the response names."""
+        results: list[Lookup] = []
+        elapsed_s = 0.0
+        finished = anyio.Event()
+
+        async def look_up() -> None:
+            nonlocal elapsed_s
+            began_s = anyio.current_time()
+            mentions = await self._mentions(completion, passage, lookups.config)
+            results.extend(await lookups.look_up(mentions, self.deadline))
+            elapsed_s = anyio.current_time() - began_s
+            finished.set()
+
+        # A group cancels what still runs when its block ends.
+        async with task_group() as tasks:
+            tasks.start_soon(look_up)
+            verdict = await self._run_chain(completion, passage)
+            await finished.wait()
+        return with_findings(verdict, results, self._policy, elapsed_s)
+
+    async def _mentions(
+        self, completion: Completion, passage: Passage, config: LookupsConfig
+    ) -> list[Mention]:
+        contents = [joined_text(message.get("content")) for message in self.request.messages]
+        conversation = "\n".join(contents)
+        find = partial(mentions_in, passage, config, conversation)
+        mentions = await compute(find, chars=SPLITTING * len(passage.text) + len(conversation))
+        if not completion.was_cut:
+            return mentions
+        # The last word may be only the beginning of a name.
+        end = len(passage.text.rstrip())
+        return [mention for mention in mentions if mention.end < end]
+
+    async def _run_chain(self, completion: Completion, passage: Passage) -> Verdict:
         if completion.was_cut:
             passage = self.cut_end(passage)
         evidence = self._evidence_with(completion)

@@ -21,6 +21,7 @@ from resay.engine.actions import Answer, Regenerated
 from resay.engine.answer_chunk import AnswerChunk, chunks_of
 from resay.engine.chain import Chain
 from resay.engine.check import Check
+from resay.engine.lookups import Lookups
 from resay.engine.main_call import MainCall, deadline_error
 from resay.engine.outcome import run_with_telemetry
 from resay.engine.pass_through import PassThrough
@@ -72,6 +73,7 @@ class RequestRunner:
         self._chain = chain
         self._field_chain = Chain.of_fields(policy, cache)
         self._call_chain = Chain.of_calls(policy, cache) if policy.tools == "arguments" else None
+        self._lookups = None if policy.lookups is None else Lookups(policy.lookups)
         self._cache = cache
         self.names_models = bool(policy.named_models)
 
@@ -91,6 +93,7 @@ class RequestRunner:
             sources,
             self._cache,
             self._call_chain,
+            lookups=self._lookups,
             records_evidence=self._records_evidence,
         )
 
@@ -210,6 +213,9 @@ class RequestRunner:
         were found for it.
         """
         if context.has_side_effects or context.wants_object or not self._chain.scores_early:
+            return False
+        # Commands and links are looked up when the answer is complete.
+        if self._lookups is not None:
             return False
         if context.unrepeatable is not None or context.uncheckable is not None:
             return False

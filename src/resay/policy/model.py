@@ -30,6 +30,7 @@ from resay.policy.auto import ChainBudget, allow_auto, check_budget_use, with_ch
 from resay.policy.document import Document, truncated
 from resay.policy.journal import JournalConfig
 from resay.policy.limits import Limits
+from resay.policy.lookups import LookupsConfig
 from resay.policy.mapping import copy_mapping
 from resay.policy.observers import ObserverConfig
 from resay.policy.problems import problems_of
@@ -98,6 +99,11 @@ class Policy(Strict):
     references: ReferencesConfig = Field(
         default=ReferencesConfig(),
         description="The trusted texts to compare answers with first.",
+    )
+    lookups: LookupsConfig | None = Field(
+        default=None,
+        description="Look-ups of packages, links and DOIs that an answer names, which flag what"
+        " does not exist; null = none.",
     )
     limits: Limits = Field(default=Limits(), description="Limits for a check.")
     prices: Prices = Field(

@@ -1,0 +1,9 @@
+"""Look-ups of what an answer names: packages, links and DOIs (`lookups`)."""
+
+from __future__ import annotations
+
+from resay.engine.lookups.findings import with_findings
+from resay.engine.lookups.lookup import Lookup, Lookups
+from resay.engine.lookups.mentions import Mention, mentions_in
+
+__all__ = ["Lookup", "Lookups", "Mention", "mentions_in", "with_findings"]
