@@ -15,9 +15,9 @@ from tenacity import (
     RetryCallState,
     retry_if_exception,
     stop_after_attempt,
-    stop_any,
     wait_random_exponential,
 )
+from tenacity.stop import stop_base
 
 from resay.errors import ResayError
 
@@ -38,12 +38,10 @@ def retrier(retries: int, multiplier: float, deadline: float = math.inf) -> Asyn
     Args:
         retries: The maximum number of retries.
         multiplier: See `wait_retry_after`.
-        deadline: See `stop_if_retry_after_is_late`.
+        deadline: See `StopIfRetryAfterIsLate`.
     """
     return AsyncRetrying(
-        stop=stop_any(
-            stop_after_attempt(retries + 1), stop_if_retry_after_is_late(retries, deadline)
-        ),
+        stop=stop_after_attempt(retries + 1) | StopIfRetryAfterIsLate(retries, deadline),
         retry=retry_if_exception(is_retryable),
         wait=wait_retry_after(multiplier),
         sleep=anyio.sleep,
@@ -60,7 +58,7 @@ async def call_with_retries(
         work: The function.
         retries: The maximum number of retries.
         multiplier: See `wait_retry_after`.
-        deadline: See `stop_if_retry_after_is_late`.
+        deadline: See `StopIfRetryAfterIsLate`.
 
     Returns:
         The function's result.
@@ -101,8 +99,8 @@ def wait_retry_after(multiplier: float) -> Callable[[RetryCallState], float]:
     return wait
 
 
-def stop_if_retry_after_is_late(retries: int, deadline: float) -> Callable[[RetryCallState], bool]:
-    """Return a stop function: the server asks for a delay that nobody here waits for.
+class StopIfRetryAfterIsLate(stop_base):
+    """Stop if the server asks for a delay that nobody here waits for.
 
     That is one which ends after the deadline, or which all waits together do not reach.
 
@@ -112,20 +110,23 @@ def stop_if_retry_after_is_late(retries: int, deadline: float) -> Callable[[Retr
             cancel scopes counts, too.
     """
 
-    def stop(state: RetryCallState) -> bool:
-        error = state.outcome.exception() if state.outcome else None
+    def __init__(self, retries: int, deadline: float) -> None:
+        self._retries = retries
+        self._deadline = deadline
+
+    def __call__(self, retry_state: RetryCallState) -> bool:
+        """Return whether to stop after a failed attempt."""
+        error = retry_state.outcome.exception() if retry_state.outcome else None
         retry_after: float | None = getattr(error, "retry_after_s", None)
         if retry_after is None:
             return False
-        waits_left = retries + 1 - state.attempt_number
+        waits_left = self._retries + 1 - retry_state.attempt_number
         ends_at = anyio.current_time() + retry_after
         return (
             retry_after > waits_left * _MAX_WAIT_S
-            or ends_at > deadline
+            or ends_at > self._deadline
             or ends_at > anyio.current_effective_deadline()
         )
-
-    return stop
 
 
 def retry_after_s(headers: Any) -> float | None:
