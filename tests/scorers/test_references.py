@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from resay import Guard, Passage, Request
 from resay.adapters import Message
+from resay.core.normalization import normalized
 from resay.core.references import Reference
 from resay.core.scores import UnsupportedSpan
 from resay.plugins import Completion, Completions, Evidence, Grounds, Scores
@@ -808,3 +810,20 @@ async def test_cited_documents_are_checked_where_marks_resolve(mark: str, score:
     evidence = Evidence(sources=documents, judge_provider=Judge([said(1, (1,))]))
     passage = Passage.from_sentences([f"The bridge opened in 1932 {mark}."])
     assert (await References().score(passage, evidence)).sentences == (score,)
+
+
+async def test_a_long_claim_is_compared_outside_of_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads: set[int] = set()
+
+    def noting(text: str) -> str:
+        if len(text) > 50_000:
+            threads.add(threading.get_ident())
+        return normalized(text)
+
+    monkeypatch.setattr("resay.scorers.references.normalized", noting)
+    guard = Guard({"chain": [{"method": "references", "by": "words"}]})
+    await guard.acheck(f"It opened in {'x' * 60_000}.", references=["It opened in 1932."])
+    assert threads
+    assert threading.get_ident() not in threads

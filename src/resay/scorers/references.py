@@ -298,11 +298,13 @@ class References:
     ) -> list[WordComparison | None]:
         """Compare each claim with the documents about its subject; None for a list of sources."""
         question = evidence.question
-        chars = _total_chars(references)
-        texts = [without_citations(claim) for claim in passage.sentences]
-        claims = [normalized(text) for text in texts]
+        chars = _total_chars(references) + len(passage.text) + len(question)
+        texts: list[str] = []
+        claims: list[str] = []
 
         def find_subjects() -> tuple[DocumentSubjects, list[list[int]], list[list[Stretch]]]:
+            texts.extend(without_citations(claim) for claim in passage.sentences)
+            claims.extend(normalized(text) for text in texts)
             subjects = DocumentSubjects(references, question)
             about = [subjects.of(claim) for claim in claims]
             return subjects, about, [subjects.stretches(claim) for claim in claims]
