@@ -15,6 +15,12 @@ INNER = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Lengt
 FILES = "/v1/files"
 
 
+@pytest.fixture(scope="module")
+def patience() -> dict[str, float]:
+    """Nothing here is slow on purpose."""
+    return {"client_s": 30.0, "upstream_s": 30.0}
+
+
 def guarded(data: bytes) -> bool:
     return b'"hallucination"' in data
 
