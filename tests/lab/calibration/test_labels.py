@@ -64,6 +64,13 @@ def test_labels_come_from_a_spreadsheet(tmp_path):
     assert third.hallucinated is True
 
 
+def test_a_spreadsheet_may_have_semicolons(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("response;label\nIt is grey, they say.;correct\n")
+    (row,) = read_labels(path)
+    assert (row.response, row.hallucinated) == ("It is grey, they say.", False)
+
+
 @pytest.mark.parametrize(
     ("cells", "problem"),
     [

@@ -44,6 +44,10 @@ class Columns:
             ConfigurationError: A column is missing, or has the wrong type.
         """
         response = self._value("response", values)
+        if response is None and "response" not in values and self.response is None:
+            raise ConfigurationError(
+                "the row has no column 'response'; pass the name of the column with the responses"
+            )
         if not isinstance(response, str):
             raise ConfigurationError(
                 f"column {self.response or 'response'!r} must contain text, not"

@@ -75,7 +75,7 @@ def _open_file(path: str) -> Rows:
     if ending in ("jsonl", "ndjson"):
         return _JsonLines(Path(path))
     if ending in ("csv", "tsv"):
-        return _Csv(Path(path), "\t" if ending == "tsv" else ",")
+        return _Csv(Path(path), "\t" if ending == "tsv" else None)
     if ending == "parquet":
         return _Parquet(path)
     raise ConfigurationError(f"{path!r} must end in .jsonl, .ndjson, .csv, .tsv or .parquet")
@@ -102,7 +102,14 @@ class _JsonLines:
 
 
 class _Csv:
-    def __init__(self, path: Path, delimiter: str) -> None:
+    """The rows of a CSV file.
+
+    Args:
+        path: The file.
+        delimiter: What is between cells; None for a comma, or a semicolon if the heading has those.
+    """
+
+    def __init__(self, path: Path, delimiter: str | None) -> None:
         self._path = path
         self._delimiter = delimiter
 
@@ -117,13 +124,20 @@ class _Csv:
         limit = csv.field_size_limit(2**31 - 1)
         try:
             with self._path.open(encoding="utf-8-sig", newline="") as file:
-                for row in csv.DictReader(file, delimiter=self._delimiter):
+                delimiter = self._delimiter or _delimiter_of(file.readline())
+                file.seek(0)
+                for row in csv.DictReader(file, delimiter=delimiter):
                     row.pop(cast("Any", None), None)  # what is beyond the last column
                     yield as_json(row)
         except UnicodeDecodeError as error:
             raise ConfigurationError(f"{str(self._path)!r} is not UTF-8 text") from error
         finally:
             csv.field_size_limit(limit)
+
+
+def _delimiter_of(heading: str) -> str:
+    """Return what is between cells: spreadsheets write semicolons where commas are decimal."""
+    return ";" if ";" in heading and "," not in heading else ","
 
 
 class _Parquet:

@@ -188,9 +188,12 @@ def _read_text(path: Path) -> str:
 def _read_csv(path: Path) -> list[tuple[str, dict[str, Any]]]:
     """Read the rows of a CSV file as JSON Lines would have them; empty cells are left out."""
     lines = _read_text(path).splitlines(keepends=True)
+    heading = lines[0] if lines else ""
+    # Spreadsheets write semicolons where commas are decimal.
+    delimiter = ";" if ";" in heading and "," not in heading else ","
     limit = csv.field_size_limit(2**31 - 1)
     try:
-        rows = list(csv.DictReader(lines, restkey="more cells than columns"))
+        rows = list(csv.DictReader(lines, delimiter=delimiter, restkey="more cells than columns"))
     except csv.Error as error:
         raise ConfigurationError(f"{str(path)!r} is not valid CSV: {error}") from error
     finally:
