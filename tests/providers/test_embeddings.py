@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 import traceback
 from collections.abc import Iterator
 from typing import Any
@@ -24,14 +27,21 @@ MODEL = "openai/text-embedding-3-small"
 TEXTS = [f"The bridge number {i} is old." for i in range(7)]
 
 
-@pytest.fixture
-def server() -> Iterator[EmbeddingServer]:
+@pytest.fixture(params=["direct", "litellm"])
+def server(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[EmbeddingServer]:
+    """A server, asked directly, or through litellm, which finds its address by itself."""
     with EmbeddingServer() as server:
+        if request.param == "litellm":
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         yield server
 
 
 def embedder(server: EmbeddingServer, **settings: Any) -> LiteLLMEmbedder:
-    given = {"api_base": server.url, "api_key": SECRET, "retries": 0, **settings}
+    given = {"api_key": SECRET, "retries": 0, **settings}
+    if os.environ.get("OPENAI_BASE_URL") != server.url:
+        given["api_base"] = server.url
     return LiteLLMEmbedder(given.pop("model", MODEL), **given)
 
 
@@ -160,3 +170,20 @@ def test_settings_that_make_no_sense_are_refused(server: EmbeddingServer) -> Non
     for wrong in ({"batch": 0}, {"concurrency": 0}):
         with pytest.raises(ConfigurationError):
             embedder(server, **wrong)
+
+
+PROGRAM = """
+import asyncio, sys
+from resay.providers import LiteLLMEmbedder
+sys.modules["litellm"] = None  # as if it were not installed
+model = LiteLLMEmbedder("nomic-embed-text", api_base=sys.argv[1])
+print(len(asyncio.run(model.embed(["It opened in 1932."]))))
+"""
+
+
+def test_a_server_with_an_address_needs_no_litellm(server: EmbeddingServer) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, server.url], capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("1\n", "")
+    assert server.bodies == [{"model": "nomic-embed-text", "input": ["It opened in 1932."]}]

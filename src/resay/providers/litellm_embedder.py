@@ -1,10 +1,11 @@
-"""Embeddings by every model that litellm supports."""
+"""Embeddings by servers with OpenAI's API, and by every model that litellm supports."""
 
 from __future__ import annotations
 
 import math
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, cast
@@ -14,14 +15,19 @@ import anyio
 from resay._internal.nesting import marked
 from resay._internal.retries import retrier
 from resay._internal.telemetry import Span, span
+from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.errors import (
     ConfigurationError,
     MissingDependencyError,
     ProviderError,
+    ProviderTimeoutError,
 )
+from resay.providers.apis.values import mapping
 from resay.providers.limits import ProcessLimits
 from resay.providers.litellm_client import PER_CALL, clients, load_litellm, translate, usage_of
+from resay.providers.openai_compatible import OpenAICompatibleProvider, is_compatible
+from resay.providers.prices import Prices
 
 
 class _Zero(int):
@@ -38,6 +44,8 @@ _PER_EMBEDDING: Mapping[str, Any] = {
 
 class LiteLLMEmbedder:
     """Embed texts with any model that litellm supports, named in its notation.
+
+    A server with OpenAI's API is asked directly, without litellm, if `api_base` names it.
 
     Requests are retried, limited and counted here; see `usage`. Errors contain neither the texts
     nor the provider's own words.
@@ -57,7 +65,7 @@ class LiteLLMEmbedder:
 
     Raises:
         ConfigurationError: `batch` or `concurrency` is less than 1.
-        MissingDependencyError: litellm is not installed.
+        MissingDependencyError: litellm is needed and not installed.
     """
 
     def __init__(
@@ -72,7 +80,11 @@ class LiteLLMEmbedder:
         retries: int = 2,
         concurrency: int = 8,
     ) -> None:
-        if find_spec("litellm") is None:
+        options = {"api_base": api_base, "api_key": api_key, "dimensions": dimensions}
+        params = {name: value for name, value in options.items() if value is not None}
+        self._direct_request = Request((), model, {**params, "timeout": timeout_s})
+        self._is_direct = is_compatible(self._direct_request)
+        if not self._is_direct and find_spec("litellm") is None:
             raise MissingDependencyError("litellm", "litellm", "calling an embedding model")
         if batch < 1:
             raise ConfigurationError(f"`batch` is {batch!r}; give 1 or more")
@@ -81,11 +93,8 @@ class LiteLLMEmbedder:
             "timeout": timeout_s,
             # litellm would not send it to other models behind OpenAI's API.
             "allowed_openai_params": ["dimensions"],
+            **params,
         }
-        options = {"api_base": api_base, "api_key": api_key, "dimensions": dimensions}
-        for name, value in options.items():
-            if value is not None:
-                self._kwargs[name] = value
         self.model = model
         self._dimensions = dimensions
         self._batch = batch
@@ -101,8 +110,11 @@ class LiteLLMEmbedder:
         return self._usage
 
     async def prepare(self) -> None:
-        """Import litellm."""
-        await load_litellm()
+        """Load what requests need."""
+        if self._is_direct:
+            await OpenAICompatibleProvider().prepare()
+        else:
+            await load_litellm()
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Embed texts.
@@ -130,35 +142,53 @@ class LiteLLMEmbedder:
         return embeddings
 
     async def _request(self, texts: Sequence[str]) -> list[list[float]]:
-        litellm = await load_litellm()
-        await clients.get()  # so that they are closed with the loop
+        ask = self._ask_server if self._is_direct else self._ask_litellm
         attributes = {"gen_ai.request.model": self.model, "resay.texts": len(texts)}
         async with self._slots:
             with span("resay.embed", attributes) as active_span:
-                try:
-                    with marked(), anyio.fail_after(self._timeout_s):
-                        answer = await litellm.aembedding(
-                            model=self.model, input=list(texts), **self._kwargs
-                        )
-                except Exception as error:
-                    failure = translate(error, self.model, "see the provider's log")
-                else:
-                    self._count(answer, active_span)
-                    return self._read(answer, len(texts))
-                # Raised without its cause, which may repeat the texts.
-                raise failure
+                items, usage = await ask(texts)
+                self._count(usage, active_span)
+                return self._read(items, len(texts))
 
-    def _count(self, answer: Any, active_span: Span) -> None:
-        usage = usage_of(answer, answer._hidden_params.get("response_cost"))  # noqa: SLF001 - documented
+    async def _ask_server(self, texts: Sequence[str]) -> tuple[object, Usage]:
+        """Return the items of a server's response, and its usage."""
+        try:
+            with anyio.fail_after(self._timeout_s):
+                body = await OpenAICompatibleProvider().embed(self._direct_request, texts)
+        except TimeoutError:
+            raise ProviderTimeoutError(f"{self.model!r} did not answer in time") from None
+        reported = mapping(body.get("usage")).get("prompt_tokens")
+        usage = Usage(calls=1, prompt_tokens=reported if isinstance(reported, int) else 0)
+        cost_usd = Prices().cost_usd(self.model, usage)
+        return body.get("data"), replace(usage, cost_usd=cost_usd)
+
+    async def _ask_litellm(self, texts: Sequence[str]) -> tuple[object, Usage]:
+        """Return the items of litellm's response, and its usage."""
+        litellm = await load_litellm()
+        await clients.get()  # so that they are closed with the loop
+        try:
+            with marked(), anyio.fail_after(self._timeout_s):
+                answer = await litellm.aembedding(
+                    model=self.model, input=list(texts), **self._kwargs
+                )
+        except Exception as error:
+            failure = translate(error, self.model, "see the provider's log")
+        else:
+            usage = usage_of(answer, answer._hidden_params.get("response_cost"))  # noqa: SLF001 - documented
+            return answer.data, usage
+        # Raised without its cause, which may repeat the texts.
+        raise failure
+
+    def _count(self, usage: Usage, active_span: Span) -> None:
         with self._lock:
             self._usage += usage
         active_span.set(
             {"gen_ai.usage.input_tokens": usage.prompt_tokens, "resay.cost_usd": usage.cost_usd}
         )
 
-    def _read(self, answer: Any, count: int) -> list[list[float]]:
+    def _read(self, items: Any, count: int) -> list[list[float]]:
         try:
-            numbered = sorted(map(_embedding, answer.data))
+            numbered = sorted(map(_embedding, items))
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             name = type(error).__name__
             raise ProviderError(

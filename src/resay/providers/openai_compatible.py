@@ -175,6 +175,27 @@ class OpenAICompatibleProvider:
             raise http_request.error(error) from None
         return tuple(str(model.get("id")) for model in mappings(listed.get("data")))
 
+    async def embed(self, request: Request, texts: Sequence[str]) -> Body:
+        """Return a server's response with the embeddings of texts.
+
+        Args:
+            request: The model, and the parameters of a request; `api_base` is required.
+            texts: The texts.
+
+        Raises:
+            ProviderError: As for `complete`.
+        """
+        http_request = replace(_http_request_of(request, self._timeout_s), path="/embeddings")
+        body = {name: value for name, value in http_request.body.items() if name != "messages"}
+        client = await _clients.get_ready()
+        try:
+            options = http_request.options({**body, "input": list(texts)})
+            response = await client.post(http_request.url, **options)
+            _raise_for_status(response)
+            return _parsed(response.content, http_request)
+        except Exception as error:
+            raise http_request.error(error) from None
+
     async def takes_n(self, request: Request) -> bool:
         """Return True: who does not take `n` refuses it, or answers once, and is asked again."""
         del request
