@@ -125,6 +125,8 @@ class NormalizedText:
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the offsets in the text of a part of its normal form."""
+        if not self._changes:
+            return start, end
         return self._written_offset(start, is_end=False), self._written_offset(end, is_end=True)
 
     def as_written(self, start: int, end: int) -> str:

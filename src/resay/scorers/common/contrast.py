@@ -38,9 +38,11 @@ _FAR: Final = re.compile(r"distan|entfer|afstand|\b(?:km|kilomet|mi|miles?)\b", 
 _SCORE = re.compile(
     r"(?<![\w.,:–-])(\d{1,3})(?:\s?[-–:]\s?|\s(?:to|zu|à|a)\s)(\d{1,3})(?![\w:–-]|[.,]\d)"
 )
+# Starts with a single character class, which the regex engine finds quickly.
 _PART_END: Final = re.compile(
-    r"[;,]\s+|\n+|\s[-–—]\s|[.!?]\s+|\s(?:and|but|while|whereas|und|aber|während|et|mais|tandis\sque"
-    r"|y|pero|mientras|e|ma|mentre|mas|enquanto|en|maar|terwijl|although|though|obwohl)\s"
+    r"[;,.!?\s](?:(?<=[;,.!?])\s+|(?<=\n)\n*|(?<=[^\S\n])(?:[-–—]|and|but|while|whereas|und|aber"
+    r"|während|et|mais|tandis\sque|y|pero|mientras|e|ma|mentre|mas|enquanto|en|maar|terwijl|although"
+    r"|though|obwohl)\s)"
 )
 _PREFIXES: Final = ("un", "in", "im", "il", "ir", "non", "non-", "on")
 _ADJECTIVAL: Final = (
@@ -130,17 +132,15 @@ class _Lexicon:
 
     def sides(self, words: Sequence[str]) -> Iterator[tuple[int, int, int]]:
         """Yield the position, the group and the side of each known word."""
-        if not self.may_begin.passes_any(words):
-            return
-        i = 0
-        while i < len(words):
-            size = 1
-            if self.may_begin.passes(words[i]):
-                group_and_side, size = self._known_at(words, i)
-                if group_and_side is not None:
-                    for position in range(i, i + size):
-                        yield position, *group_and_side
-            i += size
+        end = 0
+        for i in self.may_begin.positions(words):
+            if i < end:
+                continue
+            group_and_side, size = self._known_at(words, i)
+            end = i + size
+            if group_and_side is not None:
+                for position in range(i, end):
+                    yield position, *group_and_side
 
     def _known_at(self, words: Sequence[str], i: int) -> tuple[tuple[int, int] | None, int]:
         """Return the group and the side of a word or phrase, and how many words it has."""

@@ -120,11 +120,15 @@ def quantities_by_clause(
     clauses: list[ClauseQuantities] = []
     # "Almonds: 21 g protein, 50 g fat" is all about almonds.
     head = text.partition(":")[0] if ": " in text else ""
+    first = 0
     for clause_start, clause_end in parts_of(text, lists):
-        inside = _within(parsed, start + clause_start, start + clause_end)
-        if inside:
+        last = first
+        while last < len(parsed) and parsed[last].start < start + clause_end:
+            last += 1
+        if last > first:
             words = plain_stems(f"{head} {text[clause_start:clause_end]}")
-            clauses.append(ClauseQuantities(words, inside))
+            clauses.append(ClauseQuantities(words, tuple(parsed[first:last])))
+            first = last
     return clauses
 
 

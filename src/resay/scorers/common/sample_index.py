@@ -502,14 +502,19 @@ class Indexing:
     def __call__(self, samples: Sequence[Sample]) -> SampleIndex:
         """Index the samples."""
         originals: list[str] = []
+        links: list[frozenset[str]] = []
         stances: list[str | None] = []
         sentences: list[IndexedSentence] = []
         positions: list[range] = []
         for sample_index, sample in enumerate(samples):
             stop_if_abandoned()
-            original = NormalizedText.of(without_marks(sample.text))
+            unmarked = without_marks(sample.text)
+            original = NormalizedText.of(unmarked)
             text = without_noise(original.text)
             originals.append(original.text)
+            is_unmarked = unmarked == sample.text
+            with_marks = original.text if is_unmarked else normalized(sample.text)
+            links.append(frozenset(links_of(with_marks)))
             stances.append(stance(text))
             first = len(sentences)
             sentences += sentences_of(text, original, sample.text, sample_index)
@@ -530,7 +535,7 @@ class Indexing:
             texts=tuple(text.lower() for text in originals),
             words=tuple(words),
             stems=tuple(stems),
-            links=tuple(frozenset(links_of(normalized(sample.text))) for sample in samples),
+            links=tuple(links),
             letters=tuple(letters_in_any_case(text) for text in originals),
             stances=tuple(stances),
             rivals=_quantities_by_kind(sentences, len(samples)),
