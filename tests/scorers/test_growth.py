@@ -66,6 +66,16 @@ def on_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "MAX_QUANTITIES", 16)
 
 
+@pytest.fixture(autouse=True)
+def tables_are_read(on_this_thread: None) -> None:
+    """Compare something first: the tables of the languages are compiled once for a process."""
+    text = text_of("numbers", 2)
+    sources = (Reference(text, "references[0]"),)
+    given = Evidence(Samples([text]), references=Samples([text]), sources=sources)
+    for method in (Facts(), References(References.Config(by="words"))):
+        anyio.run(method.score, Passage.of(text), given)
+
+
 @pytest.mark.parametrize("form", BETWEEN)
 @pytest.mark.all_turns
 def test_by_words_a_longer_text_takes_proportionally_more(form: str) -> None:

@@ -173,14 +173,21 @@ class CachedTokenizer:
 
 
 class _Weights(dict[str, float]):
+    """The weights of words, worked out when they are first looked for."""
+
     def __init__(
         self, postings: Mapping[str, Sequence[int]], weigh: Callable[[int], float]
     ) -> None:
-        super().__init__({word: weigh(len(indices)) for word, indices in postings.items()})
-        self._default = weigh(1)
+        super().__init__()
+        self._postings = postings
+        self._weigh = weigh
 
     def __missing__(self, word: str) -> float:
-        return self._default
+        count = len(self._postings.get(word, ()))
+        weight = self._weigh(count or 1)
+        if count:
+            self[word] = weight
+        return weight
 
 
 _MAX_VISITS = 128

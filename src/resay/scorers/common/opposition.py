@@ -36,7 +36,7 @@ from resay.scorers.common.sample_index import (
     SampleIndex,
 )
 from resay.scorers.common.statement import Statement
-from resay.scorers.common.words import out_of_order, restricts, share, stance, stems_of
+from resay.scorers.common.words import is_plain, out_of_order, restricts, share, stance, stems_of
 
 # A yes or no is the whole answer.
 _STANCE_WEIGHT = 12.0
@@ -46,6 +46,9 @@ _EVASIVE = 0.25
 _SAME_SUBJECT = 0.5
 # Each quantity is compared with each of a text; longer lists are not compared.
 _MAX_QUANTITIES = 24
+
+# Of each part one word in each of two parts of a text.
+_MIN_MIXED_WORDS = 4
 
 SharedLists = tuple[Sequence[Span], Sequence[Span]]
 """The lists that two sentences share in another order: their spans in each."""
@@ -180,7 +183,7 @@ class Opposition:
         """
         index = self._index
         may_swap_values = self._has_value_of(sample)
-        may_mix_parts = self._has_parts and index.may_mix(sample)
+        may_mix_parts = self._has_parts and self._may_be_mixed_in(sample)
         own_lists: Sequence[Span] = ()
         sample_lists: Mapping[int, Sequence[Span]] = {}
         if may_swap_values or may_mix_parts:
@@ -198,6 +201,17 @@ class Opposition:
             position: self._wording_of(position, lists) for position, lists in sample_lists.items()
         }
         return True if index.mixes(sample, parts, wordings) else swaps
+
+    def _may_be_mixed_in(self, sample: int) -> bool:
+        """Whether a sample is short enough, and has two words of each of two parts."""
+        index, statement = self._index, self._statement
+        if not index.may_mix(sample):
+            return False
+        has_same_words = is_plain(statement.text) and not index.unlike_sample.intersection(
+            index.positions[sample]
+        )
+        shared_count = len(statement.stems & index.stems[sample])
+        return shared_count >= _MIN_MIXED_WORDS or not has_same_words
 
     def _has_value_of(self, sample: int) -> bool:
         """Whether a sample has a value that agrees with one of the sentence."""

@@ -37,7 +37,7 @@ from resay.scorers.common.sentence_items import (
     quadratic_mean,
 )
 from resay.scorers.common.verbatim import letters_in_any_case, links_of, ungrouped, without_noise
-from resay.scorers.common.words import WORD, ignored_words, share, stance, words_of
+from resay.scorers.common.words import WORD, ignored_words, is_plain, share, stance, words_of
 from resay.scorers.samples import Sample
 
 # How far the samples agree is measured on so many of them.
@@ -457,12 +457,9 @@ class SampleIndex:
         return self._shared_words(position) or words_of(text).findall(text.lower())
 
     def _shared_words(self, position: int) -> Sequence[str]:
-        """Return the words of a sentence if both patterns find the same, else none.
-
-        They differ in underscores, and in characters that are not ASCII.
-        """
+        """Return the words of a sentence if both patterns find the same, else none."""
         sentence = self.sentences[position]
-        return sentence.words if sentence.text.isascii() and "_" not in sentence.text else ()
+        return sentence.words if is_plain(sentence.text) else ()
 
     def may_mix(self, sample: int) -> bool:
         """Return whether a sample is short enough for `mixes`."""

@@ -72,6 +72,11 @@ def words_of(text: str) -> re.Pattern[str]:
     return WORD if text.isascii() or not _HAS_SIGNS.search(text) else _ANY_WORD
 
 
+def is_plain(text: str) -> bool:
+    """Return whether all patterns of words find the same in a text and in parts of it."""
+    return text.isascii() and "_" not in text
+
+
 def stems_of(text: str) -> list[str]:
     """Return the stems of a text's words, in order."""
     words = words_of(text).findall(text.lower())
