@@ -16,10 +16,15 @@ from resay.adapters import (
     inside_guard,
     marked,
 )
-from resay.adapters.policies import PolicyLike, guard_of, refuse_without_writer
+from resay.adapters.policies import (
+    PolicyLike,
+    check_client_policy,
+    guard_of,
+    refuse_without_writer,
+)
 from resay.adapters.threads import in_thread
-from resay.adapters.upstream import OneAnswer, default_provider, provider_error
-from resay.adapters.verdicts import answer_data
+from resay.adapters.upstream import OneAnswer, OwnJudge, default_provider, provider_error
+from resay.adapters.verdicts import answer_data, failed_check
 from resay.plugins import Completion, Completions, Request, Sources
 
 AskModel = Callable[[Sequence[Message]], Awaitable[str]]
@@ -52,13 +57,17 @@ def call_message(text: str, calls: Iterable[tuple[str, str, str]]) -> Message:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OwnModel(OneAnswer):
-    """The framework's own model, as the provider of samples and of judges' answers.
+    """The framework's own model, as a provider.
 
     Attributes:
         ask: Asks it.
+        conversation: The conversation that is checked.
+        resample: Asks that conversation once more; None to ask it like any other.
     """
 
     ask: AskModel
+    conversation: Sequence[Message] = ()
+    resample: Callable[[], Awaitable[str]] | None = None
 
     async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Ask it, or the model that the policy names.
@@ -71,7 +80,11 @@ class OwnModel(OneAnswer):
         try:
             # The model may be guarded too.
             with marked():
-                text = await self.ask(request.messages)
+                is_same = list(request.messages) == list(self.conversation)
+                if is_same and self.resample is not None:
+                    text = await self.resample()
+                else:
+                    text = await self.ask(request.messages)
         # Frameworks' exceptions may repeat any content.
         except Exception as error:
             raise provider_error(error) from error
@@ -156,7 +169,11 @@ class Checker:
         if not takes_references:
             remedy = f", and {name} gets none; leave the method out"
             self._runtime.require_inputs({"references": remedy})
-        if not asks_own_model and not self._runtime.has_model:
+        if self._runtime.has_model:
+            return
+        if asks_own_model:
+            check_client_policy(guard, name, gives_references=True)
+        else:
             if guard.policy.sampling.model is None:
                 remedy = "; pass `model`, the one that answers, to draw them from"
                 self._runtime.require_inputs({"samples": remedy})
@@ -174,9 +191,10 @@ class Checker:
     async def acheck(
         self,
         text: object,
-        messages: Iterable[Message],
+        read: Callable[[], Iterable[Message]],
         *,
         ask: AskModel | None = None,
+        resample: Callable[[], Awaitable[str]] | None = None,
         references: Iterable[str] = (),
         unrepeatable: str | None = None,
     ) -> Result:
@@ -184,9 +202,10 @@ class Checker:
 
         Args:
             text: The answer. Anything but a text cannot be checked.
-            messages: The conversation that it answers, in OpenAI's format, with calls of tools and
-                their results.
+            read: Returns the conversation that it answers, in OpenAI's format, with calls of tools
+                and their results. If it raises, the check has failed.
             ask: Asks the framework's own model, which is used if the guard has no other.
+            resample: Asks it the conversation once more, in the framework's own format.
             references: Trusted texts to compare the answer with.
             unrepeatable: Why no samples may be drawn.
 
@@ -197,25 +216,42 @@ class Checker:
         if inside_guard():
             reason = "the guard around this one checks the answer"
             return Result(self._runtime.apply(answer, Verdict("skipped", None, reason)))
-        context = CheckContext(Request(tuple(messages)), unrepeatable=unrepeatable)
+        try:
+            messages = tuple(read())
+        # Frameworks' messages are of many kinds.
+        except Exception as error:
+            return self._failed(answer, error)
+        context = CheckContext(Request(messages), unrepeatable=unrepeatable)
         if self._runtime.takes_references:
             context = replace(context, references=tuple(references))
         if not isinstance(text, str):
             context = self._uncheckable(context, type(text).__name__)
         sources = None
         if ask is not None and not self._runtime.has_model:
-            sources = Sources.all(OwnModel(ask))
+            own = OwnModel(ask, messages, resample)
+            sources = Sources(main=own, samples=own, judge=OwnJudge(own.complete))
         try:
             return Result(await self._runtime.aact_on(answer, context, sources))
         except HallucinationBlocked as error:
-            withheld = Answer(str(error), answer, "block", error.verdict, error.usage)
-            return Result(withheld, error)
+            return _withheld(answer, error)
+
+    def _failed(self, answer: str, error: Exception) -> Result:
+        verdict = failed_check(error)
+        self._runtime.report(verdict)
+        try:
+            return Result(self._runtime.apply(answer, verdict))
+        except HallucinationBlocked as blocked:
+            return _withheld(answer, blocked)
 
     def _uncheckable(self, context: CheckContext, kind: str) -> CheckContext:
         reason = f"the output is of type {kind!r}, not text"
         if self.policy.for_uncheckable == "skip":
             return replace(context, unchecked=reason)
         return replace(context, uncheckable=reason)
+
+
+def _withheld(answer: str, error: HallucinationBlocked) -> Result:
+    return Result(Answer(str(error), answer, "block", error.verdict, error.usage), error)
 
 
 def _annotating(policy: PolicyLike) -> Guard | Policy:

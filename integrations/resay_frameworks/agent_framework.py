@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
-from typing import Any
 
 from agent_framework import (
     ChatContext,
@@ -22,7 +21,7 @@ from resay.adapters import Message, OnVerdict
 from resay.adapters.apis import as_json
 from resay.adapters.policies import PolicyLike
 from resay.adapters.verdicts import VERDICT_KEY
-from resay_frameworks._checker import AskModel, Checker, call_message
+from resay_frameworks._checker import Checker, call_message
 
 __all__ = ["HallucinationMiddleware"]
 
@@ -112,12 +111,14 @@ class HallucinationMiddleware(ChatMiddleware):
         if not response.text or any(content.type == "function_call" for content in contents):
             return response
         options = dict(context.options or {})
-        conversation = list(_conversation(context.messages, options.get("instructions")))
+        instructions = options.get("instructions")
+        begin = [ChatMessage("system", [instructions])] if instructions else []
         is_stored = bool(options.get("conversation_id"))
         result = await self._checker.acheck(
             response.text,
-            conversation,
-            ask=_asks(context, conversation),
+            lambda: _conversation([*begin, *context.messages]),
+            ask=lambda messages: _ask(context, [_chat_message(message) for message in messages]),
+            resample=lambda: _ask(context, [*begin, *context.messages]),
             unrepeatable="the service keeps the conversation" if is_stored else None,
         )
         text, verdict = result.text(), {VERDICT_KEY: result.data}
@@ -133,26 +134,18 @@ class HallucinationMiddleware(ChatMiddleware):
         return response
 
 
-def _asks(context: ChatContext, conversation: Sequence[Message]) -> AskModel:
-    options = dict(context.options or {})
-    kept = {name: options[name] for name in _SAMPLE_OPTIONS if options.get(name) is not None}
-
-    async def ask(messages: Sequence[Message]) -> str:
-        sent = [ChatMessage(m["role"], [str(m.get("content") or "")]) for m in messages]
-        if list(messages) == conversation:
-            instructions = options.get("instructions")
-            begin = [ChatMessage("system", [instructions])] if instructions else []
-            sent = [*begin, *context.messages]
-        response = await context.client.get_response(sent, options=dict(kept))
-        return response.text
-
-    return ask
+async def _ask(context: ChatContext, messages: Sequence[ChatMessage]) -> str:
+    given = dict(context.options or {})
+    options = {name: given[name] for name in _SAMPLE_OPTIONS if given.get(name) is not None}
+    return (await context.client.get_response(messages, options=options)).text
 
 
-def _conversation(messages: Sequence[ChatMessage], instructions: Any) -> Iterator[Message]:
+def _chat_message(message: Message) -> ChatMessage:
+    return ChatMessage(message["role"], [str(message.get("content") or "")])
+
+
+def _conversation(messages: Sequence[ChatMessage]) -> Iterator[Message]:
     """Return messages in OpenAI's format."""
-    if instructions:
-        yield {"role": "system", "content": str(instructions)}
     for message in messages:
         calls: list[tuple[str, str, str]] = []
         for content in message.contents:

@@ -83,7 +83,7 @@ class HallucinationGuardrail:
         if output.pydantic is not None or output.json_dict is not None:
             answer = output.pydantic or output.json_dict
         ask = None if self._llm is None else in_threads(self._ask)
-        result = run_sync(self._checker.acheck, answer, _conversation(output), ask=ask)
+        result = run_sync(self._checker.acheck, answer, lambda: _conversation(output), ask=ask)
         if result.answer.blocked:
             return False, f"{_REFUSAL}: {result.answer.verdict.reason}"
         values = {name: getattr(output, name) for name in type(output).model_fields}
@@ -104,10 +104,12 @@ def _conversation(output: TaskOutput) -> list[Message]:
         messages.pop()
     conversation: list[Message] = []
     for message in messages:
+        is_user = message["role"] == "user"
         # After a refusal the prompt quotes the refused answer, which must not confirm the next.
-        if message["role"] == "user" and _REFUSAL in str(message.get("content")):
+        if is_user and _REFUSAL in str(message.get("content")):
             conversation.append(task)
-        else:
+        # After a tool's result it is CrewAI that asks to go on, and no question.
+        elif not (is_user and conversation and conversation[-1]["role"] == "tool"):
             fields = {name: message[name] for name in _FIELDS if message.get(name) is not None}
             conversation.append(fields)
     return conversation or [task]

@@ -102,9 +102,6 @@ class HallucinationMetric:
             example: The inputs: an example, or a mapping.
             pred: The prediction.
         """
-        question = field_of(example, self._question)
-        messages: list[Message] = [{"role": "user", "content": str(question or "")}]
-        messages += _tool_messages(field_of(pred, "trajectory"))
         documents: Any = None
         if self._context is not None:
             documents = field_of(pred, self._context) or field_of(example, self._context)
@@ -113,11 +110,16 @@ class HallucinationMetric:
         result = run_sync(
             self._checker.acheck,
             field_of(pred, self._answer),
-            messages,
+            lambda: self._conversation(example, pred),
             ask=None if lm is None else in_threads(lambda messages: _ask(lm, messages)),
             references=[str(reference) for reference in references],
         )
         return result.answer.verdict
+
+    def _conversation(self, example: Any, pred: Any) -> Iterator[Message]:
+        question = field_of(example, self._question)
+        yield {"role": "user", "content": str(question or "")}
+        yield from _tool_messages(field_of(pred, "trajectory"))
 
 
 def _tool_messages(trajectory: Any) -> Iterator[Message]:

@@ -18,7 +18,7 @@ from resay.adapters import Message, OnVerdict
 from resay.adapters.apis import as_json
 from resay.adapters.policies import PolicyLike
 from resay.adapters.verdicts import VERDICT_KEY
-from resay_frameworks._checker import AskModel, Checker, Result, call_message
+from resay_frameworks._checker import Checker, Result, call_message
 
 __all__ = ["HallucinationPlugin"]
 
@@ -103,11 +103,15 @@ class HallucinationPlugin(BasePlugin):
             return None
         key = _key(callback_context)
         request = self._requests.get(key) or LlmRequest()
-        messages = list(_conversation(request))
         agent: Any = self._agents.get(key)
-        own_model = agent.canonical_model if isinstance(agent, LlmAgent) else None
-        ask = None if own_model is None else _asks(own_model, request, messages)
-        return _answered(llm_response, text, await self._checker.acheck(text, messages, ask=ask))
+        model = agent.canonical_model if isinstance(agent, LlmAgent) else None
+        result = await self._checker.acheck(
+            text,
+            lambda: _conversation(request),
+            ask=None if model is None else lambda messages: _ask(model, _request_of(messages)),
+            resample=lambda: _ask(model, _sample_of(request)),
+        )
+        return _answered(llm_response, text, result)
 
 
 def _key(context: CallbackContext) -> tuple[str, str]:
@@ -135,15 +139,11 @@ def _answered(response: LlmResponse, text: str, result: Result) -> LlmResponse:
     return LlmResponse(**kept, content=content)
 
 
-def _asks(model: BaseLlm, request: LlmRequest, conversation: Sequence[Message]) -> AskModel:
-    async def ask(messages: Sequence[Message]) -> str:
-        sent = _sample_of(request) if list(messages) == conversation else _request_of(messages)
-        sent.model = request.model
-        responses = [response async for response in model.generate_content_async(sent)]
-        contents = [response.content for response in responses if response.content is not None]
-        return "".join(_text_of(content.parts or []) for content in contents)
-
-    return ask
+async def _ask(model: BaseLlm, request: LlmRequest) -> str:
+    request.model = model.model
+    responses = [response async for response in model.generate_content_async(request)]
+    contents = [response.content for response in responses if response.content is not None]
+    return "".join(_text_of(content.parts or []) for content in contents)
 
 
 def _sample_of(request: LlmRequest) -> LlmRequest:

@@ -155,9 +155,6 @@ class HallucinationChecker:
         documents: list[Document] | None,
         ask: AskModel,
     ) -> dict[str, Any]:
-        if isinstance(messages, str):
-            messages = [ChatMessage.from_user(messages)]
-        conversation = [m.to_openai_dict_format(require_tool_call_ids=False) for m in messages]
         checked: list[ChatMessage] = []
         verdicts: list[dict[str, Any]] = []
         for reply in replies:
@@ -166,7 +163,7 @@ class HallucinationChecker:
                 continue
             result = await self._checker.acheck(
                 reply.text,
-                conversation,
+                lambda: _conversation(messages),
                 ask=None if self.chat_generator is None else ask,
                 references=[document.content or "" for document in documents or ()],
             )
@@ -192,6 +189,12 @@ def _saved(policy: PolicyLike) -> Any:
     if isinstance(policy, PathLike):
         return fspath(policy)
     return dict(policy) if isinstance(policy, Mapping) else policy
+
+
+def _conversation(messages: list[ChatMessage] | str) -> list[Message]:
+    if isinstance(messages, str):
+        return [{"role": "user", "content": messages}]
+    return [message.to_openai_dict_format(require_tool_call_ids=False) for message in messages]
 
 
 def _chat(messages: Sequence[Message]) -> list[ChatMessage]:

@@ -116,7 +116,7 @@ class HallucinationNode(Runnable[Any, dict[str, Any]]):
             return {}
         result = await self._checker.acheck(
             str(last.text),
-            _conversation(messages[:-1]),
+            lambda: _conversation(messages[:-1]),
             ask=None if self._chat_model is None else ask,
             references=self._documents(state),
         )

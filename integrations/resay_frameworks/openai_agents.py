@@ -113,8 +113,9 @@ class HallucinationGuardrail(OutputGuardrail[Any]):
             context.turn_input,
         )
         body = {"input": items, **({"instructions": instructions} if instructions else {})}
-        messages = RESPONSES.read(body).request.messages
-        result = await self._checker.acheck(output, messages, ask=_asks(agent))
+        result = await self._checker.acheck(
+            output, lambda: RESPONSES.read(body).request.messages, ask=_asks(agent)
+        )
         answer = result.answer
         return GuardrailFunctionOutput(
             output_info={"text": answer.text, VERDICT_KEY: result.data},

@@ -22,7 +22,7 @@ from pydantic_ai.messages import (
 from resay.adapters import Message, OnVerdict
 from resay.adapters.policies import PolicyLike
 from resay.adapters.verdicts import VERDICT_KEY
-from resay_frameworks._checker import AskModel, Checker, Result, call_message
+from resay_frameworks._checker import Checker, Result, call_message
 
 __all__ = ["HallucinationValidator"]
 
@@ -89,9 +89,12 @@ class HallucinationValidator:
         last = history[-1]
         if isinstance(last, ModelResponse):
             history.pop()
-        conversation = [message for item in history for message in _messages_of(item)]
         result = await self._checker.acheck(
-            output, conversation, ask=_asks(ctx, history, conversation)
+            output,
+            lambda: [message for item in history for message in _messages_of(item)],
+            ask=lambda messages: _ask(ctx, [_request_of(message) for message in messages]),
+            # The messages themselves keep what OpenAI's format has no place for.
+            resample=lambda: _ask(ctx, history),
         )
         if isinstance(last, ModelResponse):
             last.metadata = {**(last.metadata or {}), VERDICT_KEY: result.data}
@@ -114,17 +117,9 @@ def _feedback(result: Result) -> str:
     )
 
 
-def _asks(
-    ctx: RunContext[Any], history: Sequence[ModelMessage], conversation: Sequence[Message]
-) -> AskModel:
-    async def ask(messages: Sequence[Message]) -> str:
-        # The conversation itself keeps what OpenAI's format has no place for.
-        is_same = list(messages) == list(conversation)
-        sent = history if is_same else [_request_of(message) for message in messages]
-        response = await model_request(ctx.model, sent, model_settings=ctx.model_settings)
-        return "".join(part.content for part in response.parts if isinstance(part, TextPart))
-
-    return ask
+async def _ask(ctx: RunContext[Any], messages: Sequence[ModelMessage]) -> str:
+    response = await model_request(ctx.model, messages, model_settings=ctx.model_settings)
+    return "".join(part.content for part in response.parts if isinstance(part, TextPart))
 
 
 def _request_of(message: Message) -> ModelMessage:

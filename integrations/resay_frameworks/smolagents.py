@@ -120,8 +120,9 @@ class HallucinationCheck:
         is_number = isinstance(final_answer, (int, float)) and not isinstance(final_answer, bool)
         answer = str(final_answer) if is_number or isinstance(final_answer, str) else final_answer
         ask = None if agent is None else in_threads(lambda messages: _ask(agent, messages))
-        conversation = list(_conversation(memory, agent))
-        result = run_sync(self._checker.acheck, answer, conversation, ask=ask)
+        result = run_sync(
+            self._checker.acheck, answer, lambda: _conversation(memory, agent), ask=ask
+        )
         if agent is not None:
             agent.state[VERDICT_KEY] = result.data
         return result

@@ -22,7 +22,6 @@ CALL = ToolCall("clock_year", {}, id="call_1")
 
 
 def guarded(guard: Any, question: str, **options: Any) -> Any:
-    generator = OpenAIChatGenerator(model="simulated")
     messages = [ChatMessage.from_user(question)]
     if "[[" in question:
         messages.append(ChatMessage.from_assistant(tool_calls=[CALL]))
@@ -30,8 +29,9 @@ def guarded(guard: Any, question: str, **options: Any) -> Any:
     decisions = []
     for kind, is_async in ((Pipeline, False), (AsyncPipeline, True)):
         pipeline = kind()
+        generator = OpenAIChatGenerator(model="simulated")
         checker = HallucinationChecker(guard, chat_generator=generator, **options)
-        pipeline.add_component("llm", OpenAIChatGenerator(model="simulated"))
+        pipeline.add_component("llm", generator)
         pipeline.add_component("guard", checker)
         pipeline.connect("llm.replies", "guard.replies")
         inputs = {"llm": {"messages": messages}, "guard": {"messages": messages}}

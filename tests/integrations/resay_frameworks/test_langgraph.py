@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage, ToolCall
+from langchain_core.messages import AIMessage, HumanMessage, ToolCall, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
 from resay import Guard
-from resay.errors import ConfigurationError
+from resay.adapters import marked
+from resay.errors import ConfigurationError, MissingDependencyError
 from resay_frameworks import verdict_of
 from resay_frameworks.langgraph import HallucinationNode, route_by_verdict
 
@@ -148,3 +149,45 @@ def test_a_judge_is_asked_for_at_once() -> None:
     with pytest.raises(ConfigurationError) as raised:
         HallucinationNode({"chain": [{"method": "references"}]}, documents_key="documents")
     assert "found in this HallucinationNode; pass `model`, or name a judge" in str(raised.value)
+
+
+@turns
+@pytest.mark.parametrize("on_error", ["annotate", "block"])
+async def test_a_conversation_that_cannot_be_read_loses_no_answer(turn: str, on_error: str) -> None:
+    node = HallucinationNode({**POLICY, "on_error": on_error}, model=Model())
+    unreadable = HumanMessage([{"type": "text", "secret": "1"}])
+    changes = await call(node, {"messages": [unreadable, AIMessage(WRONG)]}, turn)
+    verdict = changes["hallucination"]
+    assert verdict["decision"] == "inconclusive"
+    assert verdict["reason"].startswith("the check failed with ")
+    assert "secret" not in verdict["reason"]
+    assert ("messages" in changes) == (on_error == "block")
+
+
+def test_an_inner_guard_leaves_the_answer_to_the_outer_one() -> None:
+    reported: list[Any] = []
+    node = HallucinationNode(POLICY, model=Model(), on_verdict=reported.append)
+    with marked():
+        changes = node.invoke(state_with(AIMessage(WRONG)))
+    assert changes["hallucination"]["decision"] == "skipped"
+    assert not reported
+
+
+def test_claims_of_actions_are_compared_with_the_calls_of_the_conversation() -> None:
+    node = HallucinationNode({"chain": [{"method": "actions"}]})
+    asked = HumanMessage("Book table 4 for Kim.")
+    calling = AIMessage("", tool_calls=[ToolCall(name="save_booking", args={"table": 4}, id="1")])
+    returned = ToolMessage('{"id": 4711, "status": "ok"}', tool_call_id="1")
+    answer = AIMessage("I have saved your booking (id 4711).")
+    done = node.invoke({"messages": [asked, calling, returned, answer]})
+    assert done["hallucination"]["decision"] == "consistent"
+    not_done = node.invoke({"messages": [asked, answer]})
+    assert not_done["hallucination"]["decision"] == "flagged"
+
+
+@pytest.mark.usefixtures("no_litellm")
+def test_what_the_own_model_cannot_do_is_refused_at_once() -> None:
+    with pytest.raises(ConfigurationError, match="HallucinationNode draws its samples itself"):
+        HallucinationNode({**POLICY, "sampling": {"via": "litellm"}}, model=Model())
+    with pytest.raises(MissingDependencyError, match="acme/judge"):
+        HallucinationNode({"chain": [{"method": "prompt", "judge": "acme/judge"}]}, model=Model())
