@@ -111,7 +111,7 @@ def results_of(environment: str, provider: SimulatedProvider, folder: Path) -> M
         timeout=1100,
     )
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads((folder / "results.json").read_text())
 
 
 @pytest.mark.skipif(INSTALLED is None, reason="`make test-frameworks` installs the frameworks")

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from resay import Document, Guard
@@ -60,7 +61,7 @@ class Recorder:
 
 
 def run(guarded: Callable[..., Any], *packages: str) -> None:
-    """Run all cases with a framework, and print what came of each as JSON.
+    """Run all cases with a framework, and write what came of each to `results.json`.
 
     Args:
         guarded: Asks an agent a question: with the policy, or the guard, and further arguments of
@@ -87,7 +88,8 @@ def run(guarded: Callable[..., Any], *packages: str) -> None:
             results[name] = _result(guarded, guard, question, options)
     results["tools"] = results.get("tools", {}) | {"conversations": recorder.conversations}
     results["versions"] = [f"{package} {version(package)}" for package in packages]
-    print(json.dumps(results))
+    # Frameworks print whatever they like.
+    Path("results.json").write_text(json.dumps(results))
 
 
 def _result(
