@@ -63,12 +63,22 @@ API = {
     ),
     "For your tests": ("resay.testing", "A simulated provider and its faults."),
 }
+_OTHERS = "[Other frameworks](../frameworks.md)"
 ADAPTERS = {
     "OpenAI": ("resay_openai", "[With OpenAI's SDK](../openai.md)"),
     "Anthropic": ("resay_anthropic", "[With Anthropic's SDK](../anthropic.md)"),
     "LangChain": ("resay_langchain", "[With LangChain](../langchain.md)"),
     "LlamaIndex": ("resay_llamaindex", "[With LlamaIndex](../llamaindex.md)"),
     "LiteLLM": ("resay_litellm", "[With LiteLLM](../litellm.md)"),
+    "Agent Framework": ("resay_frameworks.agent_framework", _OTHERS),
+    "CrewAI": ("resay_frameworks.crewai", _OTHERS),
+    "DSPy": ("resay_frameworks.dspy", _OTHERS),
+    "Google ADK": ("resay_frameworks.google_adk", _OTHERS),
+    "Haystack": ("resay_frameworks.haystack", _OTHERS),
+    "LangGraph": ("resay_frameworks.langgraph", _OTHERS),
+    "OpenAI Agents SDK": ("resay_frameworks.openai_agents", _OTHERS),
+    "Pydantic AI": ("resay_frameworks.pydantic_ai", _OTHERS),
+    "smolagents": ("resay_frameworks.smolagents", _OTHERS),
     "MCP": ("resay_mcp", "[For agents](../mcp.md)"),
 }
 _LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)#\s]+)(#[^)]*)?\)")
@@ -423,7 +433,8 @@ def api_page(title: str, modules: Mapping[str, tuple[str, str]]) -> str:
 def _public(module: str) -> list[str]:
     """Return the names that a module makes public, read from its text: some need a framework."""
     for root in (ROOT / "src", ROOT / "integrations", ROOT / "server/src", ROOT / "lab/src"):
-        path = root / module.replace(".", "/") / "__init__.py"
+        path = root / module.replace(".", "/")
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
         if path.exists():
             listed = re.search(r"^__all__ = \[(.*?)\]", path.read_text(), re.MULTILINE | re.DOTALL)
             if listed:
