@@ -130,11 +130,14 @@ COMPANIONS = {
     "langsmith": "langchain-core",
     "llama_index_instrumentation": "llama-index-core",
     "markupsafe": "jinja2",
+    "mcp_types": "mcp",
     "pydantic_core": "pydantic",
     "yarl": "aiohttp",
 }
 # What an adapter adapts where it is installed, besides the package of its extra.
 ADAPTED = {"langchain", "pytest"}
+# Its modules adapt one framework each, which is there before Resay.
+FRAMEWORKS = "resay_frameworks/"
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
@@ -158,7 +161,7 @@ def imported_packages(wheel: Path) -> dict[str, str]:
     packages: dict[str, str] = {}
     with zipfile.ZipFile(wheel) as archive:
         for file in archive.namelist():
-            if not file.endswith(".py"):
+            if not file.endswith(".py") or file.startswith(FRAMEWORKS):
                 continue
             for node in ast.walk(ast.parse(archive.read(file))):
                 names: list[str] = []
