@@ -28,6 +28,12 @@ _END = object()
 _CLOSING_S = 1.0
 
 
+async def _iterate_blocking(items: Any) -> AsyncGenerator[Any]:
+    with closing(items):
+        for item in items:
+            yield item
+
+
 class CallStyle:
     """How an adapter is called: blocking, or on an event loop.
 
@@ -57,16 +63,9 @@ class CallStyle:
             return run_sync(function, *args, **kwargs)
         return await function(*args, **kwargs)
 
-    async def iterate(self, items: Any) -> AsyncGenerator[Any]:
+    def iterate(self, items: Any) -> AsyncGenerator[Any]:
         """Iterate over a generator of the callers' style, and close it at the end."""
-        if self.blocking:
-            with closing(items):
-                for item in items:
-                    yield item
-            return
-        async with aclosing(items):
-            async for item in items:
-                yield item
+        return _iterate_blocking(items) if self.blocking else items
 
     def adapt_send(
         self, send: Callable[[T], Coroutine[Any, Any, R]]

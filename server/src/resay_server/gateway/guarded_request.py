@@ -401,11 +401,15 @@ class GuardedRequest:
             response = await self.routing.open(call, path, api_request.body)
         return response
 
-    async def _events(self, response: UpstreamResponse) -> AsyncGenerator[Events]:
-        may_be_stored = self._may_be_stored
-        async with aclosing(response.events()) as groups:
+    def _events(self, response: UpstreamResponse) -> AsyncGenerator[Events]:
+        events = response.events()
+        return self._with_ids(events) if self._may_be_stored else events
+
+    async def _with_ids(self, events: AsyncGenerator[Events]) -> AsyncGenerator[Events]:
+        """Yield events, and remember the ids of the answer in them."""
+        async with aclosing(events) as groups:
             async for group in groups:
-                for event in group if may_be_stored else ():
+                for event in group:
                     # Each event repeats the answer's id.
                     self._ids += (name for name in ids_of(event.body) if name not in self._ids[-2:])
                 yield group

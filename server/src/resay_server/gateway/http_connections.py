@@ -384,22 +384,20 @@ class Response:
                 raise self._error
             await self._wait()
 
-    async def pieces(self) -> AsyncGenerator[bytes]:
-        """Yield the body as it arrives.
+    async def next_piece(self) -> bytes:
+        """Return what has arrived of the body since the last piece; empty at its end.
 
         Raises:
             ConnectionError: It is incomplete.
             TimeoutError: Nothing arrived for too long.
         """
-        while True:
-            if self._pieces:
-                yield self._take_pieces()
-            elif self._error is not None:
+        while not self._pieces:
+            if self._error is not None:
                 raise self._error
-            elif self._is_complete:
-                return
-            else:
-                await self._wait()
+            if self._is_complete:
+                return b""
+            await self._wait()
+        return self._take_pieces()
 
     def close(self) -> None:
         """Close the response. Its connection is closed too, unless it is complete."""

@@ -202,7 +202,7 @@ class HTTPResponse(UpstreamResponse):
 
     async def _received(self) -> AsyncGenerator[bytes]:
         try:
-            async for piece in self._response.pieces():
+            while piece := await self._response.next_piece():
                 yield piece
         except OSError as error:
             raise ClosedError(error) from None
