@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Final
@@ -58,13 +57,14 @@ def detect_from_words(
         words.
     """
     codes_by_word = _codes_by_word()
-    weights: Counter[str] = Counter()
-    word_counts: Counter[str] = Counter()
+    weights: dict[str, int] = {}
+    word_counts: dict[str, int] = {}
     for word in codes_by_word.keys() & words:
         codes = codes_by_word[word]
-        word_counts.update(codes)
+        weight = _WEIGHT // len(codes)
         for code in codes:
-            weights[code] += _WEIGHT // len(codes)
+            weights[code] = weights.get(code, 0) + weight
+            word_counts[code] = word_counts.get(code, 0) + 1
     max_weight = max(weights.values(), default=0)
     most_likely = [code for code, weight in weights.items() if weight == max_weight]
     if unique and len(most_likely) > 1:

@@ -65,7 +65,11 @@ def _parse_metadata(body: str) -> Metadata | None:
     loader = _Loader(body)
     try:
         node = loader.get_single_node()
-        if node is None or _count_values(node) > _MAX_VALUES:
+        if node is None:
+            return None
+        # Without aliases, there are no more values than characters.
+        may_be_many = "*" in body or len(body) > _MAX_VALUES
+        if may_be_many and _count_values(node) > _MAX_VALUES:
             return None
         document: object = loader.construct_document(node)
     # Impossible dates and overlong numbers raise other errors than YAML's.
