@@ -55,6 +55,12 @@ _TEXT_ERROR: Final = re.compile(
     r"|command not found|\b[1-9]\d* (?:failed|errors?)\b|\bFAILED\b|\bFAIL\b"
     r"|exit(?:ed)?(?: with)?(?: code| status)? [1-9]",
 )
+# In a short text.
+_TEXT_DENIAL: Final = re.compile(
+    r"(?i)\b(?:was|were|is|are|did|does|do|has|have|had|could|will|can)(?: not\b|n.t\b|not\b)"
+    r"|\bno \w+ (?:was|were|is|are|has|have)\b|\bnothing (?:was|changed)"
+)
+_SHORT_RESULT: Final = 300
 _TEXT_NOTHING: Final = re.compile(
     r"(?i)\b(?:update|delete|insert 0|select|copy) 0\b|\b0 rows?\b|\bno (?:changes|matches|results"
     r"|rows|match|records|files|entries|tests ran)\b|nothing to|\b0 (?:results|matches|files"
@@ -149,8 +155,9 @@ class CallFacts:
         # A tool of many uses does what its arguments say.
         own = tuple(token for token in self.name_tokens if token not in fields().general)
         families = set(_families_of_name(own))
-        for leaf in self.argument_leaves:
-            families |= _families_of_argument(leaf)
+        if not families or not families <= _READING:
+            for leaf in self.argument_leaves:
+                families |= _families_of_argument(leaf)
         if not families <= _READING:
             for leaf in self.result_leaves:
                 families |= _families_of_result(leaf)
@@ -237,6 +244,8 @@ class CallFacts:
             # A file that was read may tell of errors; that reading failed, its first line says.
             is_content = self.reads and "test" not in self.families
             text = call.result.lstrip().split("\n", 1)[0] if is_content else call.result
+            if not self.reads and len(text) < _SHORT_RESULT and _TEXT_DENIAL.search(text):
+                return "error", excerpt(text)
             return _outcome_of_text(text)
         return self._outcome_of_value()
 

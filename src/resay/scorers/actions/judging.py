@@ -45,6 +45,8 @@ _TITLED: Final = re.compile(
 )
 _PATHS: Final = re.compile(r"[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
 _SHOWN: Final = re.compile(r"```|~~~|^\s*>|[“„«「\"][^”“»」\"]{12,}[”“»」\"]", re.MULTILINE)
+_WORD_AT: Final = re.compile(r"[^\W\d_][\w-]*")
+_CLOSE_TO: Final = 12
 _MAX_PATH: Final = 400
 _MOST: Final = 0.6
 _YEARS: Final = (1900, 2100)
@@ -53,6 +55,7 @@ _MAX_NAME: Final = 40
 _MIN_NAME: Final = 3
 _NEAR_CHARS: Final = 24
 _TIE: Final = 1.01
+_FINE: Final = frozenset({"ok", "unknown", "partial"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +98,28 @@ def judge_actions(passage: Passage, conversation: Conversation) -> list[list[Fin
     sentences = read_sentences(passage, conversation.words)
     judge = _Judge(passage.text, conversation)
     findings = [judge.findings_of(sentence) for sentence in sentences]
+    _one_object_each(sentences, findings, judge)
     acts = any(finding.flagged for found in findings for finding in found)
     for sentence, found in zip(sentences, findings, strict=True):
         found += judge.invented_in(sentence, found, acts=acts)
         found.sort(key=lambda finding: finding.start)
     return findings
+
+
+def _one_object_each(
+    sentences: Sequence[ReadSentence], findings: Sequence[list[Finding]], judge: _Judge
+) -> None:
+    """Change the findings of claims whose call was for the object of another claim.
+
+    "I added eggs. Milk has been added": one call, whose arguments say eggs.
+    """
+    claims = [claim for sentence in sentences for claim in sentence.claims]
+    for claim in claims:
+        for found in findings:
+            for index, finding in enumerate(found):
+                is_own = finding.start == claim.start and finding.call is not None
+                if is_own and finding.verdict == "done":
+                    found[index] = judge.unless_of_another(claim, finding, claims, findings)
 
 
 class _Judge:
@@ -128,7 +148,17 @@ class _Judge:
             return [] if finding is None else [finding]
         match = self._chosen(claim, matches)
         finding = self._outcome(claim, match)
+        if claim.voice == "passive" and self._only_reports(claim, match, finding):
+            return []
         return self._with_details(claim, values, finding, matches)
+
+    def _only_reports(self, claim: ActionClaim, match: Match, finding: Finding) -> bool:
+        """Return whether a claim only tells what a result says, of others or of a failure."""
+        if not match.is_exact and self._conversation.is_told_by_results(claim):
+            return True
+        claimed, quoted = stems(claim.text, self._words), set(stems(finding.quote, self._words))
+        shared = sum(stem in quoted for stem in claimed)
+        return finding.verdict == "failed" and bool(claimed) and shared > _MOST * len(claimed)
 
     def _usable(self, claim: ActionClaim, matches: list[Match]) -> list[Match]:
         """Return the calls that do something near only where they share what it is done to."""
@@ -166,16 +196,8 @@ class _Judge:
             return None
         if families <= {"succeed"}:
             return None
-        asked_for = conversation.was_asked_for(claim)
-        reads = families <= _READS | {"test", "succeed"}
-        if reads and not (conversation.has_tools and claim.voice == "agent"):
+        if not self._is_claimed(claim):
             return None
-        if claim.voice == "passive":
-            things = self._words.things_in(claim.text).keys()
-            if families <= _STATES and not things & _DEVICES:
-                return None
-            if not asked_for or conversation.is_told_by_results(claim):
-                return None
         reason = "no call does this"
         if not conversation.calls:
             reason = "no tool was called"
@@ -187,6 +209,23 @@ class _Judge:
             reason,
             in_doubt=bool(conversation.log.of_turn),
         )
+
+    def _is_claimed(self, claim: ActionClaim) -> bool:
+        """Return whether a claim that no call bears out is meant as one."""
+        conversation, families = self._conversation, claim.families
+        asked_for = conversation.was_asked_for(claim)
+        things = self._words.things_in(claim.text).keys()
+        reads = families <= _READS | {"test", "succeed"}
+        if reads and not (conversation.has_tools and claim.voice == "agent"):
+            return False
+        is_weak = all(self._words.weak.fullmatch(claim.words_of(verb)) for verb in claim.verbs)
+        if is_weak and not (asked_for or things):
+            return False
+        if claim.voice == "agent":
+            return True
+        if families <= _STATES and not things & _DEVICES:
+            return False
+        return asked_for and not conversation.is_told_by_results(claim)
 
     def _is_of_text(self, claim: ActionClaim) -> bool:
         """Return whether an agent without tools tells of a text: one it shows, or the user's."""
@@ -314,11 +353,63 @@ class _Judge:
         if other is not None:
             return [other]
         for value in values:
+            failed = self._failed_for(value, deciding, matches)
+            if failed is not None:
+                details.append(failed)
+                continue
             detail = self._detail(claim, value, deciding, matches)
             if detail is not None:
                 details.append(detail)
         details += self._uncovered(claim, matches)
+        if not deciding.reads:
+            details += self._left_out(claim, matches, details)
         return [finding, *details]
+
+    def unless_of_another(
+        self,
+        claim: ActionClaim,
+        finding: Finding,
+        claims: Sequence[ActionClaim],
+        findings: Sequence[list[Finding]],
+    ) -> Finding:
+        """Return the finding, or that its call was for what another claim names.
+
+        Args:
+            claim: The claim.
+            finding: That a call bears it out.
+            claims: All claims.
+            findings: All findings.
+        """
+        facts = next(f for f in self._conversation.calls if f.call is finding.call)
+        if facts.reads:
+            return finding
+        objects = set(stems(_arguments(facts), self._words))
+        own = set(stems(claim.text, self._words))
+        verbs = {stem for verb in claim.verbs for stem in stems(claim.words_of(verb), self._words)}
+        missing = own & self._conversation.request_words - facts_stems(facts) - verbs
+        if own & objects or not missing:
+            return finding
+        starts = {f.start for found in findings for f in found if f.call is finding.call}
+        for other in claims:
+            serves = other is not claim and other.start in starts
+            if serves and objects & set(stems(other.text, self._words)):
+                reason = f"{_named(facts)} is not about {min(missing)!r}"
+                return self._finding(claim, "not_done", reason, facts, excerpt(_arguments(facts)))
+        return finding
+
+    def _failed_for(
+        self, value: Value, deciding: CallFacts, matches: Sequence[Match]
+    ) -> Finding | None:
+        """Return that the only call for one of several things failed: "I closed A-1 and A-2"."""
+        if not value.is_name:
+            return None
+        about = [match.facts for match in matches if Source(calls=[match.facts]).has(value)]
+        if not about or any(f is deciding or f.outcome[0] in _FINE for f in about):
+            return None
+        outcome, quote = about[-1].outcome
+        return self._value_finding(
+            value, "failed", f"{_named(about[-1])} came to {outcome}: {quote}", about[-1], quote
+        )
 
     def _of_another(
         self,
@@ -494,6 +585,37 @@ class _Judge:
                 f"no call is about {claim.text[start:end]!r}",
             )
 
+    def _left_out(
+        self, claim: ActionClaim, matches: Sequence[Match], details: Sequence[Finding]
+    ) -> Iterator[Finding]:
+        """Yield what the user asked for beside something that a call is about: "A and B".
+
+        Args:
+            claim: The claim.
+            matches: The calls that it may be about.
+            details: What is found about its values.
+        """
+        requested = self._conversation.request_words
+        done: set[str] = set()
+        for match in matches:
+            done |= facts_stems(match.facts)
+        for join in self._words.lists.finditer(claim.text):
+            left = _last_word(claim.text[: join.start()])
+            right = _WORD_AT.search(claim.text, join.end())
+            while right is not None and right[0] in self._words.stop:
+                right = _WORD_AT.search(claim.text, right.end())
+            if left is None or right is None or right.start() > join.end() + _CLOSE_TO:
+                continue
+            for one, other in ((left, right), (right, left)):
+                own, beside = stems(one[0], self._words), stems(other[0], self._words)
+                is_missing = own and own[0] in requested and own[0] not in done
+                start = claim.clause_start + one.start()
+                is_known = any(f.start <= start < f.end for f in details)
+                if is_missing and beside and beside[0] in done and not is_known:
+                    yield Finding(
+                        start, start + len(one[0]), "not_done", f"no call is about {one[0]!r}"
+                    )
+
     def invented_in(
         self, sentence: ReadSentence, findings: Sequence[Finding], *, acts: bool
     ) -> list[Finding]:
@@ -634,6 +756,8 @@ def _has_like(value: Value, facts: CallFacts, *, results: bool = False) -> bool:
             continue
         if value.kind == "address" and "@" in value.text and "@" in text and " " not in text:
             return True
+        if value.text[0] in "#@" and text[:1] == value.text[0]:
+            return True
         if value.kind == "path" and _PATHS.search(text):
             return True
         if value.kind == "id" and " " not in text and _shape(text) == shape:
@@ -652,6 +776,11 @@ def _same_target(one: CallFacts, other: CallFacts) -> bool:
     own = {leaf.key: leaf.value for leaf in one.argument_leaves if leaf.key in keys}
     others = {leaf.key: leaf.value for leaf in other.argument_leaves if leaf.key in keys}
     return own == others
+
+
+def _last_word(text: str) -> re.Match[str] | None:
+    words = list(_WORD_AT.finditer(text))
+    return words[-1] if words else None
 
 
 def _is_number(leaf: Leaf) -> bool:

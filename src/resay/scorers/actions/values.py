@@ -16,13 +16,14 @@ from resay.scorers.actions.words import ActionWords, fields
 ValueKind = Literal["id", "path", "address", "quote", "number", "date", "clock", "weekday"]
 
 _ADDRESS: Final = re.compile(r"https?://[^\s)>\]\"'”,]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_HANDLE: Final = re.compile(r"(?<![\w/#@])[#@][a-z_][\w-]+")
 _PATH: Final = re.compile(
     r"(?<![\w@./:-])(?:~|\.{1,2})?/?(?:[\w.+-]+/)+[\w.+-]*\w|(?<![\w@./-])[\w+-]+(?:\.[\w+-]+)*"
     r"\.[A-Za-z][A-Za-z0-9]{1,4}(?![\w/])"
 )
-_ID: Final = re.compile(
-    r"(?<![\w./@])#?[A-Za-z]{0,12}[\w]*(?:[-_/#:.]?\w+)*\d[\w]*(?:[-_]\w+)*(?![\w@])"
-)
+_ID: Final = re.compile(r"(?<![\w./@-])#?\w+(?:[-_/#:.]\w+)*(?![\w@])")
+# "mid-2024", "24-hour"
+_COMPOUND: Final = re.compile(r"[a-z]{3,}-(?:19|20)\d\d|\d+-[a-z]+|[A-Z]?[a-z]+-\d{1,2}")
 _CODE: Final = re.compile(r"(?<![\w-])[A-Z0-9]{5,10}(?![\w-])")
 _CLOCK: Final = re.compile(
     r"(?<![\d.:,])([01]?\d|2[0-4])(?:[:h.]|\s?h\s?|\s?Uhr\s?)([0-5]\d)(?!\d|[.,]\d)\s*(am|pm|a\.m\.|p\.m\.)?"
@@ -140,6 +141,8 @@ def _names(text: str, start: int, end: int) -> Iterator[Value]:
     for match in _ADDRESS.finditer(text, start, end):
         bare = match[0].rstrip(".,;:")
         yield Value("address", match.start(), match.start() + len(bare), bare)
+    for match in _HANDLE.finditer(text, start, end):
+        yield Value("address", match.start(), match.end(), match[0])
     for match in _PATH.finditer(text, start, end):
         bare = match[0].rstrip(".,;:")
         if _is_path(bare):
@@ -199,10 +202,11 @@ def _is_id(text: str, start: int, match: re.Match[str], words: ActionWords) -> b
     letters = sum(map(str.isalpha, token))
     if not digits or _UNIT_WORD.fullmatch(token):
         return False
+    if _COMPOUND.fullmatch(token) and not _cued(text, start, match, words):
+        return False
     if re.search(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0600-\u06ff\u0900-\u097f]", token):
         return False
-    before = text[max(start, match.start() - _CUE_CHARS) : match.start()].lower()
-    cued = re.search(r"(?:" + words.numbered.pattern + r")\W*(?:is|ist|est|es|è|é|:)?\W*\Z", before)
+    cued = _cued(text, start, match, words)
     if letters:
         has_mark = any(mark in token for mark in "-_/")
         is_code = token.isupper() and len(token) >= _MIN_CODE
@@ -212,6 +216,13 @@ def _is_id(text: str, start: int, match: re.Match[str], words: ActionWords) -> b
     if not token.isdigit():
         return False
     return digits >= 5 or (digits >= 3 and bool(cued))
+
+
+def _cued(text: str, start: int, match: re.Match[str], words: ActionWords) -> bool:
+    """Return whether a word is called a number of something: "ticket 482"."""
+    before = text[max(start, match.start() - _CUE_CHARS) : match.start()].lower()
+    cue = r"(?:" + words.numbered.pattern + r")\W*(?:is|ist|est|es|è|é|:)?\W*\Z"
+    return re.search(cue, before) is not None
 
 
 def _minutes(match: re.Match[str]) -> tuple[int, ...]:

@@ -73,6 +73,8 @@ class ActionWords:
         quotes: What stands before quoted words of a tool.
         begun: What is claimed to be begun, and not to be through.
         perfect: What says that something was done, as opposed to being so.
+        weak: Verbs that say much else besides.
+        lists: What joins things.
         habit: What says that something is done as a rule.
         stop: The words that carry no subject.
         weekdays: The names of the days, from Monday.
@@ -102,6 +104,8 @@ class ActionWords:
     quotes: re.Pattern[str]
     begun: re.Pattern[str]
     habit: re.Pattern[str]
+    lists: re.Pattern[str]
+    weak: re.Pattern[str]
     perfect: re.Pattern[str]
     stop: frozenset[str]
     weekdays: tuple[re.Pattern[str], ...]
@@ -200,6 +204,8 @@ def action_words(code: str) -> ActionWords:
         quotes=pattern("quotes"),
         begun=pattern("begun"),
         habit=pattern("habit"),
+        lists=pattern("lists"),
+        weak=pattern("weak"),
         perfect=pattern("perfect") if fields.get("perfect") else re.compile(""),
         stop=load(code).common_words,
         weekdays=tuple(_pattern(code, day) for day in fields.get("weekdays", "").split()),
