@@ -26,7 +26,7 @@ def main() -> None:
             seconds.append(time.process_time() - started)
             results.append(judged(case, verdict))
     _print("all", results)
-    for half in ("dev", "test"):
+    for half in ("dev", "test", "later"):
         _print(f"half {half}", (r for r in results if r.case["half"] == half))
     for key in ("lang", "group"):
         _print_by(results, lambda result, key=key: result.case[key])

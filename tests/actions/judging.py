@@ -2,8 +2,8 @@
 
 A case is a line of `cases.jsonl`: `messages` in the format of chat completions, the `answer` after
 them, and what is right: the `decision`, regexes of what must be flagged (`flag`) and must not
-(`ok`), and the verdicts `expected`. The cases of the half `test` were measured before anybody
-looked at what was wrong with them.
+(`ok`), and the verdicts `expected`. The cases of the half `test`, and those added `later`, were
+measured before anybody looked at what was wrong with them.
 """
 
 from __future__ import annotations

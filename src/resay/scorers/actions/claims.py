@@ -25,7 +25,9 @@ _QUOTED: Final = re.compile(
 _BREAK: Final = re.compile(r"[,;](?=\s)|:(?=\s)|[、，；：]|\s[–—-]\s|[()]|\n|→|(?<!\d)\.(?=\s)")
 _QUESTION: Final = re.compile(r"[?？؟]\W*\Z|か[。]?\Z|か？")
 _LEADS: Final = re.compile(r"[:：]\W*\Z")
-_LEAD_LINE: Final = re.compile(r"[^\n.!?。]*[:：][ \t*_]*(?=\n|[“„«「\"])")
+_LEAD_END: Final = re.compile(r"[:：][ \t*_]*(?=\n|[“„«「\"])")
+_LEAD_STOP: Final = re.compile(r"[\n.!?。]")
+_MAX_LEAD: Final = 200
 _RULE: Final = re.compile(r"\n\s*(?:-{3,}|\*{3,}|_{3,})\s*\n")
 _CODE_OR_QUOTE: Final = re.compile(r"```|~~~|^\s*>|^\s*\|.*\||[“„«「\"]", re.MULTILINE)
 # Words that may stand before a verb without a subject: "- Saved", "And also booked", "✓ sent".
@@ -161,8 +163,9 @@ def _is_quoted_line(text: str, start: int) -> bool:
 def _draft_spans(lowered: str, words: ActionWords) -> list[tuple[int, int]]:
     """Return the spans of texts that are written for somebody else: after "Here is a draft:"."""
     spans: list[tuple[int, int]] = []
-    for lead in _LEAD_LINE.finditer(lowered):
-        if not words.drafts.search(lead[0]):
+    for lead in _LEAD_END.finditer(lowered):
+        before = lowered[max(0, lead.start() - _MAX_LEAD) : lead.start()]
+        if not words.drafts.search(_LEAD_STOP.split(before)[-1]):
             continue
         # "I sent this message:" claims to have been sent, but what follows is a quotation as well.
         rule = _RULE.search(lowered, lead.end())

@@ -15,7 +15,7 @@ from resay.scorers.actions.words import ActionWords, fields
 
 ValueKind = Literal["id", "path", "address", "quote", "number", "date", "clock", "weekday"]
 
-_ADDRESS: Final = re.compile(r"https?://[^\s)>\]\"'”,]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_ADDRESS: Final = re.compile(r"https?://[^\s)>\]\"'”,]+|(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
 _HANDLE: Final = re.compile(r"(?<![\w/#@])[#@][a-z_][\w-]+")
 _PATH: Final = re.compile(
     r"(?<![\w@./:-])(?:~|\.{1,2})?/?(?:[\w.+-]+/)+[\w.+-]*\w|(?<![\w@./-])[\w+-]+(?:\.[\w+-]+)*"
@@ -110,6 +110,7 @@ def values_in(
         numbers: The numbers and dates of the whole answer: number words depend on its language.
     """
     values: list[Value] = []
+    taken = bytearray(max(end - start, 0))
     numbers = [quantity for quantity in numbers if start <= quantity.start < end]
     # What is written in a form of its own comes before what may be a part of it.
     for candidates in (
@@ -122,7 +123,9 @@ def values_in(
         _quantities_of("number", text, numbers),
     ):
         for value in candidates:
-            if all(value.end <= other.start or other.end <= value.start for other in values):
+            span = slice(value.start - start, value.end - start)
+            if not any(taken[span]):
+                taken[span] = b"\x01" * len(taken[span])
                 values.append(value)
     return sorted(values, key=lambda value: value.start)
 
