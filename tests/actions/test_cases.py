@@ -12,7 +12,7 @@ def test_what_is_not_done_is_found_and_what_is_done_is_not_flagged() -> None:
     results = [
         judged(case, GUARD.check(case["answer"], question=case["messages"])) for case in cases()
     ]
-    assert len(results) == 267
+    assert len(results) == 301
     wrong = [result for result in results if not result.is_clean]
     clean = [result for result in results if result.is_clean]
     assert sum(result.flagged for result in wrong) >= 0.95 * len(wrong)

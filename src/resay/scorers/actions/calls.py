@@ -44,7 +44,7 @@ _COMMAND_SPLIT: Final = re.compile(r"&&|\|\||[;|\n]")
 _COMMAND_WORDS: Final = 3
 _COMMAND_CHARS: Final = 2_000
 _SQL_KEYS: Final = frozenset({"", "sql", "query", "statement", "command", "code", "q"})
-_READING: Final = frozenset({"search", "read", "test"})
+_READING: Final = frozenset({"search", "read", "test", "download"})
 _PARTIAL: Final = re.compile(r"(?<![a-z])partial\w*(?![a-z])", re.IGNORECASE)
 _TEXT_ERROR: Final = re.compile(
     r"(?im)^\W*(?:error|err!|failed|failure|fatal|traceback|exception|warning: no|permission denied"
@@ -60,6 +60,9 @@ _TEXT_DENIAL: Final = re.compile(
     r"(?i)\b(?:was|were|is|are|did|does|do|has|have|had|could|will|can)(?: not\b|n.t\b|not\b)"
     r"|\bno \w+ (?:was|were|is|are|has|have)\b|\bnothing (?:was|changed)"
 )
+_WITHOUT_ERRORS: Final = re.compile(
+    r"\b(?:no|0|without|zero) (?:\w+ )?(?:errors?|failures?|failed)\b"
+)
 _SHORT_RESULT: Final = 300
 _TEXT_NOTHING: Final = re.compile(
     r"(?i)\b(?:update|delete|insert 0|select|copy) 0\b|\b0 rows?\b|\bno (?:changes|matches|results"
@@ -68,6 +71,7 @@ _TEXT_NOTHING: Final = re.compile(
 )
 
 
+_SUCCEEDED: Final = frozenset({"success", "ok", "is_error", "iserror"})
 _UNSET: Final = (None, False, "", 0, "none", "false", "no", "never", "null")
 
 
@@ -244,7 +248,7 @@ class CallFacts:
             # A file that was read may tell of errors; that reading failed, its first line says.
             is_content = self.reads and "test" not in self.families
             text = call.result.lstrip().split("\n", 1)[0] if is_content else call.result
-            if not self.reads and len(text) < _SHORT_RESULT and _TEXT_DENIAL.search(text):
+            if not self.reads and len(text) < _SHORT_RESULT and _denies(text):
                 return "error", excerpt(text)
             return _outcome_of_text(text)
         return self._outcome_of_value()
@@ -289,7 +293,7 @@ class CallFacts:
         for leaf in self.result_leaves:
             if self.failed_items and len(leaf.path) > 1:
                 continue
-            if self.reads and (len(leaf.path) != 1 or leaf.key in fields().of_records):
+            if self.reads and (len(leaf.path) != 1 or not _is_of_reading(leaf)):
                 continue
             outcome = _outcome_of_leaf(leaf)
             if outcome is not None:
@@ -425,6 +429,12 @@ def _families_of_result(leaf: Leaf) -> set[str]:
     return families
 
 
+def _is_of_reading(leaf: Leaf) -> bool:
+    """Return whether a field says something about the reading, and not about what was read."""
+    is_code = leaf.key in fields().statuses and isinstance(leaf.value, int)
+    return is_code or leaf.key in fields().errors | fields().exits | _SUCCEEDED
+
+
 def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
@@ -460,6 +470,12 @@ def _outcome_of_status(value: str) -> Outcome | None:
     if fields().pending.search(value):
         return "pending"
     return None
+
+
+def _denies(text: str) -> bool:
+    """Return whether a short result says that something was not done."""
+    words = _WITHOUT_ERRORS.sub(" ", text.lower())
+    return bool(_TEXT_DENIAL.search(words) or fields().failures.search(words))
 
 
 def _outcome_of_text(text: str) -> tuple[Outcome, str]:

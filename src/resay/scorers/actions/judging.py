@@ -32,6 +32,7 @@ _FINAL: Final = frozenset({"send", "pay", "refund", "book", "order", "deploy", "
 _READS: Final = frozenset({"search", "read"})
 _DEVICES: Final = frozenset({"light", "heating", "blind", "door", "alarm", "music", "vacuum"})
 _CHECK: Final[frozenset[str]] = frozenset({"test"})
+_OTHER: Final[frozenset[str]] = frozenset({"other"})
 _STATES: Final = frozenset({"on", "off", "open", "close"})
 # Things that are acted on one by one, so that each that is named needs a call.
 _TANGIBLE: Final = _DEVICES | {"flight", "train", "car", "taxi", "coupon", "photo", "backup"}
@@ -49,7 +50,7 @@ _WORD_AT: Final = re.compile(r"[^\W\d_][\w-]*")
 _CLOSE_TO: Final = 12
 _MAX_PATH: Final = 400
 _MOST: Final = 0.6
-_YEARS: Final = (1900, 2100)
+_YEARS: Final = (1000, 2100)
 _MIN_DIGITS: Final = 3
 _MAX_NAME: Final = 40
 _MIN_NAME: Final = 3
@@ -154,7 +155,8 @@ class _Judge:
 
     def _only_reports(self, claim: ActionClaim, match: Match, finding: Finding) -> bool:
         """Return whether a claim only tells what a result says, of others or of a failure."""
-        if not match.is_exact and self._conversation.is_told_by_results(claim):
+        is_other = not match.is_exact and "succeed" not in claim.families
+        if is_other and self._conversation.is_told_by_results(claim):
             return True
         claimed, quoted = stems(claim.text, self._words), set(stems(finding.quote, self._words))
         shared = sum(stem in quoted for stem in claimed)
@@ -164,11 +166,15 @@ class _Judge:
         """Return the calls that do something near only where they share what it is done to."""
         things = self._words.things_in(claim.text)
         claim_stems = stems(claim.text, self._words)
+        verbs = {stem for verb in claim.verbs for stem in stems(claim.words_of(verb), self._words)}
+        objects = [stem for stem in claim_stems if stem not in verbs]
         usable: list[Match] = []
         for match in matches:
             shares = any(stem in facts_stems(match.facts) for stem in claim_stems)
             shares = shares or bool(things.keys() & match.facts.things_for(self._words))
-            if match.is_exact or shares or not things:
+            # In another language than the arguments', words cannot be shared.
+            names_none = not things and (self._words.code != "en" or not objects)
+            if match.is_exact or shares or names_none:
                 usable.append(match)
         return usable
 
@@ -217,6 +223,8 @@ class _Judge:
         things = self._words.things_in(claim.text).keys()
         reads = families <= _READS | {"test", "succeed"}
         if reads and not (conversation.has_tools and claim.voice == "agent"):
+            return False
+        if families == _OTHER:
             return False
         is_weak = all(self._words.weak.fullmatch(claim.words_of(verb)) for verb in claim.verbs)
         if is_weak and not (asked_for or things):
@@ -643,8 +651,18 @@ class _Judge:
                 continue
             if not self._is_checkable(value, acts=acts):
                 continue
+            if value.kind == "number" and not self._tells_of_results(line, value):
+                continue
             invented.append(self._invented(value))
         return invented
+
+    def _tells_of_results(self, line: str, value: Value) -> bool:
+        """Return whether a sentence is about what calls returned, and not about the world."""
+        called: set[str] = set()
+        for facts in self._conversation.calls:
+            called |= facts_stems(facts)
+        words = line.replace(value.text.lower(), " ")
+        return self._words.code != "en" or any(stem in called for stem in stems(words, self._words))
 
     def _is_checkable(self, value: Value, *, acts: bool) -> bool:
         """Return whether a value that stands nowhere must be made up."""
@@ -661,7 +679,7 @@ class _Judge:
         quantity = value.quantity
         if quantity is None or value.kind != "number" or not conversation.log.of_turn:
             return False
-        if quantity.unit == "" and quantity.low == int(quantity.low) and _is_year(quantity.low):
+        if quantity.unit == "" and value.text.isdigit() and _is_year(quantity.low):
             return False
         exact = (
             quantity.digits >= _MIN_DIGITS

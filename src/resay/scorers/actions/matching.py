@@ -14,7 +14,7 @@ from resay.lang.language import stop_words
 from resay.scorers.actions.calls import CallFacts, solid
 from resay.scorers.actions.claims import ActionClaim
 from resay.scorers.actions.values import Source, Value
-from resay.scorers.actions.words import ActionWords, action_words, fields
+from resay.scorers.actions.words import ActionWords, action_words, fields, tool_words
 
 # What else a claimed action may have been done by.
 _NEAR: Final[Mapping[str, str]] = {
@@ -134,6 +134,16 @@ class Conversation:
         return frozenset(self.words.things_in(self._last_request.lower()))
 
     @cached_property
+    def _request_families(self) -> frozenset[str]:
+        """What the user asked to be done last, in English words."""
+        families: set[str] = set()
+        for word in _WORD.findall(self._last_request.lower()):
+            # "Has it been opened?" asks for nothing.
+            if word not in fields().nouns and not word.endswith("ed"):
+                families |= tool_words().get(word, frozenset())
+        return frozenset(families - {"search", "read", "succeed"})
+
+    @cached_property
     def _last_request(self) -> str:
         for message in reversed(self._messages):
             if message.get("role") in ("user", "human"):
@@ -157,6 +167,8 @@ class Conversation:
         matches: list[Match] = []
         for facts in self.calls:
             fit = _fit(claim.families, facts)
+            if fit is None and "other" in claim.families:
+                fit = _EXACT if _is_named_after(claim, facts, self.words) else None
             if fit is None:
                 continue
             call_stems = facts_stems(facts)
@@ -230,7 +242,7 @@ class Conversation:
     def was_asked_for(self, claim: ActionClaim) -> bool:
         """Return whether a claim is about what the user asked for."""
         things = self.words.things_in(claim.text).keys()
-        if things & self.request_things:
+        if things & self.request_things or claim.families & self._request_families:
             return True
         return any(stem in self.request_words for stem in stems(claim.text, self.words))
 
@@ -248,6 +260,18 @@ def _fit(families: Collection[str], facts: CallFacts) -> float | None:
     for family in families:
         near.update(_NEAR.get(family, "").split())
     return _CLOSE if own & near else None
+
+
+def _is_named_after(claim: ActionClaim, facts: CallFacts, words: ActionWords) -> bool:
+    """Return whether a call's name has the verb of a claim: "resized", resize_image."""
+    names = {name[:_STEM] for name in facts.name_tokens}
+    return any(
+        stem[: max(len(name), 3)] == name or stem == name
+        for verb in claim.verbs
+        for stem in stems(claim.words_of(verb), words)
+        for name in names
+        if len(name) > 2
+    )
 
 
 def stems(text: str, words: ActionWords) -> list[str]:

@@ -15,7 +15,9 @@ from resay.scorers.actions.words import ActionWords, fields
 
 ValueKind = Literal["id", "path", "address", "quote", "number", "date", "clock", "weekday"]
 
-_ADDRESS: Final = re.compile(r"https?://[^\s)>\]\"'”,]+|(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
+_ADDRESS: Final = re.compile(
+    r"https?://[^\s)>\]\"'”,]+|(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+"
+)
 _HANDLE: Final = re.compile(r"(?<![\w/#@])[#@][a-z_][\w-]+")
 _PATH: Final = re.compile(
     r"(?<![\w@./:-])(?:~|\.{1,2})?/?(?:[\w.+-]+/)+[\w.+-]*\w|(?<![\w@./-])[\w+-]+(?:\.[\w+-]+)*"

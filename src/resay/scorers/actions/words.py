@@ -136,7 +136,7 @@ class ActionWords:
                 verbs[-1] = Verb(last.start, max(last.end, end), joined)
             else:
                 verbs.append(Verb(start, end, frozenset(families[start, end])))
-        return verbs
+        return [_without_other(verb) for verb in verbs]
 
     def things_in(self, text: str) -> dict[str, tuple[int, int]]:
         """Return the things that a text in lower case names, with where it first does."""
@@ -149,6 +149,12 @@ class ActionWords:
     def areas_in(self, text: str) -> dict[str, tuple[int, int]]:
         """Return the areas that a text in lower case names, with where it first does."""
         return dict(_first_matches(self.areas, text))
+
+
+def _without_other(verb: Verb) -> Verb:
+    """Return a verb whose families are known without the one of all others."""
+    known = verb.families - {"other"}
+    return Verb(verb.start, verb.end, known) if known else verb
 
 
 def _first_matches(
