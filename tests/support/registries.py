@@ -103,6 +103,7 @@ def serving_registries() -> Iterator[Registries]:
             content = body_of(self.path, status)
             self.send_response(status)
             self.send_header("content-length", str(len(content)))
+            self.send_header("set-cookie", "visitor=1; path=/")
             if self.path in registries.redirects:
                 self.send_header("location", registries.redirects[self.path])
             self.end_headers()

@@ -26,7 +26,14 @@ from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.engine.budgets import budget_of, estimated_tokens, question_tokens
 from resay.engine.chain import Chain
-from resay.engine.lookups import Lookup, Lookups, Mention, mentions_in, with_findings
+from resay.engine.lookups import (
+    Lookup,
+    Lookups,
+    Mention,
+    mentions_in,
+    with_findings,
+    without_findings,
+)
 from resay.engine.reasoning import (
     all_reasoning,
     answer_of,
@@ -447,14 +454,19 @@ class Check:
     ) -> Verdict:
         """Run the chain, and look up meanwhile what the response names."""
         results: list[Lookup] = []
+        failure: Exception | None = None
         elapsed_s = 0.0
         finished = anyio.Event()
 
         async def look_up() -> None:
-            nonlocal elapsed_s
+            nonlocal elapsed_s, failure
             began_s = anyio.current_time()
-            mentions = await self._mentions(completion, passage, lookups.config)
-            results.extend(await lookups.look_up(mentions, self.deadline))
+            try:
+                mentions = await self._mentions(completion, passage, lookups.config)
+                results.extend(await lookups.look_up(mentions, self.deadline))
+            # The answer is checked by the chain all the same.
+            except Exception as error:
+                failure = error
             elapsed_s = anyio.current_time() - began_s
             finished.set()
 
@@ -463,6 +475,8 @@ class Check:
             tasks.start_soon(look_up)
             verdict = await self._run_chain(completion, passage)
             await finished.wait()
+        if failure is not None:
+            return without_findings(verdict, failure, elapsed_s)
         return with_findings(verdict, results, self._policy, elapsed_s)
 
     async def _mentions(

@@ -229,6 +229,18 @@ def test_a_mistaken_section_says_what_to_write(lookups: dict[str, Any], message:
         Guard({"chain": ["facts"], "lookups": lookups})
 
 
+def test_an_answer_is_not_lost_with_its_lookups(
+    registries: Registries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> None:
+        raise ValueError(FACT)
+
+    monkeypatch.setattr("resay.engine.lookups.Lookups.look_up", fail)
+    verdict = checked(registries, f"{FACT} Run `pip install requests`.")
+    assert verdict.sentences[0].score == 0.0
+    assert (record(verdict).method, record(verdict).error) == ("lookups", "it failed (ValueError)")
+
+
 # Links ------------------------------------------------------------------------------------------
 
 
@@ -304,6 +316,18 @@ def test_no_redirect_leads_inside(registries: Registries, location: str, problem
 
 
 @pytest.mark.usefixtures("only_here")
+def test_no_cookie_tells_what_answers_have_in_common(registries: Registries) -> None:
+    registries.existing |= {"/a", "/b", "/simple/requests/", "/simple/httpx/"}
+    port = registries.url.rpartition(":")[2]
+    guard = guard_of(registries, links="head")
+    for page, package in (("a", "requests"), ("b", "httpx")):
+        answer = f"See http://acme.org:{port}/{page} for it. Run `pip install {package}`."
+        guard.check(answer, samples=[FACT] * 3)
+    assert len(registries.requests) == 4
+    assert not any("cookie" in headers for _, _, headers, _ in registries.requests)
+
+
+@pytest.mark.usefixtures("only_here")
 def test_no_host_leads_inside(registries: Registries) -> None:
     verdict = links(registries, "/x", host="private.acme.org")
     assert record(verdict).failures == {"not checked: a host that is not public": 1}
@@ -321,6 +345,7 @@ def test_no_host_leads_inside(registries: Registries) -> None:
                 *("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254"),
                 *("0.0.0.0", "100.64.0.1", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1"),
                 *("fe80::1%eth0", "fc00::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1"),
+                *("fec0::1", "::127.0.0.1", "::ffff:0:7f00:1", "64:ff9b:1::7f00:1", "e000::1"),
                 *("64:ff9b::7f00:1", "2002:7f00:1::", "2001:0:7f00:1::", "ff02::1"),
             )
         ],

@@ -133,8 +133,43 @@ def test_what_is_known_or_not_allowed_is_not_looked_up(
     assert [name for _, name in names(text, **changes)] == found
 
 
+@pytest.mark.parametrize("host", ["foo\u2100bar.com", "foo\uff0fbar.com", "foo\uff03bar.com"])
+def test_hosts_that_no_url_may_have_are_passed_over(host: str) -> None:
+    text = f"See https://{host}/x, www.{host} and https://acme.org/a."
+    assert names(text) == [("link", "https://acme.org/a")]
+
+
+class Pattern:
+    """Counts the characters that are searched."""
+
+    chars = 0
+
+    def search(self, text: str) -> None:
+        self.chars += len(text)
+
+
+@pytest.mark.parametrize("answer", ["```bash\npip install {}\n```", "Run `pip install {}`. " * 900])
+def test_a_line_with_many_packages_is_searched_once(
+    answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pattern = Pattern()
+    monkeypatch.setattr("resay.engine.lookups.mentions._ELSEWHERE", pattern)
+    text = answer.replace("{}", "a-lib b-lib c-lib")
+    assert len(names(text)) == 3
+    assert 0 < pattern.chars <= len(text)
+
+
+def test_what_is_too_long_is_no_package() -> None:
+    assert names(f"Run `pip install {'a' * 190} b-lib`.") == [
+        ("pypi", "a" * 190),
+        ("pypi", "b-lib"),
+    ]
+    assert names(f"```bash\npip install {'packagename' * 100} b-lib\n```") == [("pypi", "b-lib")]
+
+
 PIECES = st.sampled_from(
     [
+        *("\u2100", "\uff0f"),
         *("`pip install a`", "https://acme.org/a_(b)", "10.1000/182", "(", ")", "`", "```\n", "\n"),
         *("npm i b", " and ", "www.acme.org", "…", "{", "pip install ", "é", "<", "[x](", "."),
     ]

@@ -66,6 +66,23 @@ def with_findings(
     )
 
 
+def without_findings(verdict: Verdict, error: Exception, elapsed_s: float) -> Verdict:
+    """Return a verdict with a record that the look-ups failed.
+
+    Args:
+        verdict: The verdict without look-ups.
+        error: The error, whose message may hold anything.
+        elapsed_s: How long they took.
+    """
+    record = StepRecord(
+        method=METHOD,
+        sentences=0,
+        elapsed_s=elapsed_s,
+        error=f"it failed ({type(error).__name__})",
+    )
+    return replace(verdict, steps=(*verdict.steps, record))
+
+
 def _reason(missing: Sequence[Mention], count: int) -> str:
     counts: Counter[MentionKind] = Counter(mention.kind for mention in missing)
     named = [f"{number} {_NOUNS[kind][number > 1]}" for kind, number in counts.items()]

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import anyio
 import httpx
@@ -74,11 +75,14 @@ class Lookups:
         return _Connections(
             registries=httpx.AsyncClient(
                 headers=headers,
+                cookies=_no_cookies(),
                 timeout=timeout,
                 follow_redirects=True,
                 max_redirects=_MAX_REDIRECTS,
             ),
-            links=httpx.AsyncClient(headers=headers, timeout=timeout, trust_env=False),
+            links=httpx.AsyncClient(
+                headers=headers, cookies=_no_cookies(), timeout=timeout, trust_env=False
+            ),
             slots=anyio.Semaphore(self.config.concurrency),
         )
 
@@ -152,3 +156,8 @@ class Lookups:
         with self._lock:
             exists, until_s = self._remembered.get(key, (None, 0.0))
         return exists if time.monotonic() < until_s else None
+
+
+def _no_cookies() -> CookieJar:
+    """Return a jar that keeps no cookie, by which a site could tell what answers have in common."""
+    return CookieJar(DefaultCookiePolicy(allowed_domains=[]))

@@ -38,6 +38,8 @@ _RESERVED = re.compile(
     r"(?:.*\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|localhost|local|internal)"
 )
 _MAX_PATH = 200
+# That of npm. What is longer is no package, and may be anything else.
+_MAX_PACKAGE = 214
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,23 +90,25 @@ def mentions_in(passage: Passage, config: LookupsConfig, context: str) -> list[M
 
 def _packages(text: str, codes: Iterable[Code], registries: Collection[str]) -> Iterator[Mention]:
     reader = CodeReader()
+    # By the start of the line, which may name thousands of packages.
+    is_from_elsewhere: dict[int, bool] = {}
     for code in codes:
         for name in reader.read(code):
             registry = _REGISTRY_OF.get(name.language, "")
             if name.kind != "install" or registry not in registries:
                 continue
             package = name.path[0]
+            if len(package) > _MAX_PACKAGE:
+                continue
             if _PLACEHOLDER.fullmatch(package) or _FILE.fullmatch(package):
                 continue
-            if _ELSEWHERE.search(_line_around(text, name.start)):
-                continue
-            yield Mention("package", registry, package, name.start, name.end)
-
-
-def _line_around(text: str, position: int) -> str:
-    start = text.rfind("\n", 0, position) + 1
-    end = text.find("\n", position)
-    return text[start : len(text) if end < 0 else end]
+            start = text.rfind("\n", 0, name.start) + 1
+            if start not in is_from_elsewhere:
+                end = text.find("\n", start)
+                line = text[start : len(text) if end < 0 else end]
+                is_from_elsewhere[start] = _ELSEWHERE.search(line) is not None
+            if not is_from_elsewhere[start]:
+                yield Mention("package", registry, package, name.start, name.end)
 
 
 def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
@@ -137,7 +141,11 @@ def _links(
             continue
         link = written.rstrip(_AFTER)
         url = link if "://" in link else f"https://{link}"
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        # A host with characters that stand for marks of a URL, such as a full-width slash.
+        except ValueError:
+            continue
         host = (parts.hostname or "").lower()
         if host in _DOI_HOSTS and any(match.start() <= doi.start < end for doi in dois):
             continue

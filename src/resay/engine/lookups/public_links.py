@@ -15,8 +15,10 @@ import httpx
 
 _MAX_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# Addresses that stand for others: NAT64, 6to4 and Teredo.
-_TRANSLATED = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "2002::/16", "2001::/32")))
+# All others are local, of a translator (NAT64), or nobody's, which `is_global` does not say.
+_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
+# Addresses in there that stand for others: 6to4 and Teredo.
+_TRANSLATED = tuple(map(ipaddress.ip_network, ("2002::/16", "2001::/32")))
 
 
 class NotPublicError(Exception):
@@ -29,7 +31,7 @@ def is_public(address: str) -> bool:
     if isinstance(parsed, ipaddress.IPv6Address):
         if parsed.ipv4_mapped is not None:
             return is_public(str(parsed.ipv4_mapped))
-        if any(parsed in network for network in _TRANSLATED):
+        if parsed not in _GLOBAL_UNICAST or any(parsed in network for network in _TRANSLATED):
             return False
     return parsed.is_global and not parsed.is_multicast
 
