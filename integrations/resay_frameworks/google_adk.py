@@ -29,7 +29,7 @@ class HallucinationPlugin(BasePlugin):
     The verdict is in the event's `custom_metadata["hallucination"]`. A withheld answer becomes the
     policy's message, or with `exit: raise` an event with the error code `HALLUCINATION_BLOCKED`;
     one that is written again or marked becomes the new text. Responses that call tools are passed
-    on. Of a streamed answer, the parts are shown before it is checked.
+    on. The parts of a streamed answer are shown only if the policy never replaces an answer.
 
     Args:
         policy: A policy file's path, its content as a mapping, a `Policy` or a `Guard`; None for
@@ -99,8 +99,11 @@ class HallucinationPlugin(BasePlugin):
         """
         parts = (llm_response.content and llm_response.content.parts) or []
         text = _text_of(parts)
-        if llm_response.partial or not text or any(part.function_call for part in parts):
+        if not text or any(part.function_call for part in parts):
             return None
+        if llm_response.partial:
+            # What may be replaced is not shown before it is checked.
+            return LlmResponse(partial=True) if self._checker.policy.can_withhold else None
         key = _key(callback_context)
         request = self._requests.get(key) or LlmRequest()
         agent: Any = self._agents.get(key)

@@ -7,6 +7,7 @@ from typing import Any
 
 import cases
 from google.adk.agents import LlmAgent
+from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.models.lite_llm import LiteLlm
 from google.adk.runners import InMemoryRunner
 from google.genai import types
@@ -19,12 +20,21 @@ def clock_year() -> str:
     return cases.RIGHT
 
 
-async def run(agent: Any, plugin: Any, question: str) -> Any:
+async def run(agent: Any, plugin: Any, question: str, **config: Any) -> list[Any]:
     runner = InMemoryRunner(agent=agent, app_name="clocks", plugins=[plugin])
     session = await runner.session_service.create_session(app_name="clocks", user_id="user")
-    message = types.Content(role="user", parts=[types.Part(text=question)])
-    run = runner.run_async(user_id="user", session_id=session.id, new_message=message)
-    return [event async for event in run][-1]
+    events = runner.run_async(
+        user_id="user",
+        session_id=session.id,
+        new_message=types.Content(role="user", parts=[types.Part(text=question)]),
+        run_config=RunConfig(**config),
+    )
+    return [event async for event in events]
+
+
+def text_of(event: Any) -> str:
+    parts = event.content.parts if event.content else []
+    return "".join(part.text or "" for part in parts)
 
 
 def guarded(guard: Any, question: str, **options: Any) -> Any:
@@ -32,10 +42,15 @@ def guarded(guard: Any, question: str, **options: Any) -> Any:
     tools = [clock_year] if "[[" in question else []
     agent = LlmAgent(name="guide", model=model, instruction="Answer briefly.", tools=tools)
     plugin = HallucinationPlugin(guard, **options)
-    event = asyncio.run(run(agent, plugin, question))
+    event = asyncio.run(run(agent, plugin, question))[-1]
+    streamed = asyncio.run(run(agent, plugin, question, streaming_mode=StreamingMode.SSE))
     assert not plugin._requests
-    text = event.content.parts[0].text if event.content else event.error_code
-    return text, event.custom_metadata
+    action = event.custom_metadata["hallucination"]["action"]
+    assert streamed[-1].custom_metadata["hallucination"]["action"] == action
+    if action in ("block", "regenerate"):
+        # No part of what is replaced was shown.
+        assert {text_of(event) for event in streamed} <= {"", text_of(streamed[-1])}
+    return text_of(event) or event.error_code, event.custom_metadata
 
 
 cases.run(guarded, "google-adk")
