@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from resay import Guard, Verdict
+from resay import Guard, Request, Verdict
 from resay.core.claim_verdict import Part
+from resay.testing import ScriptedProvider
 
 GUARD = Guard({"chain": [{"method": "actions"}]})
 
@@ -93,3 +94,47 @@ def test_the_verdict_survives_json_and_loses_its_reasons_without_content() -> No
     assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
     (part,) = parts_of(verdict.without_content())
     assert (part.verdict, part.reason) == ("not_done", None)
+
+
+def judged(reply: str) -> tuple[Verdict, list[Request]]:
+    requests: list[Request] = []
+
+    def answer(request: Request) -> str:
+        requests.append(request)
+        return reply
+
+    policy = {"chain": [{"method": "actions", "judge": "acme/judge"}], "cache": {"store": "none"}}
+    guard = Guard(policy, provider=ScriptedProvider(answer))
+    messages = [
+        {"role": "user", "content": "Cancel the gym contract."},
+        *call("tool7", {"target": "membership 12"}, {"code": 200}),
+        *call("get_contract", {"id": 12}, {"id": 12}, 2),
+    ]
+    return guard.check("I cancelled the gym contract.", question=messages), requests
+
+
+def test_a_judge_may_find_the_call() -> None:
+    verdict, requests = judged("1: 1")
+    assert verdict.decision == "consistent"
+    assert parts_of(verdict)[0].reason == "call 1 (tool7) does this, says acme/judge"
+    assert len(requests) == 1
+    assert '1. tool7 {"target": "membership 12"} -> {"code": 200}' in requests[0].question
+
+
+def test_a_judge_may_find_no_call() -> None:
+    verdict, _ = judged("1: none")
+    assert parts_of(verdict)[0].verdict == "not_done"
+
+
+def test_without_doubt_no_judge_is_asked() -> None:
+    def answer(request: Request) -> str:
+        raise AssertionError(request)
+
+    policy = {"chain": [{"method": "actions", "judge": "acme/judge"}]}
+    guard = Guard(policy, provider=ScriptedProvider(answer))
+    messages = [
+        {"role": "user", "content": "Cancel the gym contract."},
+        *call("cancel_contract", {"id": 12}, {"status": "cancelled"}),
+    ]
+    verdict = guard.check("I cancelled the gym contract.", question=messages)
+    assert verdict.decision == "consistent"

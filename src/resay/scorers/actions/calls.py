@@ -268,12 +268,16 @@ class CallFacts:
         return tuple(failed) if others else ()
 
     def _outcome_of_value(self) -> tuple[Outcome, str]:
-        outcomes = [*self._trials(), *self._outcomes_of_fields(), *self._empty_lists()]
+        outcomes: list[tuple[Outcome, str]] = [
+            *self._trials(),
+            *self._outcomes_of_fields(),
+            *self._empty_lists(),
+        ]
         if any(
             leaf.key in fields().counts and _is_count(leaf.value) for leaf in self.result_leaves
         ):
             # "archived: 37, failed: 3"
-            outcomes = [("partial" if o == "error" else o, words) for o, words in outcomes]
+            outcomes = [(_as_part(outcome), words) for outcome, words in outcomes]
         by_severity: tuple[Outcome, ...] = ("dry_run", "error", "pending", "nothing", "partial")
         for severity in by_severity:
             for outcome, words in outcomes:
@@ -433,6 +437,10 @@ def _is_of_reading(leaf: Leaf) -> bool:
     """Return whether a field says something about the reading, and not about what was read."""
     is_code = leaf.key in fields().statuses and isinstance(leaf.value, int)
     return is_code or leaf.key in fields().errors | fields().exits | _SUCCEEDED
+
+
+def _as_part(outcome: Outcome) -> Outcome:
+    return "partial" if outcome == "error" else outcome
 
 
 def _is_count(value: object) -> bool:
