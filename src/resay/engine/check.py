@@ -462,7 +462,7 @@ class Check:
             nonlocal elapsed_s, failure
             began_s = anyio.current_time()
             try:
-                mentions = await self._mentions(completion, passage, lookups.config)
+                mentions = await self._mentions(passage, lookups.config, was_cut=completion.was_cut)
                 results.extend(await lookups.look_up(mentions, self.deadline))
             # The answer is checked by the chain all the same.
             except Exception as error:
@@ -479,14 +479,34 @@ class Check:
             return without_findings(verdict, failure, elapsed_s)
         return with_findings(verdict, results, self._policy, elapsed_s)
 
+    async def look_up(self, text: str, verdict: Verdict) -> Verdict:
+        """Return the verdict on a regenerated answer with what look-ups of it have shown.
+
+        Args:
+            text: The answer.
+            verdict: The verdict on it.
+        """
+        if self._lookups is None:
+            return verdict
+        began_s = anyio.current_time()
+        try:
+            parse = partial(Passage.of, text, splitter=self._policy.splitter)
+            passage = await compute(parse, chars=SPLITTING * len(text))
+            mentions = await self._mentions(passage, self._lookups.config)
+            results = await self._lookups.look_up(mentions, self.deadline)
+        except Exception as error:
+            return without_findings(verdict, error, anyio.current_time() - began_s)
+        elapsed_s = anyio.current_time() - began_s
+        return with_findings(verdict, results, self._policy, elapsed_s)
+
     async def _mentions(
-        self, completion: Completion, passage: Passage, config: LookupsConfig
+        self, passage: Passage, config: LookupsConfig, *, was_cut: bool = False
     ) -> list[Mention]:
         contents = [joined_text(message.get("content")) for message in self.request.messages]
         conversation = "\n".join(contents)
         find = partial(mentions_in, passage, config, conversation)
         mentions = await compute(find, chars=SPLITTING * len(passage.text) + len(conversation))
-        if not completion.was_cut:
+        if not was_cut:
             return mentions
         # The last word may be only the beginning of a name.
         end = len(passage.text.rstrip())

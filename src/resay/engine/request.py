@@ -157,7 +157,10 @@ class RequestRunner:
         # Documents cannot repair code.
         if verdict.flagged_names:
             return Regenerated(text, verdict)
-        return await regenerate(self._regenerator, text, verdict, check)
+        best = await regenerate(self._regenerator, text, verdict, check)
+        if best.verdict.regenerated:
+            best = replace(best, verdict=await check.look_up(best.text, best.verdict))
+        return best
 
     async def stream(
         self,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from resay import Guard, PolicyError, Verdict
+from resay import Guard, PolicyError, Request, Verdict
 from resay.engine.lookups import public_links
 from resay.errors import ConfigurationError
 from resay.testing import ScriptedProvider
@@ -175,6 +175,31 @@ def test_an_answer_that_the_policy_does_not_check_is_not_looked_up(
     policy = {"chain": ["facts"], "lookups": registries.lookups, "when": when}
     assert Guard(policy).check(INSTALL, samples=[FACT] * 3).skipped
     assert registries.requests == []
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_repaired_answer_is_looked_up_too(registries: Registries, exists: bool) -> None:
+    if exists:
+        registries.existing.add("/works/10.1234%2Fnew/agency")
+
+    def written(request: Request) -> str:
+        if request.question != "How?":
+            return "1: It is described in 10.1234/new."
+        return f"{FACT} It is described in 10.1234/{'new' if request.varied else 'old'}."
+
+    policy = {
+        "chain": ["facts"],
+        "lookups": registries.lookups,
+        "action": {"do": "regenerate", "from": "samples"},
+    }
+    guard = Guard(policy, model="m", provider=ScriptedProvider(written))
+    with guard.stream("How?") as stream:
+        text = "".join(chunk.text for chunk in stream)
+    verdict = stream.answer.verdict
+    assert verdict.regenerated
+    assert text == f"{FACT} It is described in 10.1234/new."
+    assert verdict.flagged is not exists
+    assert registries.paths == ["/works/10.1234%2Fold/agency", "/works/10.1234%2Fnew/agency"]
 
 
 @pytest.mark.anyio
