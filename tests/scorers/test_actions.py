@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from resay import Guard, Request, Verdict
 from resay.core.claim_verdict import Part
 from resay.testing import ScriptedProvider
@@ -138,3 +140,27 @@ def test_without_doubt_no_judge_is_asked() -> None:
     ]
     verdict = guard.check("I cancelled the gym contract.", question=messages)
     assert verdict.decision == "consistent"
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        f'{{"deleted": 3, "modulus": {"9" * 400}}}',
+        "9" * 4000,
+        '{"deleted": 3, "share": NaN, "a": 1e999, "b": -Infinity}',
+        '{"deleted": 3, "status": "\u00b2"}',
+    ],
+)
+def test_a_number_that_cannot_be_reckoned_with_is_no_number(result: str) -> None:
+    messages = [
+        {"role": "user", "content": "Delete the coupons that expired."},
+        {
+            "role": "assistant",
+            "tool_calls": [{"id": "a", "function": {"name": "delete_coupons", "arguments": "{}"}}],
+        },
+        {"role": "tool", "tool_call_id": "a", "content": result},
+    ]
+    guard = Guard({"chain": ["actions"]})
+    verdict = guard.check("I deleted the 3 coupons. I sent the mail.", question=messages)
+    assert [step.error for step in verdict.steps] == [None]
+    assert verdict.flagged

@@ -125,3 +125,20 @@ def test_no_value_of_an_object_is_lost(rows: list[dict[str, int]]) -> None:
     for row, record in zip(rows, records, strict=True):
         for head, value in row.items():
             assert f"{head} {value}" in record
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "name\tnote\nA\t" + "x" * 200_000,
+        'name,opened,note\nA,1932,"' + "x,y,z\n" * 40_000,
+        '{"a":' * 980 + "1" + "}" * 980,
+        '{"a":[' * 400 + "1" + "]}" * 400,
+        "[" * 980 + "1" + "]" * 980,
+        "[" * 100_000,
+        "```" + "\n" * 20_000 + "{",
+        "| a | b |\n|---|---|\n| " + "-" * 50_000 + "x | c |",
+    ],
+)
+def test_documents_of_any_form_can_be_compared_with(document: str) -> None:
+    assert all(records_of(document))

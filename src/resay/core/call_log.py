@@ -7,6 +7,7 @@ and the messages of LangChain and LlamaIndex as mappings.
 from __future__ import annotations
 
 import json
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
@@ -114,6 +115,11 @@ class _Reader:
     def __init__(self, before: CallLog | None = None) -> None:
         self.calls: list[LoggedCall] = list(before.calls) if before is not None else []
         self.turn = before.turn if before is not None else 0
+        # The calls that may have no result yet, by a field of theirs. Conversations of agents have
+        # thousands of calls, so that none is searched through.
+        self._waiting: defaultdict[tuple[str, str], deque[int]] = defaultdict(deque)
+        for call in self.calls:
+            self._wait(call)
 
     def read(self, message: Mapping[str, Any]) -> None:
         role = message.get("role") or message.get("type")
@@ -121,6 +127,8 @@ class _Reader:
         blocks: list[Mapping[str, Any]] = [
             part for part in _list(content) if isinstance(part, Mapping)
         ]
+        if not isinstance(role, str):
+            role = ""
         if role in _USER_ROLES and (not blocks or any(map(_is_said, blocks))):
             self.turn += 1
         if "role" not in message and isinstance(message.get("type"), str):
@@ -174,28 +182,37 @@ class _Reader:
         self._add(name, arguments, call.get("id") or call.get("tool_id"))
 
     def _add(self, name: str, arguments: Any, call_id: object) -> None:
-        self.calls.append(
-            LoggedCall(
-                index=len(self.calls),
-                name=name,
-                arguments=_json(arguments),
-                turn=self.turn,
-                id=str(call_id or ""),
-            )
+        call = LoggedCall(
+            index=len(self.calls),
+            name=name,
+            arguments=_json(arguments),
+            turn=self.turn,
+            id=str(call_id or ""),
         )
+        self.calls.append(call)
+        self._wait(call)
+
+    def _wait(self, call: LoggedCall) -> None:
+        for key in (("id", call.id), ("name", call.name), ("any", "")):
+            self._waiting[key].append(call.index)
+
+    def _first_waiting(self, field_name: str, value: str = "") -> LoggedCall | None:
+        """Return the first call without a result that has a value in a field."""
+        indexes = self._waiting[field_name, value]
+        while indexes and self.calls[indexes[0]].result is not None:
+            indexes.popleft()
+        return self.calls[indexes[0]] if indexes else None
 
     def _answer(self, call_id: object, name: object, content: object, *, is_error: bool) -> None:
         """Set the result of a call: of that with its id, its name, or the first without one."""
-        waiting = [call for call in self.calls if call.result is None]
-        same_id = [call for call in waiting if call_id and call.id == str(call_id)]
-        same_name = [call for call in waiting if name and call.name == name]
-        without_id = [call for call in waiting if not call_id or not call.id]
-        for candidates in (same_id, same_name if not call_id else [], without_id):
-            if candidates:
-                call = candidates[0]
-                answered = replace(call, result=_text(content), is_error=is_error)
-                self.calls[call.index] = answered
-                return
+        if call_id:
+            call = self._first_waiting("id", str(call_id)) or self._first_waiting("id", "")
+        else:
+            call = self._first_waiting("name", str(name)) if name else None
+            call = call or self._first_waiting("any")
+        if call is not None:
+            answered = replace(call, result=_text(content), is_error=is_error)
+            self.calls[call.index] = answered
 
 
 def _is_said(block: Mapping[str, Any]) -> bool:
@@ -223,4 +240,10 @@ def _text(content: object) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     text = joined_text(content)
-    return text or json.dumps(content, ensure_ascii=False, default=str)
+    if text:
+        return text
+    try:
+        return json.dumps(content, ensure_ascii=False, default=str)
+    # Keys that are no texts, or an object that contains itself.
+    except (TypeError, ValueError):
+        return str(content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -47,8 +48,8 @@ _SQL_KEYS: Final = frozenset({"", "sql", "query", "statement", "command", "code"
 _READING: Final = frozenset({"search", "read", "test", "download"})
 _PARTIAL: Final = re.compile(r"(?<![a-z])partial\w*(?![a-z])", re.IGNORECASE)
 _TEXT_ERROR: Final = re.compile(
-    r"(?im)^\W*(?:error|err!|failed|failure|fatal|traceback|exception|warning: no|permission denied"
-    r"|access denied|not found|no such|could not|cannot|can't|unable|denied|time(?:d)? ?out|timeout"
+    r"(?im)^[^\w\n]*(?:error|err!|failed|failure|fatal|traceback|exception|warning: no"
+    r"|permission denied|access denied|not found|no such|could not|cannot|can't|unable|denied|time(?:d)? ?out|timeout"
     r"|usage:|rejected|refused|invalid|unauthori[sz]ed|forbidden|unknown|\w*(?:error|exception)\b:?"
     r"|[45]\d\d\b|http/?\S* [45]\d\d|fehler|erreur|errore|fout|erro|błąd|ошибка|hata|エラー|错误"
     r"|오류|خطأ)"
@@ -88,6 +89,18 @@ class Leaf:
     key: str
     value: str | float | bool | None
     path: tuple[str, ...] = ()
+
+    @property
+    def number(self) -> float | None:
+        """The value, if it is a number that can be reckoned with."""
+        if isinstance(self.value, bool) or not isinstance(self.value, (int, float)):
+            return None
+        try:
+            number = float(self.value)
+        # A key of cryptography, say.
+        except OverflowError:
+            return None
+        return number if math.isfinite(number) else None
 
 
 class CallFacts:
@@ -220,8 +233,8 @@ class CallFacts:
         """Its numbers with their keys, and the lengths of its lists."""
         numbers: list[tuple[str, float]] = []
         for leaf in self.leaves:
-            if isinstance(leaf.value, (int, float)) and not isinstance(leaf.value, bool):
-                numbers.append((leaf.key, float(leaf.value)))
+            if leaf.number is not None:
+                numbers.append((leaf.key, leaf.number))
             elif isinstance(leaf.value, str):
                 numbers += (
                     (leaf.key, q.plain) for q in quantities(leaf.value) if q.kind == "number"
@@ -471,8 +484,8 @@ def _outcome_of_status(value: str) -> Outcome | None:
     words = value.lower().replace("_", " ").replace("-", " ")
     if fields().failures.search(words):
         return "error"
-    if words.isdigit():
-        return "error" if int(words) >= 400 and len(words) == 3 else None
+    if words.isdecimal():
+        return "error" if len(words) == 3 and int(words) >= 400 else None
     if _PARTIAL.search(words):
         return "partial"
     if fields().pending.search(value):

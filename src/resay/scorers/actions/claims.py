@@ -28,8 +28,8 @@ _LEADS: Final = re.compile(r"[:：]\W*\Z")
 _LEAD_END: Final = re.compile(r"[:：][ \t*_]*(?=\n|[“„«「\"])")
 _LEAD_STOP: Final = re.compile(r"[\n.!?。]")
 _MAX_LEAD: Final = 200
-_RULE: Final = re.compile(r"\n\s*(?:-{3,}|\*{3,}|_{3,})\s*\n")
-_CODE_OR_QUOTE: Final = re.compile(r"```|~~~|^\s*>|^\s*\|.*\||[“„«「\"]", re.MULTILINE)
+_RULE: Final = re.compile(r"\n[^\S\n]*(?:-{3,}|\*{3,}|_{3,})[^\S\n]*\n")
+_CODE_OR_QUOTE: Final = re.compile(r"```|~~~|^[^\S\n]*>|^[^\S\n]*\|.*\||[“„«「\"]", re.MULTILINE)
 # Words that may stand before a verb without a subject: "- Saved", "And also booked", "✓ sent".
 _ADVERB: Final = re.compile(r"[^\W\d_]+")
 _MAX_PREFIX: Final = 3

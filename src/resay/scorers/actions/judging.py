@@ -44,8 +44,10 @@ _NAME: Final = re.compile(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’-]*
 _TITLED: Final = re.compile(
     r"\b(?:an|mit|für|bei|Frau|Herrn?|von)\s+(?:(?:Frau|Herrn?|Dr\.)\s+)?\Z"
 )
-_PATHS: Final = re.compile(r"[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
-_SHOWN: Final = re.compile(r"```|~~~|^\s*>|[“„«「\"][^”“»」\"]{12,}[”“»」\"]", re.MULTILINE)
+_PATHS: Final = re.compile(r"(?<![\w~+-])[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
+_SHOWN: Final = re.compile(
+    r"```|~~~|^[^\S\n]*>|[“„«「\"][^”“»」\"]{12,1000}[”“»」\"]", re.MULTILINE
+)
 _WORD_AT: Final = re.compile(r"[^\W\d_][\w-]*")
 _CLOSE_TO: Final = 12
 _MAX_PATH: Final = 400

@@ -10,7 +10,9 @@ from resay.core.call_log import LoggedCall
 from resay.core.quoting import quotable
 from resay.scorers.actions.calls import excerpt
 
-_LINE = re.compile(r"^\W*(\d+)\s*[:.)-]\s*\W*(\d+|none|no call|-)", re.IGNORECASE | re.MULTILINE)
+_LINE = re.compile(
+    r"^[^\w\n]*(\d{1,9})\s{0,20}[:.)-]\W*(\d{1,9}|none|no call|-)", re.IGNORECASE | re.MULTILINE
+)
 _CALL_CHARS = 400
 _TASK = """\
 An agent says what it did. Which of its tool calls bears each statement out?

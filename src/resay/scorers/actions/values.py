@@ -397,8 +397,8 @@ class Source:
         for call in self.calls:
             for leaves, is_result in ((call.argument_leaves, False), (call.result_leaves, True)):
                 for leaf in leaves:
-                    if isinstance(leaf.value, (int, float)) and not isinstance(leaf.value, bool):
-                        by_key.setdefault((leaf.key, is_result), []).append(float(leaf.value))
+                    if leaf.number is not None:
+                        by_key.setdefault((leaf.key, is_result), []).append(leaf.number)
         return by_key
 
     @cached_property

@@ -18,8 +18,8 @@ from resay.core.passage import Passage
 # Larger documents are compared as they are.
 _MAX_RECORDS = 2_000
 _WORD_BOUNDARY = re.compile(r"(?<=[a-z\d])(?=[A-Z])|[_\-.]+")
-_RULE = re.compile(r"[\s|:+-]*-[\s|:+-]*")
-_FENCE = re.compile(r"\s*```\w*\s*\n(.*)\n\s*```\s*", re.DOTALL)
+_RULE = re.compile(r"[\s|:+-]+")
+_FENCE = re.compile(r"```\w*[^\S\n]*\n(.*)```", re.DOTALL)
 
 
 def records_of(text: str) -> list[str]:
@@ -33,15 +33,18 @@ def records_of(text: str) -> list[str]:
 
 
 def _json_records(text: str) -> list[str]:
-    fence = _FENCE.fullmatch(text)
-    source = (fence[1] if fence else text).strip()
+    source = text.strip()
+    fence = _FENCE.fullmatch(source)
+    if fence is not None:
+        source = fence[1].strip()
     if source[:1] not in ("{", "["):
         return []
     try:
         value = json.loads(source)
+        return [record for record in _objects_in(value, "") if record]
+    # It is no JSON, or nested so deeply that it or its objects cannot be read.
     except (ValueError, RecursionError):
         return []
-    return [record for record in _objects_in(value, "") if record]
 
 
 def _objects_in(value: object, name: str) -> Iterator[str]:
@@ -93,7 +96,11 @@ def _csv_records(text: str) -> list[str]:
     for delimiter, fewest in (("\t", 1), (";", 2), (",", 2)):
         if len(lines) < 2 or lines[0].count(delimiter) < fewest:
             continue
-        rows = list(csv.reader(lines, delimiter=delimiter))
+        try:
+            rows = list(csv.reader(lines, delimiter=delimiter))
+        # A field is too long, for one: an open quotation mark joins lines.
+        except csv.Error:
+            continue
         # Commas of prose are not as many in each line, and have spaces behind them.
         is_table = len({len(row) for row in rows}) == 1 and f"{delimiter} " not in lines[0]
         if is_table:
@@ -125,7 +132,8 @@ def _with_table_rows(text: str) -> list[str]:
 def _markdown_rows(lines: Sequence[str]) -> list[list[str]]:
     rows: list[list[str]] = []
     for line in lines:
-        if line.strip() and not _RULE.fullmatch(line):
+        is_rule = "-" in line and _RULE.fullmatch(line)
+        if line.strip() and not is_rule:
             cells = line.strip().strip("|").split("|")
             rows.append([cell.strip(" *`") for cell in cells])
     return rows

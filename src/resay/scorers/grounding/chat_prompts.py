@@ -63,7 +63,9 @@ class Bespoke:
     def support(self, answer: ChatAnswer) -> float | None:
         """Return the probability of "Yes"; 1 or 0 if the server returned none."""
         if answer.alternatives:
-            return min(_probability(answer, token=0, word="yes"), 1.0)
+            yes = _probability(answer, token=0, word="yes")
+            if yes or _probability(answer, token=0, word="no"):
+                return min(yes, 1.0)
         return {"yes": 1.0, "no": 0.0}.get(answer.text.strip().strip(".").lower())
 
 
@@ -129,7 +131,7 @@ class GraniteGuardian:
             no = _probability(answer, token=token, word="no")
             # Its likeliest token is the one that it wrote.
             likeliest = max(answer.alternatives[token].items(), key=lambda each: each[1])[0]
-            if _word(likeliest) == score:
+            if _word(likeliest) == score and yes + no:
                 return no / (yes + no)
         return 1.0 if score == "no" else 0.0
 
@@ -175,22 +177,31 @@ Your output should be in JSON FORMAT with the keys "REASONING" and "SCORE":
 
     def support(self, answer: ChatAnswer) -> float | None:
         """Return 1 for "PASS" and 0 for "FAIL"."""
+        if answer.was_cut:
+            # What it has quoted of the claim so far may say "PASS".
+            return None
         scores = re.findall(r"SCORE[\"']?\s*:\s*[\"'\[\s]*(PASS|FAIL)\b", answer.text)
         return {"PASS": 1.0, "FAIL": 0.0}[scores[-1]] if scores else None
 
 
-def json_object_in(text: str) -> dict[str, object] | None:
-    """Return the first JSON object in a text, whatever is around it; None if there is none."""
+def json_object_in(text: str, key: str) -> dict[str, object] | None:
+    """Return the last JSON object in a text that has a key; None if there is none.
+
+    What a model writes before its verdict may quote an object from the answer that it examines.
+    """
     decoder = json.JSONDecoder()
+    result: dict[str, object] | None = None
     start = text.find("{")
     while start != -1:
+        end = start + 1
         try:
-            value = decoder.raw_decode(text, start)[0]
+            value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            start = text.find("{", start + 1)
-            continue
-        return cast("dict[str, object]", value)
-    return None
+            value = None
+        if isinstance(value, dict) and key in value:
+            result = cast("dict[str, object]", value)
+        start = text.find("{", end)
+    return result
 
 
 def _word(token: str) -> str:

@@ -52,6 +52,7 @@ _ERRORS: Mapping[str, PartError] = {
     "fabricated_reference": "invention",
     "unsupported_addition": "addition",
 }
+_SPANS = "hallucinated_spans"
 _MAX_TOKENS = 2048
 
 
@@ -112,7 +113,9 @@ def span_request(answer: str, documents: Sequence[str], question: str) -> ChatRe
 
 def _quotes(answer: ChatAnswer) -> list[tuple[str, PartError | None]] | None:
     """Return the quoted spans and their errors; None if the answer cannot be read."""
-    spans = (json_object_in(answer.text) or {}).get("hallucinated_spans")
+    if answer.was_cut:
+        return None
+    spans = (json_object_in(answer.text, _SPANS) or {}).get(_SPANS)
     if not isinstance(spans, list):
         return None
     quotes: list[tuple[str, PartError | None]] = []
