@@ -49,9 +49,10 @@ _READING: Final = frozenset({"search", "read", "test", "download"})
 _PARTIAL: Final = re.compile(r"(?<![a-z])partial\w*(?![a-z])", re.IGNORECASE)
 _TEXT_ERROR: Final = re.compile(
     r"(?im)^[^\w\n]*(?:error|err!|failed|failure|fatal|traceback|exception|warning: no"
-    r"|permission denied|access denied|not found|no such|could not|cannot|can't|unable|denied|time(?:d)? ?out|timeout"
-    r"|usage:|rejected|refused|invalid|unauthori[sz]ed|forbidden|unknown|\w*(?:error|exception)\b:?"
-    r"|[45]\d\d\b|http/?\S* [45]\d\d|fehler|erreur|errore|fout|erro|błąd|ошибка|hata|エラー|错误"
+    r"|permission denied|access denied|not found|no such|could not|cannot|can't|unable|denied"
+    r"|time(?:d)? ?out|timeout|usage:|rejected|refused|invalid|unauthori[sz]ed|forbidden|unknown"
+    r"|\w*(?:error|exception)\b:?|[45]\d\d\b|http/?\S* [45]\d\d"
+    r"|fehler|erreur|errore|fout|erro|błąd|ошибка|hata|エラー|错误"
     r"|오류|خطأ)"
     r"|command not found|\b[1-9]\d* (?:failed|errors?)\b|\bFAILED\b|\bFAIL\b"
     r"|exit(?:ed)?(?: with)?(?: code| status)? [1-9]",
