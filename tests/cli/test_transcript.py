@@ -88,3 +88,13 @@ def test_no_event_breaks_it(events: list[object], tmp_path_factory: pytest.TempP
     messages = read_transcript(written(tmp_path_factory.mktemp("fuzz"), events))
     CallLog.of(messages)
     assert isinstance(last_text(messages), str)
+
+
+def test_messages_whose_role_is_no_text_are_passed_over(tmp_path: Path) -> None:
+    odd = [
+        {"type": "user", "message": {"role": ["user"], "content": "x"}},
+        {"type": "response_item", "payload": {"role": {"a": 1}, "content": "x"}},
+    ]
+    assert read_transcript(written(tmp_path, [*odd, *CLAUDE])) == read_transcript(
+        written(tmp_path, CLAUDE)
+    )

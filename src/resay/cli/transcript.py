@@ -107,7 +107,7 @@ def _claude_message(event: Mapping[str, Any]) -> Message | None:
         return None
     message = cast("Mapping[str, Any]", message)
     role, content = message.get("role"), message.get("content")
-    if role not in _ROLES:
+    if not isinstance(role, str) or role not in _ROLES:
         return None
     if event.get("isSidechain") is True:
         calls = [block for block in _mappings(content) if "tool" in str(block.get("type"))]
@@ -119,8 +119,9 @@ def _codex_message(item: Any) -> Message | None:
     if not isinstance(item, Mapping):
         return None
     item = cast("Mapping[str, Any]", item)
-    if item.get("role") in _ROLES:
-        return {"role": item["role"], "content": item.get("content")}
+    role = item.get("role")
+    if isinstance(role, str) and role in _ROLES:
+        return {"role": role, "content": item.get("content")}
     if "_call" in str(item.get("type")):
         return {"role": "assistant", "content": [item]}
     return None
