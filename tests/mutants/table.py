@@ -290,7 +290,7 @@ EQUIVALENT: Mapping[str, str] = {
         _TURNS
     ),
     "resay.engine.flagged_claims:FlaggedClaims.contradictions: "
-    "state.results[i].contradiction is None  ->  False": _TURNS,
+    "state.results[i].contradiction is None and (not state.results[i].judged)  ->  False": _TURNS,
     "resay.engine.flagged_claims:FlaggedClaims.contradictions: "
     "sources.add(state.results[i].source)  ->  pass": _TURNS,
     "resay.engine.flagged_claims:FlaggedClaims.contradictions: await "

@@ -271,12 +271,8 @@ class References:
     async def _by_words(
         self, passage: Passage, references: Sequence[Reference], evidence: Evidence
     ) -> Scores:
-        records: list[Reference] = []
-        owners: list[int] = []
-        for index, reference in enumerate(references):
-            for text in records_of(reference.text):
-                records.append(replace(reference, text=text))
-                owners.append(index)
+        divide = partial(_records, references)
+        records, owners = await compute(divide, chars=_total_chars(references))
         compared = await self._compare_words(passage, records, evidence)
         comparisons = [result and result.of_documents(owners) for result in compared]
         claims: list[GroundedClaim] = []
@@ -381,6 +377,17 @@ async def _check_citations(
 ) -> None:
     check = partial(check_citations, passage, claims, references, evidence)
     await compute(check, chars=_LINK_COST * _total_chars(references))
+
+
+def _records(references: Sequence[Reference]) -> tuple[list[Reference], list[int]]:
+    """Return the records of references, each as a reference, and the index of its reference."""
+    records: list[Reference] = []
+    owners: list[int] = []
+    for index, reference in enumerate(references):
+        for text in records_of(reference.text):
+            records.append(replace(reference, text=text))
+            owners.append(index)
+    return records, owners
 
 
 def _total_chars(references: Iterable[Reference]) -> int:

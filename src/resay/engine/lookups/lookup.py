@@ -7,16 +7,18 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING
 
 import anyio
-import httpx
 
 from resay._internal._version import __version__
 from resay._internal.event_loops import PerLoop
 from resay.engine.lookups.mentions import Mention
-from resay.engine.lookups.public_links import NotPublicError, status_of_link
 from resay.engine.lookups.registries import ACCEPT, addresses_of, url_of
 from resay.policy.lookups import LookupsConfig
+
+if TYPE_CHECKING:
+    import httpx
 
 _MAX_REMEMBERED = 10_000
 _MAX_REDIRECTS = 3
@@ -70,6 +72,8 @@ class Lookups:
         self._remembered: dict[tuple[str, str], tuple[bool, float]] = {}
 
     def _connect(self) -> _Connections:
+        import httpx
+
         headers = {"user-agent": _AGENT}
         timeout = httpx.Timeout(self.config.timeout_s)
         return _Connections(
@@ -118,6 +122,10 @@ class Lookups:
         if remembered is not None:
             return Lookup(mention, remembered)
         connections = await self._connections.get()
+        import httpx
+
+        from resay.engine.lookups.public_links import NotPublicError
+
         try:
             async with connections.slots:
                 with anyio.fail_after(self.config.timeout_s):
@@ -137,6 +145,8 @@ class Lookups:
 
     async def _status(self, mention: Mention, connections: _Connections) -> int:
         if mention.kind == "link":
+            from resay.engine.lookups.public_links import status_of_link
+
             return await status_of_link(connections.links, mention.name)
         url = url_of(mention.source, self._addresses[mention.source], mention.name)
         headers = {"accept": ACCEPT[mention.source]}
