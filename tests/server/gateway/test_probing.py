@@ -63,8 +63,9 @@ def test_answers_and_streams_are_asked_about(
     assert all(claim.flagged and claim.scores["probe"] > 0.5 for claim in probed)
     bodies: list[Any] = [request.body for request in provider.requests]
     asked = [body for body in bodies if "<questions-" in json.dumps(body)]
-    # Two answers to all questions at once; a stream may have asked about the first sentence before.
-    assert len(asked) in ({2, 4} if stream else {2})
+    # Two answers to all questions at once; a stream asks about each sentence that arrives alone.
+    rounds = len(verdict.sentences) if stream else 1
+    assert len(asked) in {2 * count for count in range(1, rounds + 1)}
     # What the application tells its model holds here too.
     assert all(body["messages"][0] == MESSAGES[0] for body in asked)
     # The main call is not the check's.
