@@ -47,7 +47,7 @@ JUDGED = {
 }
 # What the page tells users to write.
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "checking.md"
-(BLOCK, _) = re.findall(r"^```yml\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+BLOCK, *_ = re.findall(r"^```yml\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 PARAMS: dict[str, Any] = yaml.safe_load(BLOCK)["guardrails"][0]["litellm_params"]
 # One check at the end of a stream, before any of it is shown.
 AT_THE_END = {name: value for name, value in PARAMS.items() if name.startswith("streaming_")}
