@@ -14,9 +14,10 @@ from resay.errors import ConfigurationError
 from resay.models.chat import ChatAnswer
 from resay.scorers.grounding import Grounding, chat_spans
 from resay.scorers.grounding.chat_prompts import Bespoke, ClaimPrompt, Lynx
+from support.alone import needs
 from support.embeddings import ChatServer
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, needs("numpy")]
 
 QUESTION = "What is the capital of France? What is its population?"
 CONTEXT = "France is a country in Europe. Its capital is Paris."
