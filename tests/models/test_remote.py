@@ -11,17 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.errors import ConfigurationError, ScorerError
-from resay.models.remote import (
+from resay.models.remote import tei as remote_tei
+from resay.models.remote.batches import cut
+from resay.models.remote.tei import (
     TeiClassifier,
     TeiSentenceEmbedder,
     TeiTextClassifier,
     TeiTokenEmbedder,
-    VllmClassifier,
-    VllmSentenceEmbedder,
-    VllmTextClassifier,
 )
-from resay.models.remote import tei as remote_tei
-from resay.models.remote.batches import cut
+from resay.models.remote.vllm import VllmClassifier, VllmSentenceEmbedder, VllmTextClassifier
 from simulation import (
     SimulatedInference,
 )

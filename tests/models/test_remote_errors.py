@@ -11,13 +11,8 @@ import numpy as np
 import pytest
 
 from resay.errors import ConfigurationError, MissingDependencyError, ScorerError
-from resay.models.remote import (
-    TeiClassifier,
-    TeiSentenceEmbedder,
-    TeiTokenEmbedder,
-    VllmClassifier,
-    VllmSentenceEmbedder,
-)
+from resay.models.remote.tei import TeiClassifier, TeiSentenceEmbedder, TeiTokenEmbedder
+from resay.models.remote.vllm import VllmClassifier, VllmSentenceEmbedder
 from resay.plugins import ModelConfig
 from simulation import (
     CutConnection,
@@ -184,7 +179,7 @@ def test_numpy_is_asked_for_by_name() -> None:
     code = (
         "import sys; sys.modules['numpy'] = None\n"
         "from resay.errors import MissingDependencyError\n"
-        "try: import resay.models.remote\n"
+        "try: import resay.models.remote.tei\n"
         "except MissingDependencyError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from resay.errors import ScorerError
-from resay.models.remote import TeiClassifier, VllmClassifier
+from resay.models.remote.tei import TeiClassifier
+from resay.models.remote.vllm import VllmClassifier
 from resay.plugins import ModelConfig
 from simulation import (
     CutConnection,

@@ -9,7 +9,7 @@ import pytest
 
 from resay.errors import ConfigurationError, ScorerError
 from resay.models import pair_classifier, sentence_embedder
-from resay.models.remote import RerankClassifier
+from resay.models.remote.rerank import RerankClassifier
 from resay.plugins import ModelConfig
 from support.embeddings import RerankServer, shared_words
 

@@ -17,7 +17,7 @@ from resay.scorers.grounding.chat_prompts import Bespoke, ClaimPrompt, Lynx
 from support.alone import needs
 from support.embeddings import ChatServer
 
-pytestmark = [pytest.mark.anyio, needs("numpy")]
+pytestmark = pytest.mark.anyio
 
 QUESTION = "What is the capital of France? What is its population?"
 CONTEXT = "France is a country in Europe. Its capital is Paris."
@@ -275,6 +275,7 @@ def test_a_chat_format_needs_a_server() -> None:
         Grounding(Grounding.Config.model_validate(settings))
 
 
+@needs("numpy")
 def test_other_methods_do_not_run_chat_models(server: ChatServer) -> None:
     nli = {"method": "nli", "model": {"backend": "chat", "name": "m", "url": server.url}}
     with pytest.raises(ConfigurationError, match="a chat server cannot run 'm' for this method"):

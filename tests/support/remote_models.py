@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from resay.models.remote import TeiClassifier, VllmClassifier
+from resay.models.remote.tei import TeiClassifier
+from resay.models.remote.vllm import VllmClassifier
 from resay.plugins import ModelConfig
 from simulation import SimulatedInference
 from simulation.inference import entailment
