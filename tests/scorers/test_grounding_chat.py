@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from resay import Guard
+from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.errors import ConfigurationError
 from resay.models.chat import ChatAnswer
 from resay.scorers.grounding import Grounding, chat_spans
@@ -264,6 +265,11 @@ async def test_an_address_is_that_of_the_server_or_its_api(server: ChatServer, s
         assert (await guard.acheck(ANSWER, references=[CONTEXT])).decision == "consistent"
 
 
+async def test_an_answer_in_a_list_is_read_too(server: ChatServer) -> None:
+    server.text = f"[{spans(('2 million', 'unsupported_addition'))}]"
+    assert (await check(server, "lettucedect-v2-qwen-2b")).flagged
+
+
 def test_a_chat_model_of_unknown_format_is_refused(server: ChatServer) -> None:
     with pytest.raises(ConfigurationError, match="does not know how to ask 'gpt-9'; set its"):
         Guard(policy(server, "gpt-9"))
@@ -308,8 +314,9 @@ async def test_the_verdict_is_the_last_object_that_the_model_writes(server: Chat
 def test_a_model_that_gave_no_verdict_passes_and_flags_nothing(
     prompt: ClaimPrompt, quoted: str
 ) -> None:
-    alternatives = ({"<think>": -0.1, "<": -3.0},)
-    answer = ChatAnswer(quoted, was_cut=True, alternatives=alternatives)
+    top = (TopLogprob("<think>", -0.1), TopLogprob("<", -3.0))
+    token = TokenLogprob("<think>", -0.1, top=top)
+    answer = ChatAnswer(quoted, was_cut=True, tokens=(token,))
     assert prompt.support(answer) is None
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from resay.core.logprobs import TokenLogprob
+
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
@@ -32,10 +34,9 @@ class ChatAnswer:
     Attributes:
         text: The answer.
         was_cut: Whether it reached `max_tokens`.
-        alternatives: For each token of it, the log probabilities of the tokens that could stand
-            there; empty if the server returned none.
+        tokens: Its tokens with their log probabilities; empty if the server returned none.
     """
 
     text: str
     was_cut: bool = False
-    alternatives: tuple[Mapping[str, float], ...] = ()
+    tokens: tuple[TokenLogprob, ...] = ()

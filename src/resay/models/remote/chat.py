@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from resay.core.logprobs import read_logprobs
 from resay.models.chat import ChatAnswer, ChatRequest
 from resay.models.remote.batches import CachedRequest, replace_surrogates
 from resay.models.remote.http import Reply, Server
@@ -72,21 +71,8 @@ class ChatModel:
 def _answer(reply: Reply) -> ChatAnswer:
     choice = reply.body["choices"][0]
     text = choice["message"]["content"] or ""
-    logprobs: Mapping[str, Any] = choice.get("logprobs") or {}
-    tokens = cast("Sequence[Mapping[str, Any]]", logprobs.get("content") or ())
     return ChatAnswer(
         text=str(text),
         was_cut=choice.get("finish_reason") == "length",
-        alternatives=tuple(_alternatives(token) for token in tokens),
+        tokens=read_logprobs(choice.get("logprobs")),
     )
-
-
-def _alternatives(token: Mapping[str, Any]) -> Mapping[str, float]:
-    """Return the tokens that could stand in one place; of two with one text, both count."""
-    logprobs: dict[str, float] = {}
-    for alternative in token.get("top_logprobs") or [token]:
-        text = str(alternative["token"])
-        logprob = float(alternative["logprob"])
-        earlier = math.exp(logprobs[text]) if text in logprobs else 0.0
-        logprobs[text] = math.log(min(earlier + math.exp(logprob), 1.0) or math.ulp(0.0))
-    return logprobs

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
 from typing import Protocol, cast
 
+from resay.core.logprobs import TokenLogprob
 from resay.models.chat import ChatAnswer, ChatRequest
+from resay.scorers.common.objects import objects_in
 
 
 class ClaimPrompt(Protocol):
@@ -62,9 +63,9 @@ class Bespoke:
 
     def support(self, answer: ChatAnswer) -> float | None:
         """Return the probability of "Yes"; 1 or 0 if the server returned none."""
-        if answer.alternatives:
-            yes = _probability(answer, token=0, word="yes")
-            if yes or _probability(answer, token=0, word="no"):
+        if answer.tokens:
+            yes = _probability(answer.tokens[0], "yes")
+            if yes or _probability(answer.tokens[0], "no"):
                 return min(yes, 1.0)
         return {"yes": 1.0, "no": 0.0}.get(answer.text.strip().strip(".").lower())
 
@@ -126,12 +127,9 @@ class GraniteGuardian:
         if not stated:
             return None
         score = stated[-1].lower()
-        for token in reversed(range(len(answer.alternatives))):
-            yes = _probability(answer, token=token, word="yes")
-            no = _probability(answer, token=token, word="no")
-            # Its likeliest token is the one that it wrote.
-            likeliest = max(answer.alternatives[token].items(), key=lambda each: each[1])[0]
-            if _word(likeliest) == score and yes + no:
+        for token in reversed(answer.tokens):
+            yes, no = _probability(token, "yes"), _probability(token, "no")
+            if _word(token.token) == score and yes + no:
                 return no / (yes + no)
         return 1.0 if score == "no" else 0.0
 
@@ -189,18 +187,12 @@ def json_object_in(text: str, key: str) -> dict[str, object] | None:
 
     What a model writes before its verdict may quote an object from the answer that it examines.
     """
-    decoder = json.JSONDecoder()
     result: dict[str, object] | None = None
-    start = text.find("{")
-    while start != -1:
-        end = start + 1
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            value = None
-        if isinstance(value, dict) and key in value:
-            result = cast("dict[str, object]", value)
-        start = text.find("{", end)
+    for span in objects_in(text):
+        values = cast("list[object]", span.value if isinstance(span.value, list) else [span.value])
+        for value in values:
+            if isinstance(value, dict) and key in value:
+                result = cast("dict[str, object]", value)
     return result
 
 
@@ -208,7 +200,10 @@ def _word(token: str) -> str:
     return token.strip().lower()
 
 
-def _probability(answer: ChatAnswer, *, token: int, word: str) -> float:
+def _probability(token: TokenLogprob, word: str) -> float:
     """Return the probability that a token is a word, in any case and with any space."""
-    logprobs = answer.alternatives[token]
-    return sum(math.exp(value) for text, value in logprobs.items() if _word(text) == word)
+    probability = 0.0
+    for candidate in token.top or (token,):
+        if _word(candidate.token) == word and candidate.logprob is not None:
+            probability += math.exp(min(candidate.logprob, 0.0))
+    return probability
