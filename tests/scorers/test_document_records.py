@@ -92,6 +92,11 @@ def test_a_row_is_a_sentence_with_its_heads() -> None:
     ]
 
 
+def test_cells_end_as_those_of_answers_do() -> None:
+    table = "| Key | Count |\n|---|---|\n| a \\| b | 2 |\n| `x|y` | 3 |\n"
+    assert records_of(table) == ["Key a \\| b, Count 2.", "Key x|y, Count 3."]
+
+
 @pytest.mark.parametrize(
     "text",
     [

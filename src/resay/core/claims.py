@@ -126,7 +126,7 @@ class Rules:
         if sentence.unit == "heading":
             self._heading, self._lead = sentence, None
         elif sentence.unit == "head":
-            self._columns = dict(_cells(sentence))
+            self._columns = dict(cells_of(sentence))
         elif sentence.text.endswith((":", "：")):
             self._lead = sentence
         elif sentence.unit == "sentence":
@@ -176,7 +176,7 @@ class Rules:
     def _names_in(self, sentence: Sentence) -> bool:
         """Return whether a label contains a name, a number or a date that was not asked about."""
         if sentence.unit == "head":
-            parts = [cell.text for _, cell in _cells(sentence)]
+            parts = [cell.text for _, cell in cells_of(sentence)]
         else:
             parts = [_numbering().sub("", sentence.text.strip("*_ "))]
         words = self._question_words
@@ -215,7 +215,7 @@ class Rules:
         return _if_short(above)
 
     def _of_row(self, row: Sentence, index: int) -> Iterator[Claim]:
-        cells = dict(_cells(row))
+        cells = dict(cells_of(row))
         first = cells.get(0) if len(cells) > 1 else None
         for column, cell in cells.items():
             head = self._columns.get(column)
@@ -334,7 +334,7 @@ def _is_label(sentence: Sentence, question: str) -> bool:
     text = sentence.text.strip("*_ ")
     if sentence.unit == "head":
         # "Made in", "Opened" are heads of columns; a cell of many words may say more.
-        return all(len(cell.text.split()) <= _MAX_HEAD_WORDS for _, cell in _cells(sentence))
+        return all(len(cell.text.split()) <= _MAX_HEAD_WORDS for _, cell in cells_of(sentence))
     if sentence.unit in {"sentence", "item"} and text.endswith((":", "：")):
         names_code = "`" in text and _statement().match(text)
         return not _DIGIT.search(text) and not names_code
@@ -386,8 +386,12 @@ def _bare(text: str) -> str:
     return text.strip("*_:： \t")
 
 
-def _cells(row: Sentence) -> Iterator[tuple[int, Sentence]]:
-    """Yield the cells of a row that have a letter or a digit, with their columns."""
+def cells_of(row: Sentence) -> Iterator[tuple[int, Sentence]]:
+    """Yield the cells of a table's row that have a letter or a digit, with their columns.
+
+    Args:
+        row: The row, or the head of the table.
+    """
     start = column = 0
     for match in _BAR.finditer(row.text + "|"):
         if match.group() != "|":

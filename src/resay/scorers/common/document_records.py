@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
+from resay.core.claims import cells_of
 from resay.core.passage import Passage
 
 # Larger documents are compared as they are.
 _MAX_RECORDS = 2_000
 _WORD_BOUNDARY = re.compile(r"(?<=[a-z\d])(?=[A-Z])|[_\-.]+")
-_RULE = re.compile(r"[\s|:+-]+")
 _FENCE = re.compile(r"```\w*[^\S\n]*\n(.*)```", re.DOTALL)
 
 
@@ -112,31 +112,23 @@ def _with_table_rows(text: str) -> list[str]:
     """Return the rows of the tables in a text, and the prose around them."""
     if text.count("|") < 4:
         return []
+    passage = Passage.of(text)
     records: list[str] = []
-    prose: list[str] = []
-    lines: list[str] = []
-    for piece in Passage.of(text).pieces:
-        if piece.kind == "table":
-            lines += piece.text.splitlines()
+    heads: dict[int, str] = {}
+    for sentence in passage.sentences:
+        if sentence.unit not in ("head", "row"):
             continue
-        records += _rows(_markdown_rows(lines))
-        lines = []
-        prose.append(piece.text)
-    records += _rows(_markdown_rows(lines))
+        cells = {column: cell.text.strip(" *`") for column, cell in cells_of(sentence)}
+        if sentence.unit == "head":
+            heads = cells
+        else:
+            records.append(
+                _sentence("", [(heads.get(column, ""), cell) for column, cell in cells.items()])
+            )
     if not records:
         return []
-    around = "".join(prose).strip()
-    return [*records, around] if around else records
-
-
-def _markdown_rows(lines: Sequence[str]) -> list[list[str]]:
-    rows: list[list[str]] = []
-    for line in lines:
-        is_rule = "-" in line and _RULE.fullmatch(line)
-        if line.strip() and not is_rule:
-            cells = line.strip().strip("|").split("|")
-            rows.append([cell.strip(" *`") for cell in cells])
-    return rows
+    prose = "".join(piece.text for piece in passage.pieces if piece.kind != "table").strip()
+    return [*records, prose] if prose else records
 
 
 def _rows(rows: Sequence[Sequence[str]]) -> list[str]:

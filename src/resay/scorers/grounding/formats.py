@@ -34,7 +34,6 @@ _FORMATS: Mapping[str, Format] = {
 # Words in the names of chat models, whatever a server calls them.
 _CHAT_FORMATS: Mapping[str, Format] = {
     "bespoke-minicheck": "bespoke",
-    "granite-guardian": "granite_guardian",
     "-guardian": "granite_guardian",
     "lynx": "lynx",
     "lettucedect": "lettucedetect_chat",
