@@ -34,6 +34,7 @@ from resay_server.commands.selection import (
     UntilOption,
     WordsOption,
     config_of,
+    find_entry,
     journal_config,
     select,
     with_journal,
@@ -206,9 +207,7 @@ async def read_entry(journal: Journal, some_id: str) -> RecordedEntry:
     Raises:
         ConfigurationError: There is no such entry.
     """
-    entry = await journal.find(some_id)
-    if entry is None:
-        raise ConfigurationError(f"the journal has no entry or request {some_id!r}")
+    entry = await find_entry(journal, some_id)
     evidence = await journal.evidence(entry.id)
     return RecordedEntry(entry, await journal.feedback(entry.id), evidence.get(entry.id))
 

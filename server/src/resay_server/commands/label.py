@@ -33,6 +33,7 @@ from resay_server.commands.selection import (
     SinceOption,
     TenantOption,
     UntilOption,
+    find_entry,
     journal_config,
     select,
     with_journal,
@@ -264,10 +265,7 @@ class _Labelling:
         """
         request = self.selection.filters["request_id"]
         if request is not None:
-            entry = await journal.find(request)
-            if entry is None:
-                raise ConfigurationError(f"the journal has no entry or request {request!r}")
-            return [entry.id]
+            return [(await find_entry(journal, request)).id]
         sampled = await journal.sampled()
         if sampled:
             if not rated:

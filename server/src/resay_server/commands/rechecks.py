@@ -34,11 +34,12 @@ from resay_server.commands.selection import (
     TenantOption,
     UntilOption,
     WordsOption,
+    find_entry,
     journal_config,
     select,
     with_journal,
 )
-from resay_server.journal import Entry, Journal
+from resay_server.journal import Journal
 from resay_server.rechecks import (
     ComparedAnswer,
     Comparison,
@@ -130,7 +131,7 @@ def recheck(
         if entry is None:
             entries = await selection.entries(opened, limit)
         else:
-            entries = [await _entry(opened, entry)]
+            entries = [await find_entry(opened, entry)]
         return await compare_policies(opened, entries, rechecks)
 
     comparison = with_journal(_journal_of(journal, [policy]), work)
@@ -224,13 +225,6 @@ def _journal_of(journal: str | None, policies: Sequence[Path]) -> JournalConfig:
             if Policy.of(path).journal is not None:
                 return journal_config(None, path)
     return journal_config(journal, None)
-
-
-async def _entry(journal: Journal, some_id: str) -> Entry:
-    entry = await journal.find(some_id)
-    if entry is None:
-        raise ConfigurationError(f"the journal has no entry or request {some_id!r}")
-    return entry
 
 
 def _both_verdicts(comparison: Comparison, answer: ComparedAnswer) -> dict[str, object]:

@@ -145,6 +145,18 @@ def journal_config(journal: str | None, policy: Path | None) -> JournalConfig:
     return config
 
 
+async def find_entry(journal: Journal, some_id: str) -> Entry:
+    """Return the entry with an id, or the newest of the request with that id.
+
+    Raises:
+        ConfigurationError: There is no such entry.
+    """
+    entry = await journal.find(some_id)
+    if entry is None:
+        raise ConfigurationError(f"the journal has no entry or request {some_id!r}")
+    return entry
+
+
 def config_of(**values: Any) -> JournalConfig:
     """Return the settings of a journal.
 
