@@ -53,6 +53,7 @@ from resay_server.journal.export import (
     whole_entry_dict,
     write_parquet,
 )
+from resay_server.journal.feedback import feedback_by_entry
 from resay_server.labelling import Agreement, aread_agreements, rating_text
 
 app = typer.Typer(
@@ -329,9 +330,7 @@ def export(
         raise ConfigurationError(f"the file must end in .jsonl, .csv or .parquet, not {out.name!r}")
 
     async def work(opened: Journal) -> int:
-        feedback: dict[str, list[Feedback]] = {}
-        for rating in await opened.feedback():
-            feedback.setdefault(rating.entry_id, []).append(rating)
+        feedback = feedback_by_entry(await opened.feedback())
         selected = await selection.entries(opened)
         entries = [(entry, feedback.get(entry.id, [])) for entry in selected]
         try:

@@ -53,6 +53,7 @@ from resay_server.journal.export import (
     whole_entry_dict,
     write_parquet,
 )
+from resay_server.journal.feedback import feedback_by_entry
 from resay_server.rechecks import (
     ComparedAnswer,
     Rechecker,
@@ -387,10 +388,9 @@ class Dashboard:
 
     async def _rated(self, entries: Sequence[Entry]) -> list[_RatedEntry]:
         """Return entries, each with the newest feedback on it."""
-        by_entry: dict[str, list[Feedback]] = {entry.id: [] for entry in entries}
-        for feedback in await self._journal.feedback(list(by_entry), limit=_MAX_FEEDBACK):
-            by_entry[feedback.entry_id].append(feedback)
-        return [(entry, by_entry[entry.id]) for entry in entries]
+        ids = [entry.id for entry in entries]
+        by_entry = feedback_by_entry(await self._journal.feedback(ids, limit=_MAX_FEEDBACK))
+        return [(entry, by_entry.get(entry.id, [])) for entry in entries]
 
     async def _summary(self, request: Request, query: DashboardQuery) -> Response:
         del request

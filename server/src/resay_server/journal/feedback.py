@@ -147,6 +147,14 @@ def feedback_query(entries: int) -> str:
     )
 
 
+def feedback_by_entry(feedback: Iterable[Feedback]) -> dict[str, list[Feedback]]:
+    """Return feedback by the ids of its entries, in its order."""
+    by_entry: dict[str, list[Feedback]] = {}
+    for item in feedback:
+        by_entry.setdefault(item.entry_id, []).append(item)
+    return by_entry
+
+
 def check_claim(feedback: Feedback, entry: Entry) -> None:
     """Check that the claim of some feedback exists.
 

@@ -17,6 +17,7 @@ from resay import Verdict
 from resay.errors import ConfigurationError
 from resay.plugins import RecordedLabels, RecordedVerdict
 from resay_server.journal import Entry, Feedback, JournalConfig, SampledEntry, open_journal
+from resay_server.journal.feedback import feedback_by_entry
 
 _PAGE = 500
 
@@ -52,10 +53,10 @@ class JournalRecords:
         """
         journal = open_journal(self._config)
         try:
-            by_entry: dict[str, list[Feedback]] = {}
-            for feedback in await journal.feedback():
-                if not raters or feedback.rater in raters:
-                    by_entry.setdefault(feedback.entry_id, []).append(feedback)
+            feedback = await journal.feedback()
+            if raters:
+                feedback = [item for item in feedback if item.rater in raters]
+            by_entry = feedback_by_entry(feedback)
             sampled = {entry.entry_id: entry for entry in await journal.sampled()}
             # Do not load entries for thumbs: end users may have given very many.
             reviewed = [

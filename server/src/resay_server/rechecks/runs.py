@@ -9,7 +9,8 @@ import anyio
 
 from resay import Verdict
 from resay.plugins import RecordedEvidence
-from resay_server.journal import Entry, Feedback, Journal
+from resay_server.journal import Entry, Journal
+from resay_server.journal.feedback import feedback_by_entry
 from resay_server.labelling.records import label_of
 from resay_server.rechecks.comparison import ComparedAnswer, Comparison
 from resay_server.rechecks.rechecker import (
@@ -38,29 +39,14 @@ async def compare_policies(
         JournalError: The journal cannot be read.
     """
     names = (RECORDED, *rechecks)[-2:]
-    feedback: dict[str, list[Feedback]] = {}
-    for rating in await journal.feedback():
-        feedback.setdefault(rating.entry_id, []).append(rating)
     answers: list[ComparedAnswer] = []
     left_out: Counter[str] = Counter()
     for start in range(0, len(entries), _AT_ONCE):
         chunk = entries[start : start + _AT_ONCE]
-        evidence = await journal.evidence(*(entry.id for entry in chunk))
-        results: dict[str, tuple[Verdict, Verdict] | str] = {}
-
-        async def check(
-            entry: Entry,
-            evidence: RecordedEvidence | None,
-            results: dict[str, tuple[Verdict, Verdict] | str],
-        ) -> None:
-            try:
-                results[entry.id] = await _verdicts(entry, evidence, list(rechecks.values()))
-            except UncheckableEntryError as error:
-                results[entry.id] = str(error)
-
-        async with anyio.create_task_group() as tasks:
-            for entry in chunk:
-                tasks.start_soon(check, entry, evidence.get(entry.id), results)
+        ids = [entry.id for entry in chunk]
+        evidence = await journal.evidence(*ids)
+        feedback = feedback_by_entry(await journal.feedback(ids))
+        results = await _check_at_once(chunk, evidence, list(rechecks.values()))
         for entry in chunk:
             result = results[entry.id]
             if isinstance(result, str):
@@ -69,6 +55,26 @@ async def compare_policies(
             label = label_of(entry, feedback.get(entry.id, ()))
             answers.append(ComparedAnswer(entry, *result, hallucinated=label))
     return Comparison(names=(names[0], names[1]), answers=answers, left_out=left_out)
+
+
+async def _check_at_once(
+    entries: Sequence[Entry],
+    evidence: Mapping[str, RecordedEvidence],
+    rechecks: Sequence[Rechecker],
+) -> dict[str, tuple[Verdict, Verdict] | str]:
+    """Return the verdicts of both sides on each entry, or why there are none, by its id."""
+    results: dict[str, tuple[Verdict, Verdict] | str] = {}
+
+    async def check(entry: Entry) -> None:
+        try:
+            results[entry.id] = await _verdicts(entry, evidence.get(entry.id), rechecks)
+        except UncheckableEntryError as error:
+            results[entry.id] = str(error)
+
+    async with anyio.create_task_group() as tasks:
+        for entry in entries:
+            tasks.start_soon(check, entry)
+    return results
 
 
 async def _verdicts(
