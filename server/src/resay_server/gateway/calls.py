@@ -11,9 +11,9 @@ from typing import Any
 
 from resay.adapters.apis import MESSAGES, Api
 from resay_server.gateway.errors import Dialect, RefusedError
+from resay_server.gateway.headers import Headers
 from resay_server.gateway.paths import GUARDED, PREFIX, Address, address_of, plain_path
 
-Headers = list[tuple[bytes, bytes]]
 POLICY, TENANT, REQUEST_ID = b"x-resay-policy", b"x-resay-tenant", b"x-request-id"
 VERDICT_DETAIL = b"x-resay-verdict"
 _APIS: Mapping[str, Api] = {api.path: api for api in GUARDED}

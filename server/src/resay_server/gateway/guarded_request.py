@@ -34,10 +34,11 @@ from resay.adapters.upstream import StreamedError, Upstream, default_provider, i
 from resay.adapters.verdicts import VerdictDetail, verdict_cost, withheld_data
 from resay.errors import ConfigurationError, DeadlineExceededError, ProviderError, UncheckableError
 from resay.plugins import ApiName
-from resay_server.gateway.calls import Call, Headers
+from resay_server.gateway.calls import Call
 from resay_server.gateway.conversations import Conversations
 from resay_server.gateway.errors import RefusedError
 from resay_server.gateway.harmless_params import HarmlessParams
+from resay_server.gateway.headers import Headers
 from resay_server.gateway.observation import Observation, worst_answer
 from resay_server.gateway.outgoing import Outgoing
 from resay_server.gateway.routing import Routing

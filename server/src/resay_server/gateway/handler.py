@@ -34,7 +34,6 @@ from resay_server.gateway.calls import (
     VERDICT_DETAIL,
     WEBHOOKS,
     Call,
-    Headers,
     credential,
     has_body,
     read_call,
@@ -51,6 +50,7 @@ from resay_server.gateway.guarded_request import (
     new_observation,
     verdict_headers,
 )
+from resay_server.gateway.headers import CONTROL_CHARACTER, Headers
 from resay_server.gateway.incoming import ClientDisconnectedError, Incoming, run_until_disconnect
 from resay_server.gateway.keys import Keyring
 from resay_server.gateway.litellm.guardrail import check_for_litellm
@@ -84,7 +84,6 @@ _HANDLERS: Mapping[str, Handler] = {
 _JSON_TYPE = (b"content-type", b"application/json")
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _LENGTH = re.compile(r"[0-9]+")
-_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 # Enough digits to show that a body is too long.
 _DIGITS = 18
 # How long requests may take to finish after the server has abandoned them.
@@ -285,8 +284,7 @@ class RequestHandler:
             # take the coded body for the plain one (RFC 9112, section 6.1).
             message = "the request's transfer-encoding must be 'chunked' alone"
             raise RefusedError(400, "bad_length", message, headers={"connection": "close"})
-        if _CONTROL.search(values):
-            # Servers interpret such a header differently (RFC 9110, section 5.5).
+        if CONTROL_CHARACTER.search(values):
             raise RefusedError(400, "bad_header", "a header has a control character in its value")
 
     def _owner(self, call: Call) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import re
 import socket
 import ssl
 from collections.abc import AsyncGenerator
@@ -16,7 +15,7 @@ import anyio
 import httptools
 import httpx
 
-Headers = list[tuple[bytes, bytes]]
+from resay_server.gateway.headers import CONTROL_CHARACTER, Headers
 
 _CONNECT_S = 10.0
 _HAPPY_EYEBALLS_S = 0.25
@@ -27,7 +26,6 @@ _HEAD_BYTES = 65_536
 _BUFFER_BYTES = 65_536
 _IDEMPOTENT = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PUT"})
 _WITH_BODY = frozenset({"PATCH", "POST", "PUT"})
-_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -540,7 +538,7 @@ class Response:
             # Informational: the response itself follows.
             self.headers = []
             return
-        if not status or any(_CONTROL.search(value) for _, value in self.headers):
+        if not status or any(CONTROL_CHARACTER.search(value) for _, value in self.headers):
             raise ProtocolError("an invalid status, or a header with control characters")
         codings = [value for name, value in self.headers if name == b"transfer-encoding"]
         if codings and [coding.lower() for coding in codings] != [b"chunked"]:

@@ -11,8 +11,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from resay_server.gateway.admission import is_loopback, without_port
-from resay_server.gateway.calls import Headers
 from resay_server.gateway.config import GatewayConfig
+from resay_server.gateway.headers import Headers
 
 # Headers naming a proxy's client: all proxied requests seem to come from this machine.
 _FORWARDED = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-real-ip"})

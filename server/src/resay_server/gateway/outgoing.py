@@ -9,8 +9,9 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from resay.adapters.apis import Api, Event, encoded, number
-from resay_server.gateway.calls import Call, Headers
+from resay_server.gateway.calls import Call
 from resay_server.gateway.errors import RefusedError, error_body, error_event
+from resay_server.gateway.headers import Headers
 from resay_server.gateway.incoming import ClientDisconnectedError
 from resay_server.gateway.timeouts import within
 

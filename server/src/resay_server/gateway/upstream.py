@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import sys
@@ -18,9 +17,10 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from resay.adapters.apis import Body, Event, EventReader, json_bytes
-from resay_server.gateway.calls import Call, Headers
+from resay_server.gateway.calls import Call
 from resay_server.gateway.config import GatewayConfig, UpstreamConfig
 from resay_server.gateway.errors import RefusedError
+from resay_server.gateway.headers import Headers
 from resay_server.gateway.http_connections import Connections, Response
 
 
@@ -167,7 +167,7 @@ class ClosedError(RefusedError):
     """The upstream is unreachable, or closed the connection."""
 
     def __init__(self, error: Exception) -> None:
-        late = isinstance(error, (TimeoutError, asyncio.TimeoutError))
+        late = isinstance(error, TimeoutError)
         status, code = (504, "upstream_timeout") if late else (502, "upstream_unreachable")
         what = "did not answer in time" if late else "is unreachable or closed the connection"
         super().__init__(status, code, f"the upstream {what} ({type(error).__name__})")

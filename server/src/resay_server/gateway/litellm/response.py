@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 
 from resay.adapters.apis import Body
-from resay_server.gateway.calls import Call, Headers
+from resay_server.gateway.calls import Call
+from resay_server.gateway.headers import Headers
 from resay_server.gateway.upstream import UpstreamError, UpstreamResponse
 
 
