@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import cast
 
 from resay.adapters.apis import Body
 from resay_server.gateway.calls import Call
 from resay_server.gateway.errors import RefusedError
+from resay_server.gateway.json_reading import json_reader
 
 _ENCODED = ("identity", "")
 
@@ -24,7 +24,7 @@ def read_body(call: Call, data: bytes) -> Body:
         message = "cannot guard a compressed request; send it uncompressed"
         raise RefusedError(415, "unsupported_encoding", message)
     try:
-        value: object = _DECODER.decode(data.decode(json.detect_encoding(data), "surrogatepass"))
+        value = _read(data)
     # Deep nesting raises a RecursionError.
     except (ValueError, RecursionError) as error:
         message = (
@@ -47,5 +47,4 @@ def _finite(digits: str) -> float:
     return number if math.isfinite(number) else cast("float", _no_number(digits))
 
 
-# `json.loads` would create one for every body.
-_DECODER = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite)
+_read = json_reader(parse_float=_finite, parse_constant=_no_number)

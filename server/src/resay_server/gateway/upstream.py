@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import sys
 import zlib
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -22,6 +21,7 @@ from resay_server.gateway.config import GatewayConfig, UpstreamConfig
 from resay_server.gateway.errors import RefusedError
 from resay_server.gateway.headers import Headers
 from resay_server.gateway.http_connections import Connections, Response
+from resay_server.gateway.json_reading import json_reader
 
 
 class UpstreamResponse:
@@ -233,9 +233,8 @@ class HTTPResponse(UpstreamResponse):
             UpstreamError: It contains none, or is not a success.
         """
         value: object = None
-        content = self.content
         with suppress(ValueError, RecursionError):
-            value = _DECODER.decode(content.decode(json.detect_encoding(content), "surrogatepass"))
+            value = _read_json(self.content)
         if not self.is_success or not isinstance(value, dict):
             raise UpstreamError(self)
         return cast("Body", value)
@@ -407,8 +406,7 @@ def _finite(digits: str) -> float:
     return max(-sys.float_info.max, min(float(digits), sys.float_info.max))
 
 
-# `json.loads` would create one for every body.
-_DECODER = json.JSONDecoder(parse_float=_finite)
+_read_json = json_reader(parse_float=_finite)
 
 
 def _unreadable(problem: str) -> RefusedError:
