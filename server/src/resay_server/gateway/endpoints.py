@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from resay import Answer
 from resay.adapters import GuardRuntime
@@ -96,6 +96,12 @@ class EndpointState:
 
 Handler = Callable[[RequestContext, Body, Routing, EndpointState], Awaitable[Reply]]
 """Handles a request. It raises a `RefusedError` on failure."""
+
+
+class ForeignFields(BaseModel):
+    """What is read of the format of another gateway, whose other fields are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, hide_input_in_errors=True)
 
 
 def read_as(model: type[M], body: Body) -> M:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from resay import Answer, Guard, HallucinationBlocked, Verdict
 from resay.adapters import GuardRuntime
@@ -23,6 +23,7 @@ from resay.adapters.verdicts import aanswer_data
 from resay.errors import UncheckableError
 from resay_server.gateway.endpoints import (
     EndpointState,
+    ForeignFields,
     Reply,
     missing_for_check,
     read_as,
@@ -61,10 +62,8 @@ class GuardrailParams(Strict):
     )
 
 
-class GuardrailRequest(BaseModel):
+class GuardrailRequest(ForeignFields):
     """LiteLLM's request. Resay ignores its other fields."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, hide_input_in_errors=True)
 
     input_type: Literal["request", "response"] = Field(
         description="Whether the texts are from a request or a response."

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from resay.adapters.apis import CHAT_COMPLETIONS, Body, mapping, mappings, text
 from resay_server.gateway.calls import REQUEST_ID
-from resay_server.gateway.endpoints import EndpointState, Reply, read_as
+from resay_server.gateway.endpoints import EndpointState, ForeignFields, Reply, read_as
 from resay_server.gateway.guarded_request import RequestContext
 from resay_server.gateway.routing import Routing
 from resay_server.gateway.webhooks.response_check import FOREIGN_TAG, ResponseCheck, refusal
@@ -27,29 +27,25 @@ _UNKNOWN_QUESTION = (
 _REJECTED_STATUS, _WITHHELD_STATUS = 400, 422
 
 
-class _Lenient(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, hide_input_in_errors=True)
-
-
-class PromptMessages(_Lenient):
+class PromptMessages(ForeignFields):
     """The messages of a request."""
 
     messages: list[dict[str, Any]] = Field(description="The messages, with role and text.")
 
 
-class AgentgatewayRequest(_Lenient):
+class AgentgatewayRequest(ForeignFields):
     """A request to a model."""
 
     body: PromptMessages = Field(description="The messages.")
 
 
-class ResponseChoices(_Lenient):
+class ResponseChoices(ForeignFields):
     """The answers of a model."""
 
     choices: list[dict[str, Any]] = Field(description="The answers, each with its `message`.")
 
 
-class AgentgatewayResponse(_Lenient):
+class AgentgatewayResponse(ForeignFields):
     """The response of a model."""
 
     body: ResponseChoices = Field(description="The answers.")

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from resay.adapters.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, Api, Body
-from resay_server.gateway.endpoints import EndpointState, Reply, read_as
+from resay_server.gateway.endpoints import EndpointState, ForeignFields, Reply, read_as
 from resay_server.gateway.guarded_request import RequestContext
 from resay_server.gateway.observation import worst_answer
 from resay_server.gateway.routing import Routing
@@ -32,17 +32,13 @@ _APIS: Mapping[str, Api] = {
 }
 
 
-class _Lenient(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, hide_input_in_errors=True)
-
-
-class PortkeyMessage(_Lenient):
+class PortkeyMessage(ForeignFields):
     """A request or a response, as Portkey passes it on."""
 
     data: dict[str, Any] | None = Field(default=None, alias="json", description="Its body.")
 
 
-class PortkeyWebhookRequest(_Lenient):
+class PortkeyWebhookRequest(ForeignFields):
     """Portkey's request. Resay ignores its other fields."""
 
     event_type: Literal["beforeRequestHook", "afterRequestHook"] = Field(
