@@ -17,7 +17,7 @@ from resay_server.gateway.calls import REQUEST_ID
 from resay_server.gateway.endpoints import EndpointState, ForeignFields, Reply, read_as
 from resay_server.gateway.guarded_request import RequestContext
 from resay_server.gateway.routing import Routing
-from resay_server.gateway.webhooks.response_check import FOREIGN_TAG, ResponseCheck, refusal
+from resay_server.gateway.webhooks.response_check import ResponseCheck, refusal
 
 _MODEL = b"x-resay-model"
 _UNKNOWN_QUESTION = (
@@ -137,10 +137,10 @@ async def agentgateway_response(
         routing,
         shared,
         sender="agentgateway",
+        tag=key or "",
         unknown_question=None if question is not None else _UNKNOWN_QUESTION,
     )
-    obstacle = FOREIGN_TAG if shared.sample_tags.has_tag_prefix(key or "") else None
-    checked = await check.check(response, obstacle)
+    checked = await check.check(response)
     if checked.body is None:
         reply = _reject(checked.blocked_reason or checked.reason, _WITHHELD_STATUS)
     else:

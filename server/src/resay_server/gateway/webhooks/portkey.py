@@ -19,7 +19,6 @@ from resay_server.gateway.observation import worst_answer
 from resay_server.gateway.routing import Routing
 from resay_server.gateway.sample_tags import METADATA_KEY
 from resay_server.gateway.webhooks.response_check import (
-    FOREIGN_TAG,
     CheckedResponse,
     ResponseCheck,
     refusal,
@@ -111,9 +110,8 @@ async def portkey(
     response = (webhook.response or PortkeyMessage()).data or {}
     if not api.completions(response):
         return _skipped("there is no answer that could be checked")
-    check = ResponseCheck(context, api, request, routing, shared, sender="Portkey")
-    obstacle = FOREIGN_TAG if shared.sample_tags.has_tag_prefix(tag) else None
-    checked = await check.check(response, obstacle)
+    check = ResponseCheck(context, api, request, routing, shared, sender="Portkey", tag=tag)
+    checked = await check.check(response)
     reply = _reply(_response(checked, response))
     return Reply(reply.body, checked.answers, model=check.model, question=check.question)
 

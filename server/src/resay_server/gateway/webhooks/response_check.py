@@ -18,7 +18,7 @@ from resay_server.gateway.errors import RefusedError
 from resay_server.gateway.guarded_request import RequestContext
 from resay_server.gateway.routing import Routing
 
-FOREIGN_TAG = (
+_FOREIGN_TAG = (
     "the request is tagged as a sample, but not by this gateway; gateways behind the same address"
     " must have the same upstream key"
 )
@@ -54,6 +54,7 @@ class ResponseCheck:
         routing: The routing to upstreams.
         shared: State shared by all requests of the gateway.
         sender: The other gateway, for messages.
+        tag: What the request has where a sample has its tag.
         unknown_question: Why the body has no question; None if it has one.
 
     Raises:
@@ -69,6 +70,7 @@ class ResponseCheck:
         shared: EndpointState,
         *,
         sender: str,
+        tag: str,
         unknown_question: str | None = None,
     ) -> None:
         self._context, self._api = context, api
@@ -80,6 +82,7 @@ class ResponseCheck:
         self._upstream = upstream_of(context, self._request, routing, shared.sample_tags, api=api)
         self._shared = shared
         self._sender = sender
+        self._tag = tag
         self._unknown_question = unknown_question
 
     @property
@@ -92,20 +95,20 @@ class ResponseCheck:
         """The question; None if it is unknown."""
         return self._request.request.question or None
 
-    async def check(self, response: Body, obstacle: str | None = None) -> CheckedResponse:
+    async def check(self, response: Body) -> CheckedResponse:
         """Check a response, and act as the policy says.
 
         Args:
             response: The response.
-            obstacle: Why it cannot be checked, if the caller knows that.
         """
         try:
-            return await self._checked(response, obstacle or self._obstacle())
+            return await self._checked(response)
         except HallucinationBlocked as error:
             withheld = Answer("", "", "block", error.verdict, error.verdict.usage)
             return CheckedResponse(None, (withheld,), blocked_reason=str(error))
 
-    async def _checked(self, response: Body, obstacle: str | None) -> CheckedResponse:
+    async def _checked(self, response: Body) -> CheckedResponse:
+        obstacle = self._obstacle()
         if obstacle is not None:
             return await self._undecided(response, obstacle)
         waited_s = time.monotonic() - self._context.call.received_s
@@ -129,6 +132,10 @@ class ResponseCheck:
         return CheckedResponse(self._api.answered(response, outcomes), tuple(answers))
 
     def _obstacle(self) -> str | None:
+        """Return why the response cannot be checked, or None."""
+        if self._shared.sample_tags.has_tag_prefix(self._tag):
+            # Samples of samples would never end.
+            return _FOREIGN_TAG
         return missing_for_check(
             GuardRuntime(self._context.guard),
             sender=self._sender,
