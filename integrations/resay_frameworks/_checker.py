@@ -220,7 +220,7 @@ class Checker:
             messages = tuple(read())
         # Frameworks' messages are of many kinds.
         except Exception as error:
-            return self._failed(answer, error)
+            return await self._failed(answer, error)
         context = CheckContext(Request(messages), unrepeatable=unrepeatable)
         if self._runtime.takes_references:
             context = replace(context, references=tuple(references))
@@ -235,9 +235,9 @@ class Checker:
         except HallucinationBlocked as error:
             return _withheld(answer, error)
 
-    def _failed(self, answer: str, error: Exception) -> Result:
+    async def _failed(self, answer: str, error: Exception) -> Result:
         verdict = failed_check(error)
-        self._runtime.report(verdict)
+        await self._runtime.areport(verdict)
         try:
             return Result(self._runtime.apply(answer, verdict))
         except HallucinationBlocked as blocked:

@@ -261,7 +261,7 @@ class GuardRuntime:
             raise
         except Exception as error:
             verdict = failed_check(error)
-            self.report(verdict, request)
+            await self.areport(verdict, request)
             return self.apply(response, verdict)
 
     def astream_with(

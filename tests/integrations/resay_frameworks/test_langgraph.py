@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -11,8 +12,8 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolCall, ToolMessa
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
-from resay import Guard
-from resay.adapters import marked
+from resay import Guard, Verdict
+from resay.adapters import GuardRuntime, marked
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay_frameworks import verdict_of
 from resay_frameworks.langgraph import HallucinationNode, route_by_verdict
@@ -162,6 +163,27 @@ async def test_a_conversation_that_cannot_be_read_loses_no_answer(turn: str, on_
     assert verdict["reason"].startswith("the check failed with ")
     assert "secret" not in verdict["reason"]
     assert ("messages" in changes) == (on_error == "block")
+
+
+@pytest.mark.parametrize("fails", ["no", "reading", "checking"])
+async def test_a_listener_runs_on_the_loop_of_its_caller(
+    fails: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> None:
+        raise ValueError(WRONG)
+
+    threads: list[int] = []
+
+    async def listen(verdict: Verdict) -> None:
+        threads.append(threading.get_ident())
+        assert (verdict.decision == "inconclusive") == (fails != "no")
+
+    if fails == "checking":
+        monkeypatch.setattr(GuardRuntime, "aask_with", fail)
+    question = HumanMessage([{"type": "text", "secret": "1"}]) if fails == "reading" else QUESTION
+    node = HallucinationNode(POLICY, model=Model(), on_verdict=listen)
+    await node.ainvoke({"messages": [question, AIMessage(WRONG)]})
+    assert threads == [threading.get_ident()]
 
 
 def test_an_inner_guard_leaves_the_answer_to_the_outer_one() -> None:
