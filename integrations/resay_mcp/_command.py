@@ -40,7 +40,7 @@ def mcp(
     ] = 8200,
 ) -> None:
     """Serve tools over the Model Context Protocol with which agents check answers and claims."""
-    # Imported late, because `resay mcp --help` needs neither.
+    # Imported late: the SDK takes long, and `resay mcp --help` does not need it.
     from resay_mcp._server import create_server
 
     guard = guard_of(policy, method, model=model)

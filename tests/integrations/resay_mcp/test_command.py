@@ -89,6 +89,15 @@ async def test_it_asks_the_model_that_it_is_given(
     assert checked["session"]["calls"] == simulated.calls > 0
 
 
+def test_its_help_needs_no_sdk() -> None:
+    program = (
+        "import sys, resay_mcp, typer.main; typer.main.get_command(resay_mcp.app);"
+        " print(sorted({'mcp', 'mcp_types', 'uvicorn'} & {*sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
 def test_what_is_wrong_is_said_before_it_serves(tmp_path: Path) -> None:
     done = resay_here("mcp", "--policy", "nowhere.yaml", cwd=tmp_path)
     assert done.returncode == 2
