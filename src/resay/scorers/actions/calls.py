@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, cast
 
 from resay.core.call_log import LoggedCall
 from resay.core.quantities import Quantity, quantities
-from resay.scorers.actions.words import ActionWords, action_words, fields, tool_words
+from resay.scorers.actions.words import ActionWords, action_words, fields, stems, tool_words
 
 Outcome = Literal["ok", "error", "pending", "dry_run", "nothing", "partial", "unknown"]
 """What a call came to. `nothing`: it changed or found nothing; `unknown`: it has no result yet."""
@@ -66,6 +66,10 @@ _WITHOUT_ERRORS: Final = re.compile(
     r"\b(?:no|0|without|zero) (?:\w+ )?(?:errors?|failures?|failed)\b"
 )
 _SHORT_RESULT: Final = 300
+# The ends of the keys of what identifies something.
+_NAMING: Final = ("id", "key", "number", "path", "file", "name", "title", "ref")
+_MAX_NAME_CHARS: Final = 80
+_MAX_COUNT: Final = 999
 _TEXT_NOTHING: Final = re.compile(
     r"(?i)\b(?:update|delete|insert 0|select|copy) 0\b|\b0 rows?\b|\bno (?:changes|matches|results"
     r"|rows|match|records|files|entries|tests ran)\b|nothing to|\b0 (?:results|matches|files"
@@ -109,10 +113,12 @@ class CallFacts:
 
     Args:
         call: The call.
+        words: The words of the answer's language, which calls may have beside English ones.
     """
 
-    def __init__(self, call: LoggedCall) -> None:
+    def __init__(self, call: LoggedCall, words: ActionWords) -> None:
         self.call = call
+        self._words = words
 
     @cached_property
     def result_value(self) -> Any:
@@ -196,27 +202,65 @@ class CallFacts:
         return bool(self.families) and self.families <= _READING
 
     @cached_property
+    def stems(self) -> frozenset[str]:
+        """The beginnings of its words."""
+        return frozenset(stems(self.text, action_words("en")))
+
+    @cached_property
+    def english_things(self) -> frozenset[str]:
+        """What it acts on, in English words."""
+        return frozenset(action_words("en").things_in(self._spaced_text))
+
+    @cached_property
     def things(self) -> frozenset[str]:
         """What it acts on."""
-        words = self.text.replace("_", " ")
-        return frozenset(action_words("en").things_in(words))
+        if self._words.code == "en":
+            return self.english_things
+        return self.english_things | self._words.things_in(self._spaced_text).keys()
 
     @cached_property
     def areas(self) -> frozenset[str]:
         """Where that is."""
-        return frozenset(action_words("en").areas_in(self.text.replace("_", " ")))
+        english = frozenset(action_words("en").areas_in(self._spaced_text))
+        if self._words.code == "en":
+            return english
+        return english | self._words.areas_in(self._spaced_text).keys()
 
-    def things_for(self, words: ActionWords) -> frozenset[str]:
-        """Return what it acts on, also in the words of another language."""
-        if words.code == "en":
-            return self.things
-        return self.things | words.things_in(self.text.replace("_", " ")).keys()
+    @property
+    def _spaced_text(self) -> str:
+        return self.text.replace("_", " ")
 
-    def areas_for(self, words: ActionWords) -> frozenset[str]:
-        """Return where that is, also in the words of another language."""
-        if words.code == "en":
-            return self.areas
-        return self.areas | words.areas_in(self.text.replace("_", " ")).keys()
+    @cached_property
+    def identifiers(self) -> frozenset[str]:
+        """The identifiers in it: texts with a digit, addresses, paths."""
+        names: set[str] = set()
+        for leaf in self.leaves:
+            text = str(leaf.value)
+            if isinstance(leaf.value, bool) or len(text) > _MAX_NAME_CHARS:
+                continue
+            is_named = leaf.key.endswith(_NAMING)
+            is_mixed = re.search(r"\d", text) and re.search(r"[A-Za-z]", text)
+            if is_named or is_mixed or (isinstance(leaf.value, int) and leaf.value > _MAX_COUNT):
+                names.add(solid(text))
+        names.discard("")
+        return frozenset(names)
+
+    @cached_property
+    def result_families(self) -> frozenset[str]:
+        """What its result says was done, by whomever."""
+        verbs = action_words("en").verbs(self._result_words)
+        if self._words.code != "en":
+            verbs += self._words.verbs(self._result_words)
+        return frozenset[str]().union(*(verb.families for verb in verbs))
+
+    @cached_property
+    def result_stems(self) -> frozenset[str]:
+        """The beginnings of the words of its result."""
+        return frozenset(stems(self._result_words, self._words))
+
+    @property
+    def _result_words(self) -> str:
+        return (self.call.result or "").lower().replace("_", " ")
 
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:

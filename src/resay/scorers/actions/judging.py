@@ -15,16 +15,9 @@ from resay.core.passage import Passage
 from resay.core.quantities import quantities
 from resay.scorers.actions.calls import CallFacts, Leaf, excerpt, solid
 from resay.scorers.actions.claims import TEXT_WORK, ActionClaim, ReadSentence, read_sentences
-from resay.scorers.actions.matching import (
-    Conversation,
-    Match,
-    facts_stems,
-    identifiers,
-    stems,
-    undoing,
-)
+from resay.scorers.actions.matching import Conversation, Match, stems_of_verbs, undoing
 from resay.scorers.actions.values import Source, Value, is_small, values_in
-from resay.scorers.actions.words import action_words, fields
+from resay.scorers.actions.words import action_words, fields, stems
 
 # Changes after which an earlier check vouches for nothing.
 _CHANGES: Final = frozenset({"save", "create", "update", "delete", "move"})
@@ -168,12 +161,11 @@ class _Judge:
         """Return the calls that do something near only where they share what it is done to."""
         things = self._words.things_in(claim.text)
         claim_stems = stems(claim.text, self._words)
-        verbs = {stem for verb in claim.verbs for stem in stems(claim.words_of(verb), self._words)}
-        objects = [stem for stem in claim_stems if stem not in verbs]
+        objects = set(claim_stems) - stems_of_verbs(claim, self._words)
         usable: list[Match] = []
         for match in matches:
-            shares = any(stem in facts_stems(match.facts) for stem in claim_stems)
-            shares = shares or bool(things.keys() & match.facts.things_for(self._words))
+            shares = not match.facts.stems.isdisjoint(claim_stems)
+            shares = shares or bool(things.keys() & match.facts.things)
             # In another language than the arguments', words cannot be shared.
             names_none = not things and (self._words.code != "en" or not objects)
             if match.is_exact or shares or names_none:
@@ -245,7 +237,7 @@ class _Judge:
         if not self._words.perfect.search(claim.text):
             return True
         claimed = stems(claim.text, self._words)
-        told = set(stems(self._conversation.told.text, self._words))
+        told = self._conversation.told_stems
         return sum(stem in told for stem in claimed) > _MOST * len(claimed)
 
     def _chosen(self, claim: ActionClaim, matches: Sequence[Match]) -> Match:
@@ -315,8 +307,11 @@ class _Judge:
             if facts.outcome[0] not in ("error", "nothing", "pending", "dry_run"):
                 continue
             later = [other for other in calls if other.call.index > facts.call.index]
-            own_ids = identifiers(facts)
-            again = [o for o in later if o.outcome[0] == "ok" and (own_ids & identifiers(o))]
+            again = [
+                other
+                for other in later
+                if other.outcome[0] == "ok" and facts.identifiers & other.identifiers
+            ]
             if not again and _differs(facts, own):
                 failed.append(facts)
         return failed
@@ -330,7 +325,7 @@ class _Judge:
         named_stems = stems(claim.text, self._words)
         for facts, text in texts:
             text_stems = set(stems(text, self._words))
-            own_stems = facts_stems(match.facts) if facts is not match.facts else set[str]()
+            own_stems = match.facts.stems if facts is not match.facts else frozenset[str]()
             names_it = any(s in text_stems and s not in own_stems for s in named_stems)
             if quantified or (names_it and facts is not match.facts):
                 quote = facts.outcome[1]
@@ -395,8 +390,8 @@ class _Judge:
             return finding
         objects = set(stems(_arguments(facts), self._words))
         own = set(stems(claim.text, self._words))
-        verbs = {stem for verb in claim.verbs for stem in stems(claim.words_of(verb), self._words)}
-        missing = own & self._conversation.request_words - facts_stems(facts) - verbs
+        verbs = stems_of_verbs(claim, self._words)
+        missing = own & self._conversation.request_words - facts.stems - verbs
         if own & objects or not missing:
             return finding
         starts = {f.start for found in findings for f in found if f.call is finding.call}
@@ -577,7 +572,7 @@ class _Judge:
         covered: set[str] = set()
         for match in matches:
             if match.facts.outcome[0] in ("ok", "unknown", "partial"):
-                covered |= match.facts.things_for(self._words) | match.facts.areas_for(self._words)
+                covered |= match.facts.things | match.facts.areas
         named = {**self._words.things_in(claim.text), **self._words.areas_in(claim.text)}
         if len(named) < 2 or not named.keys() & covered:
             return
@@ -585,7 +580,7 @@ class _Judge:
         for thing, (start, end) in named.items():
             if thing in covered or not (thing in areas or thing in _TANGIBLE):
                 continue
-            has_area = any(match.facts.areas_for(self._words) for match in matches)
+            has_area = any(match.facts.areas for match in matches)
             if thing in areas and not has_area:
                 continue
             yield Finding(
@@ -608,7 +603,7 @@ class _Judge:
         requested = self._conversation.request_words
         done: set[str] = set()
         for match in matches:
-            done |= facts_stems(match.facts)
+            done |= match.facts.stems
         for join in self._words.lists.finditer(claim.text):
             left = _last_word(claim.text[: join.start()])
             right = _WORD_AT.search(claim.text, join.end())
@@ -660,9 +655,7 @@ class _Judge:
 
     def _tells_of_results(self, line: str, value: Value) -> bool:
         """Return whether a sentence is about what calls returned, and not about the world."""
-        called: set[str] = set()
-        for facts in self._conversation.calls:
-            called |= facts_stems(facts)
+        called = self._conversation.call_stems
         words = line.replace(value.text.lower(), " ")
         return self._words.code != "en" or any(stem in called for stem in stems(words, self._words))
 

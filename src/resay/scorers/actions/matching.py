@@ -10,11 +10,10 @@ from typing import Final
 
 from resay.core.call_log import CallLog
 from resay.core.request import Message, text_of
-from resay.lang.language import stop_words
 from resay.scorers.actions.calls import CallFacts, solid
 from resay.scorers.actions.claims import ActionClaim
 from resay.scorers.actions.values import Source, Value
-from resay.scorers.actions.words import ActionWords, action_words, fields, tool_words
+from resay.scorers.actions.words import ActionWords, fields, stems, tool_words
 
 # What else a claimed action may have been done by.
 _NEAR: Final[Mapping[str, str]] = {
@@ -54,14 +53,10 @@ _GENERAL: Final = frozenset(
     {"record", "list", "web", "note", "file", "price", "stock", "server", "contact", "message"}
 )
 _MAX_WORDS: Final = 4
-_NAMING: Final = ("id", "key", "number", "path", "file", "name", "title", "ref")
-_MAX_NAME_CHARS: Final = 80
-_MAX_COUNT: Final = 999
 # The name of a tool: web_search
 _TOOL: Final = re.compile(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
 _NAME: Final = re.compile(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’]*[a-zà-ÿłśżа-яё][\w'’]*")
 _POSSESSIVE: Final = re.compile(r"['’]s?\Z")
-_UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +92,7 @@ class Conversation:
         self.log = log
         self.text = text
         self.words = words
-        self.calls = tuple(CallFacts(call) for call in log.calls)
+        self.calls = tuple(CallFacts(call, words) for call in log.calls)
         self._messages = messages
 
     @cached_property
@@ -122,6 +117,16 @@ class Conversation:
         return "\n".join(
             text_of(m.get("content")) for m in self._messages if m.get("role") in roles
         )
+
+    @cached_property
+    def told_stems(self) -> frozenset[str]:
+        """The stems of what the user and the application wrote."""
+        return frozenset(stems(self.told.text, self.words))
+
+    @cached_property
+    def call_stems(self) -> frozenset[str]:
+        """The stems of everything in the calls and their results."""
+        return frozenset[str]().union(*(facts.stems for facts in self.calls))
 
     @cached_property
     def request_words(self) -> frozenset[str]:
@@ -171,24 +176,22 @@ class Conversation:
                 fit = _EXACT if _is_named_after(claim, facts, self.words) else None
             if fit is None:
                 continue
-            call_stems = facts_stems(facts)
-            shared = sum(1 for stem in claim_stems if stem in call_stems)
+            shared = sum(1 for stem in claim_stems if stem in facts.stems)
             shared_ids = sum(1 for name in ids if name and name in facts.solid)
             shared_names = sum(1 for name in names if name in facts.words)
             shared_values = sum(
                 1 for value in values if not value.is_name and Source(calls=[facts]).has(value)
             )
-            shared_things = len(things & facts.things_for(self.words))
-            call_areas = facts.areas_for(self.words)
-            if areas and call_areas and not areas & call_areas:
+            shared_things = len(things & facts.things)
+            if areas and facts.areas and not areas & facts.areas:
                 continue
-            own_things = facts.things - _GENERAL
+            own_things = facts.english_things - _GENERAL
             differs = things - _GENERAL and own_things and not shared_things
             if differs and not shared and not shared_ids:
                 continue
             score = fit + min(shared, _MAX_WORDS) + 3 * shared_ids + 1.5 * shared_things
             score += 2 * shared_names + min(shared_values, _MAX_WORDS)
-            score += len(areas & call_areas)
+            score += len(areas & facts.areas)
             score += 0.5 * (facts.call.turn == self.log.turn) + 0.01 * facts.call.index
             if differs:
                 score -= 2
@@ -218,24 +221,13 @@ class Conversation:
 
     def is_told_by_results(self, claim: ActionClaim) -> bool:
         """Return whether a result tells of what is claimed: what others did."""
-        claim_stems = stems(claim.text, self.words)
-        english = action_words("en")
+        things = self.words.things_in(claim.text).keys()
+        # The verb alone is in many results.
+        others = set(stems(claim.text, self.words)) - stems_of_verbs(claim, self.words)
         for facts in self.calls:
-            result = facts.call.result
-            if not result:
+            if not facts.result_families & claim.families:
                 continue
-            told = result.lower().replace("_", " ")
-            families: set[str] = set()
-            for verb in english.verbs(told) + self.words.verbs(told):
-                families |= verb.families
-            if not families & claim.families:
-                continue
-            told_stems = set(stems(told, self.words))
-            things = self.words.things_in(claim.text).keys() & facts.things_for(self.words)
-            # The verb alone is in many results.
-            verb_stems = {s for v in claim.verbs for s in stems(claim.words_of(v), self.words)}
-            others = [stem for stem in claim_stems if stem not in verb_stems]
-            if any(stem in told_stems for stem in others) or things or not others:
+            if not others or others & facts.result_stems or things & facts.things:
                 return True
         return False
 
@@ -274,21 +266,9 @@ def _is_named_after(claim: ActionClaim, facts: CallFacts, words: ActionWords) ->
     )
 
 
-def stems(text: str, words: ActionWords) -> list[str]:
-    """Return the beginnings of the words of a text that carry a subject."""
-    lowered = text.lower()
-    ignored = stop_words(words.code)
-    result = [
-        word[:_STEM] for word in _WORD.findall(lowered.replace("_", " ")) if word not in ignored
-    ]
-    for run in _UNSPACED.findall(lowered):
-        result += (run[index : index + 2] for index in range(len(run) - 1))
-    return result
-
-
-def facts_stems(facts: CallFacts) -> frozenset[str]:
-    """Return the beginnings of the words of a call."""
-    return frozenset(stems(facts.text, action_words("en")))
+def stems_of_verbs(claim: ActionClaim, words: ActionWords) -> frozenset[str]:
+    """Return the beginnings of the words of a claim that say what was done."""
+    return frozenset(stem for verb in claim.verbs for stem in stems(claim.words_of(verb), words))
 
 
 def undoing(facts: CallFacts, calls: Iterable[CallFacts]) -> CallFacts | None:
@@ -302,30 +282,14 @@ def undoing(facts: CallFacts, calls: Iterable[CallFacts]) -> CallFacts | None:
         return None
     removes = bool(facts.families & {"delete", "cancel"})
     words = fields().restoring if removes else fields().undoing
-    own_ids = identifiers(facts)
     undone: CallFacts | None = None
     for later in calls:
         if later.call.index <= facts.call.index or later.outcome[0] not in ("ok", "partial"):
             continue
         doing = later.doing_words
-        is_same = own_ids & identifiers(later) or doing & fields().reverting
+        is_same = facts.identifiers & later.identifiers or doing & fields().reverting
         if doing & words and is_same:
             undone = later
         elif undone is not None and later.families & facts.families:
             undone = None
     return undone
-
-
-def identifiers(facts: CallFacts) -> frozenset[str]:
-    """Return the identifiers in a call: texts with a digit, addresses, paths."""
-    names: set[str] = set()
-    for leaf in facts.leaves:
-        text = str(leaf.value)
-        if isinstance(leaf.value, bool) or len(text) > _MAX_NAME_CHARS:
-            continue
-        is_named = leaf.key.endswith(_NAMING)
-        is_mixed = re.search(r"\d", text) and re.search(r"[A-Za-z]", text)
-        if is_named or is_mixed or (isinstance(leaf.value, int) and leaf.value > _MAX_COUNT):
-            names.add(solid(text))
-    names.discard("")
-    return frozenset(names)

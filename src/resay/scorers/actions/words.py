@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, cast
 
-from resay.lang.language import load
+from resay.lang.language import load, stop_words
 from resay.lang.tables import codes, table, word_set
 
 _NEVER: Final = re.compile(r"(?!)")
@@ -33,6 +33,9 @@ _VERB_WEIGHT: Final = 12
 _LIKELY: Final = 3
 _SHORT_TEXT: Final = 160
 _VERB_CHARS: Final = 600
+_STEMMED: Final = re.compile(r"[^\W_]{3,}")
+_STEM: Final = 5
+_UNSPACED_RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,18 @@ class ActionWords:
     def areas_in(self, text: str) -> dict[str, tuple[int, int]]:
         """Return the areas that a text in lower case names, with where it first does."""
         return dict(_first_matches(self.areas, text))
+
+
+def stems(text: str, words: ActionWords) -> list[str]:
+    """Return the beginnings of the words of a text that carry a subject."""
+    lowered = text.lower()
+    ignored = stop_words(words.code)
+    result = [
+        word[:_STEM] for word in _STEMMED.findall(lowered.replace("_", " ")) if word not in ignored
+    ]
+    for run in _UNSPACED_RUN.findall(lowered):
+        result += (run[index : index + 2] for index in range(len(run) - 1))
+    return result
 
 
 def _without_other(verb: Verb) -> Verb:
