@@ -354,7 +354,8 @@ class _Judge:
             (m.facts for m in matches if finding.call and m.facts.call is finding.call),
             matches[0].facts,
         )
-        other = self._of_another(claim, values, deciding, matches)
+        candidates = Source(calls=[match.facts for match in matches])
+        other = self._of_another(claim, values, deciding, matches, candidates)
         if other is not None:
             return [other]
         for value in values:
@@ -362,7 +363,7 @@ class _Judge:
             if failed is not None:
                 details.append(failed)
                 continue
-            detail = self._detail(claim, value, deciding, matches)
+            detail = self._detail(claim, value, deciding, candidates)
             if detail is not None:
                 details.append(detail)
         details += self._uncovered(claim, matches)
@@ -408,7 +409,8 @@ class _Judge:
         """Return that the only call for one of several things failed: "I closed A-1 and A-2"."""
         if not value.is_name:
             return None
-        about = [match.facts for match in matches if Source(calls=[match.facts]).has(value)]
+        source_of = self._conversation.source_of
+        about = [match.facts for match in matches if source_of(match.facts).has(value)]
         if not about or any(f is deciding or f.outcome[0] in _FINE for f in about):
             return None
         outcome, quote = about[-1].outcome
@@ -422,11 +424,11 @@ class _Judge:
         values: Sequence[Value],
         facts: CallFacts,
         matches: Sequence[Match],
+        candidates: Source,
     ) -> Finding | None:
         """Return that the call was for another recipient, file or object, if it was."""
         if facts.reads and "read" not in claim.families:
             return None
-        candidates = Source(calls=[match.facts for match in matches])
         conversation = self._conversation
         for value in values:
             if not value.is_name or value.kind == "quote" or candidates.has(value):
@@ -462,11 +464,11 @@ class _Judge:
         return bool(own) and not any(name in sentence for name in own)
 
     def _detail(
-        self, claim: ActionClaim, value: Value, facts: CallFacts, matches: Sequence[Match]
+        self, claim: ActionClaim, value: Value, facts: CallFacts, candidates: Source
     ) -> Finding | None:
         """Judge a value that a claim names which is otherwise borne out."""
         conversation = self._conversation
-        own = Source(calls=[facts])
+        own = conversation.source_of(facts)
         if own.has(value):
             return self._overwritten(claim, value, facts)
         contrary = None if facts.reads else self._contrary(value, facts)
@@ -475,8 +477,7 @@ class _Judge:
         if value.is_name:
             is_there = conversation.all_calls.has(value) or conversation.told.has(value)
             return None if is_there else self._invented(value)
-        alike = Source(calls=[match.facts for match in matches])
-        if alike.has(value):
+        if candidates.has(value):
             return None
         if value.kind in ("date", "clock", "weekday"):
             return self._time_detail(value, facts, own)
@@ -537,7 +538,7 @@ class _Judge:
             if not is_same or not _same_target(facts, later):
                 continue
             contrary = self._contrary(value, later, any_field=True)
-            if contrary is not None and not Source(calls=[later]).has(value):
+            if contrary is not None and not self._conversation.source_of(later).has(value):
                 return self._value_finding(
                     value, "failed", f"{_named(later)} says {contrary}", later, contrary
                 )

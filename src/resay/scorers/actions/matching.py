@@ -94,6 +94,11 @@ class Conversation:
         self.words = words
         self.calls = tuple(CallFacts(call, words) for call in log.calls)
         self._messages = messages
+        self._sources = tuple(Source(calls=[facts]) for facts in self.calls)
+
+    def source_of(self, facts: CallFacts) -> Source:
+        """Return what a call has and yields."""
+        return self._sources[facts.call.index]
 
     @cached_property
     def told(self) -> Source:
@@ -180,7 +185,7 @@ class Conversation:
             shared_ids = sum(1 for name in ids if name and name in facts.solid)
             shared_names = sum(1 for name in names if name in facts.words)
             shared_values = sum(
-                1 for value in values if not value.is_name and Source(calls=[facts]).has(value)
+                1 for value in values if not value.is_name and self.source_of(facts).has(value)
             )
             shared_things = len(things & facts.things)
             if areas and facts.areas and not areas & facts.areas:

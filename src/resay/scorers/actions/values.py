@@ -269,11 +269,14 @@ class Source:
     @cached_property
     def words(self) -> frozenset[str]:
         """Its words."""
-        return frozenset(_WORDS.findall(self.text.replace("_", " ")))
+        words = {word for call in self.calls for word in call.words}
+        for text in self._texts:
+            words.update(_WORDS.findall(text.lower().replace("_", " ")))
+        return frozenset(words)
 
     @cached_property
     def _solid(self) -> str:
-        return solid(self.text)
+        return "".join([*map(solid, self._texts), *(call.solid for call in self.calls)])
 
     @cached_property
     def _quantities(self) -> list[Quantity]:
