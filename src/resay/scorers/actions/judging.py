@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from resay.core.action_verdict import ActionVerdict
@@ -13,10 +13,10 @@ from resay.core.call_log import LoggedCall
 from resay.core.claim_verdict import PartKind
 from resay.core.passage import Passage
 from resay.core.quantities import quantities
-from resay.scorers.actions.calls import CallFacts, Leaf, excerpt, solid
+from resay.scorers.actions.calls import CallFacts, Leaf, Outcome, excerpt, solid
 from resay.scorers.actions.claims import TEXT_WORK, ActionClaim, ReadSentence, read_sentences
 from resay.scorers.actions.matching import Conversation, Match, stems_of_verbs, undoing
-from resay.scorers.actions.values import Source, Value, is_small, values_in
+from resay.scorers.actions.values import Source, Value, ValueKind, is_small, values_in
 from resay.scorers.actions.words import action_words, fields, stems
 
 # Changes after which an earlier check vouches for nothing.
@@ -52,6 +52,21 @@ _MIN_NAME: Final = 3
 _NEAR_CHARS: Final = 24
 _TIE: Final = 1.01
 _FINE: Final = frozenset({"ok", "unknown", "partial"})
+_PROBLEMS: Final[Mapping[Outcome, str]] = {
+    "error": "failed",
+    "dry_run": "only tried",
+    "nothing": "changed nothing",
+    "pending": "is not through",
+}
+_PART_KINDS: Final[Mapping[ValueKind, PartKind]] = {
+    "number": "number",
+    "date": "date",
+    "clock": "date",
+    "weekday": "date",
+    "address": "link",
+    "id": "name",
+    "path": "name",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +125,8 @@ def _one_object_each(
     "I added eggs. Milk has been added": one call, whose arguments say eggs.
     """
     claims = [claim for sentence in sentences for claim in sentence.claims]
-    for claim in claims:
-        for found in findings:
+    for sentence, found in zip(sentences, findings, strict=True):
+        for claim in sentence.claims:
             for index, finding in enumerate(found):
                 is_own = finding.start == claim.start and finding.call is not None
                 if is_own and finding.verdict == "done":
@@ -198,17 +213,9 @@ class _Judge:
             return None
         if not self._is_claimed(claim):
             return None
-        reason = "no call does this"
-        if not conversation.calls:
-            reason = "no tool was called"
+        reason = "no call does this" if conversation.calls else "no tool was called"
         finding = self._finding(claim, "not_done", reason)
-        return Finding(
-            finding.start,
-            finding.end,
-            "not_done",
-            reason,
-            in_doubt=bool(conversation.log.of_turn),
-        )
+        return replace(finding, in_doubt=bool(conversation.log.of_turn))
 
     def _is_claimed(self, claim: ActionClaim) -> bool:
         """Return whether a claim that no call bears out is meant as one."""
@@ -265,24 +272,14 @@ class _Judge:
         if undone is not None and not families <= _READS:
             return self._finding(claim, "failed", f"{_named(undone)} undid it", undone)
         reading = families <= _READS | {"test"} and not _vouches(claim)
-        if outcome == "error":
-            return self._finding(claim, "failed", f"{_named(facts)} failed: {quote}", facts, quote)
-        if outcome == "dry_run" and not reading:
-            return self._finding(
-                claim, "failed", f"{_named(facts)} only tried: {quote}", facts, quote
-            )
-        if outcome == "nothing" and not reading:
-            return self._finding(
-                claim, "failed", f"{_named(facts)} changed nothing: {quote}", facts, quote
-            )
-        if outcome == "pending" and not reading and self._is_unfinished(claim, quote):
-            return self._finding(
-                claim, "failed", f"{_named(facts)} is not through: {quote}", facts, quote
-            )
-        if outcome == "partial" or self._failed_beside(claim, match):
-            failed = self._partly_failed(claim, match)
-            if failed is not None:
-                return failed
+        is_fine = outcome != "error" and reading
+        is_fine = is_fine or (outcome == "pending" and not self._is_unfinished(claim, quote))
+        if outcome in _PROBLEMS and not is_fine:
+            reason = f"{_named(facts)} {_PROBLEMS[outcome]}: {quote}"
+            return self._finding(claim, "failed", reason, facts, quote)
+        failed = self._partly_failed(claim, match)
+        if failed is not None:
+            return failed
         return self._finding(claim, "done", f"{_named(facts)}: {quote or 'no result'}", facts)
 
     def _is_unfinished(self, claim: ActionClaim, quote: str) -> bool:
@@ -294,9 +291,8 @@ class _Judge:
         soft = fields().soft.search(quote.lower()) is not None
         return bool(claim.families & _FINAL) if soft else not claim.families & {"search", "read"}
 
-    def _failed_beside(self, claim: ActionClaim, match: Match) -> list[CallFacts]:
+    def _failed_beside(self, own: CallFacts) -> list[CallFacts]:
         """Return the other calls of the same tool in the turn that failed for good."""
-        own = match.facts
         calls = [
             facts
             for facts in self._conversation.calls
@@ -304,7 +300,7 @@ class _Judge:
         ]
         failed: list[CallFacts] = []
         for facts in calls:
-            if facts.outcome[0] not in ("error", "nothing", "pending", "dry_run"):
+            if facts.outcome[0] not in _PROBLEMS:
                 continue
             later = [other for other in calls if other.call.index > facts.call.index]
             again = [
@@ -318,30 +314,24 @@ class _Judge:
 
     def _partly_failed(self, claim: ActionClaim, match: Match) -> Finding | None:
         """Judge a claim about several things of which some failed."""
-        beside = self._failed_beside(claim, match)
-        texts = [(facts, facts.text) for facts in beside]
-        texts += [(match.facts, item.lower()) for item in match.facts.failed_items]
+        own = match.facts
+        beside = self._failed_beside(own)
+        outcome, quote = own.outcome
+        if outcome != "partial" and not beside:
+            return None
         quantified = self._words.quantifiers.search(claim.text) is not None
-        named_stems = stems(claim.text, self._words)
-        for facts, text in texts:
-            text_stems = set(stems(text, self._words))
-            own_stems = match.facts.stems if facts is not match.facts else frozenset[str]()
-            names_it = any(s in text_stems and s not in own_stems for s in named_stems)
-            if quantified or (names_it and facts is not match.facts):
-                quote = facts.outcome[1]
-                return self._finding(
-                    claim, "failed", f"{_named(facts)} failed: {quote}", facts, quote
-                )
-        if match.facts.outcome[0] == "partial" and quantified:
-            quote = match.facts.outcome[1]
-            return self._finding(
-                claim,
-                "failed",
-                f"{_named(match.facts)} did only a part: {quote}",
-                match.facts,
-                quote,
-            )
-        return None
+        others = set(stems(claim.text, self._words)) - own.stems
+        for facts in beside:
+            if quantified or not others.isdisjoint(stems(facts.text, self._words)):
+                problem = facts.outcome[1]
+                reason = f"{_named(facts)} failed: {problem}"
+                return self._finding(claim, "failed", reason, facts, problem)
+        if not quantified:
+            return None
+        reason = f"{_named(own)} failed: {quote}"
+        if not own.failed_items:
+            reason = f"{_named(own)} did only a part: {quote}"
+        return self._finding(claim, "failed", reason, own, quote)
 
     def _with_details(
         self, claim: ActionClaim, values: Sequence[Value], finding: Finding, matches: list[Match]
@@ -716,8 +706,6 @@ class _Judge:
         facts: CallFacts | None = None,
         quote: str = "",
     ) -> Finding:
-        kinds: dict[str, PartKind] = {"number": "number", "date": "date", "clock": "date"}
-        kinds |= {"weekday": "date", "address": "link", "id": "name", "path": "name"}
         return Finding(
             start=value.start,
             end=value.end,
@@ -725,7 +713,7 @@ class _Judge:
             reason=reason,
             call=facts.call if facts else None,
             quote=quote,
-            kind=kinds.get(value.kind, "other"),
+            kind=_PART_KINDS.get(value.kind, "other"),
         )
 
 
