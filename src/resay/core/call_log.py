@@ -10,6 +10,7 @@ import json
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final, cast
 
 from resay.core.references import joined_text
@@ -61,33 +62,31 @@ class LoggedCall:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CallLog:
     """The tool calls of a conversation, in order.
 
+    They are read when they are first asked for: an agent's conversation has thousands of them, and
+    most checks need none.
+
     Attributes:
-        calls: The calls.
-        turn: The number of the conversation's last turn, counted like those of the calls.
-        is_whole: Whether it has all calls of the conversation, and not only those since a turn that
-            the provider keeps.
+        messages: The messages of the conversation, content blocks and items, oldest first.
+        is_whole: Whether these are all messages of the conversation, and not only those since a
+            turn that the provider keeps.
     """
 
-    calls: tuple[LoggedCall, ...] = ()
-    turn: int = 0
+    messages: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, hash=False)
     is_whole: bool = True
 
     @classmethod
     def of(cls, messages: Iterable[Mapping[str, Any]], *, is_whole: bool = True) -> CallLog:
-        """Read the calls of a conversation.
+        """Return the log of a conversation.
 
         Args:
             messages: The messages, oldest first. Items without a role are read too.
             is_whole: Whether these are all messages of the conversation.
         """
-        reader = _Reader()
-        for message in messages:
-            reader.read(message)
-        return cls(tuple(reader.calls), reader.turn, is_whole)
+        return cls(tuple(messages), is_whole)
 
     def extended(self, blocks: Iterable[Mapping[str, Any]]) -> CallLog:
         """Return the log with further calls and results of its last turn.
@@ -95,13 +94,27 @@ class CallLog:
         Args:
             blocks: Content blocks or items of an answer.
         """
-        blocks = list(blocks)
-        if not blocks:
-            return self
-        reader = _Reader(self)
-        for block in blocks:
-            reader.read({key: value for key, value in block.items() if key != "role"})
-        return replace(self, calls=tuple(reader.calls))
+        of_turn = [
+            {key: value for key, value in block.items() if key != "role"} for block in blocks
+        ]
+        return replace(self, messages=(*self.messages, *of_turn)) if of_turn else self
+
+    @cached_property
+    def _reader(self) -> _Reader:
+        reader = _Reader()
+        for message in self.messages:
+            reader.read(message)
+        return reader
+
+    @cached_property
+    def calls(self) -> tuple[LoggedCall, ...]:
+        """The calls."""
+        return tuple(self._reader.calls)
+
+    @property
+    def turn(self) -> int:
+        """The number of the conversation's last turn, counted like those of the calls."""
+        return self._reader.turn
 
     @property
     def of_turn(self) -> tuple[LoggedCall, ...]:
@@ -112,14 +125,12 @@ class CallLog:
 class _Reader:
     """Reads messages one after the other."""
 
-    def __init__(self, before: CallLog | None = None) -> None:
-        self.calls: list[LoggedCall] = list(before.calls) if before is not None else []
-        self.turn = before.turn if before is not None else 0
+    def __init__(self) -> None:
+        self.calls: list[LoggedCall] = []
+        self.turn = 0
         # The calls that may have no result yet, by a field of theirs. Conversations of agents have
         # thousands of calls, so that none is searched through.
         self._waiting: defaultdict[tuple[str, str], deque[int]] = defaultdict(deque)
-        for call in self.calls:
-            self._wait(call)
 
     def read(self, message: Mapping[str, Any]) -> None:
         role = message.get("role") or message.get("type")
@@ -190,9 +201,6 @@ class _Reader:
             id=str(call_id or ""),
         )
         self.calls.append(call)
-        self._wait(call)
-
-    def _wait(self, call: LoggedCall) -> None:
         for key in (("id", call.id), ("name", call.name), ("any", "")):
             self._waiting[key].append(call.index)
 

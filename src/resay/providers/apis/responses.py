@@ -361,9 +361,9 @@ _NO_ANSWER = frozenset({"cancelled", "failed", "in_progress", "queued"})
 def _calls_before(body: Body) -> CallLog:
     """Return the tool calls in a request; those of turns that the provider keeps are unknown."""
     is_whole = not (body.get("previous_response_id") or body.get("conversation"))
-    if text(body.get("input")):
-        return CallLog(turn=1, is_whole=is_whole)
-    return CallLog.of(mappings(body.get("input")), is_whole=is_whole)
+    prompt = text(body.get("input"))
+    messages = [{"role": "user", "content": prompt}] if prompt else mappings(body.get("input"))
+    return CallLog.of(messages, is_whole=is_whole)
 
 
 class _Responses(ResponsesStream):
