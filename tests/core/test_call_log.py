@@ -32,6 +32,20 @@ def test_results_belong_to_the_calls_that_they_name() -> None:
     assert results(call(["x"]), result("1", ["x"])) == ["1"]
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "tool_use", "id": "a", "name": "send_mail", "input": {}},
+        {"type": "function_call", "call_id": "a", "id": "f", "name": "send_mail"},
+    ],
+)
+def test_a_call_that_is_in_a_message_twice_is_one(block: dict[str, Any]) -> None:
+    message = {**call("a"), "content": [{"type": "text", "text": "I'll do so."}, block]}
+    assert results(message, result("1", "a")) == ["1"]
+    other = {**block, "id": "b", "call_id": "b"}
+    assert results({**message, "content": [block, other]}, result("2", "b")) == [None, "2"]
+
+
 def test_further_results_of_a_log_belong_to_its_calls() -> None:
     log = CallLog.of([call("a"), call("b")])
     item = {"type": "function_call_output", "call_id": "b", "output": "2"}

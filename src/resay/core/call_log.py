@@ -144,9 +144,12 @@ class _Reader:
             self.turn += 1
         if "role" not in message and isinstance(message.get("type"), str):
             self._read_block(message)
+        count = len(self.calls)
         for call in _list(message.get("tool_calls")):
             if isinstance(call, Mapping):
                 self._add_nested(cast("Mapping[str, Any]", call))
+        # LangChain's messages have the same calls among their blocks, if the provider has.
+        ids = {call.id for call in self.calls[count:] if call.id}
         legacy = message.get("function_call")
         if isinstance(legacy, Mapping):
             self._add_nested({"function": legacy})
@@ -155,7 +158,8 @@ class _Reader:
             is_error = message.get("is_error") is True or message.get("status") == "error"
             self._answer(call_id, message.get("name"), content, is_error=is_error)
         for block in blocks:
-            self._read_block(block)
+            if str(block.get("type")) not in _CALL_KINDS or _id_of(block) not in ids:
+                self._read_block(block)
 
     def _read_block(self, block: Mapping[str, Any]) -> None:
         kind = str(block.get("type"))
@@ -163,7 +167,7 @@ class _Reader:
             arguments = next((block[key] for key in _CALL_KINDS[kind] if key in block), None)
             # "web_search_call" is all there is of the tool's name.
             name = str(block.get("name") or kind.removesuffix("_call"))
-            self._add(name, arguments, block.get("call_id") or block.get("id"))
+            self._add(name, arguments, _id_of(block))
             results = [block[key] for key in _RESULT_FIELDS if block.get(key)]
             if results or kind not in ("tool_use", "tool_call", "function_call"):
                 self._answer_hosted(block, results)
@@ -221,6 +225,11 @@ class _Reader:
         if call is not None:
             answered = replace(call, result=_text(content), is_error=is_error)
             self.calls[call.index] = answered
+
+
+def _id_of(block: Mapping[str, Any]) -> str:
+    """Return the id of a block that is a call; empty if it has none."""
+    return str(block.get("call_id") or block.get("id") or "")
 
 
 def _is_said(block: Mapping[str, Any]) -> bool:
