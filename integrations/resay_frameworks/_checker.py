@@ -9,6 +9,7 @@ from typing import Any
 from resay import Answer, Guard, HallucinationBlocked, Policy, Usage, Verdict
 from resay.adapters import (
     Annotate,
+    CallLog,
     CheckContext,
     GuardRuntime,
     Message,
@@ -196,6 +197,7 @@ class Checker:
         ask: AskModel | None = None,
         resample: Callable[[], Awaitable[str]] | None = None,
         references: Iterable[str] = (),
+        calls: Callable[[], CallLog] | None = None,
         unrepeatable: str | None = None,
     ) -> Result:
         """Check an answer, and act on the verdict.
@@ -207,6 +209,8 @@ class Checker:
             ask: Asks the framework's own model, which is used if the guard has no other.
             resample: Asks it the conversation once more, in the framework's own format.
             references: Trusted texts to compare the answer with.
+            calls: Returns the conversation's calls of tools, if the framework's messages say more
+                of them than those in OpenAI's format; called like `read`.
             unrepeatable: Why no samples may be drawn.
 
         Returns:
@@ -218,10 +222,11 @@ class Checker:
             return Result(self._runtime.apply(answer, Verdict("skipped", None, reason)))
         try:
             messages = tuple(read())
+            call_log = None if calls is None else calls()
         # Frameworks' messages are of many kinds.
         except Exception as error:
             return await self._failed(answer, error)
-        context = CheckContext(Request(messages), unrepeatable=unrepeatable)
+        context = CheckContext(Request(messages), calls=call_log, unrepeatable=unrepeatable)
         if self._runtime.takes_references:
             context = replace(context, references=tuple(references))
         if not isinstance(text, str):

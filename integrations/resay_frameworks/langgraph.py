@@ -6,16 +6,24 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    convert_to_messages,
+    convert_to_openai_messages,
+)
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.graph import MessagesState
 
-from resay.adapters import Message, OnVerdict, field_of, run_sync
+from resay.adapters import CallLog, Message, OnVerdict, field_of, run_sync
 from resay.adapters.policies import PolicyLike
 from resay.adapters.verdicts import VERDICT_KEY, verdict_of
 from resay_frameworks._checker import AskModel, Checker, Result, in_threads
 
 __all__ = ["HallucinationNode", "HallucinationState", "route_by_verdict"]
+
+# What messages say of tool calls; in OpenAI's format no result is marked as an error.
+_CALL_FIELDS = {"type", "name", "content", "tool_calls", "tool_call_id", "status"}
 
 
 class HallucinationState(MessagesState):
@@ -119,6 +127,7 @@ class HallucinationNode(Runnable[Any, dict[str, Any]]):
             lambda: _conversation(messages[:-1]),
             ask=None if self._chat_model is None else ask,
             references=self._documents(state),
+            calls=lambda: _calls_in(messages[:-1]),
         )
         return _changes(last, result)
 
@@ -157,6 +166,12 @@ def route_by_verdict(state: Any) -> Literal["passed", "flagged"]:
 
 def _conversation(messages: Sequence[BaseMessage]) -> Sequence[Message]:
     return cast("list[Message]", convert_to_openai_messages(messages))
+
+
+def _calls_in(messages: Sequence[BaseMessage]) -> CallLog:
+    return CallLog.of(
+        message.model_dump(include=_CALL_FIELDS) for message in convert_to_messages(messages)
+    )
 
 
 def _changes(last: AIMessage, result: Result) -> dict[str, Any]:

@@ -207,6 +207,15 @@ def test_claims_of_actions_are_compared_with_the_calls_of_the_conversation() -> 
     assert not_done["hallucination"]["decision"] == "flagged"
 
 
+@pytest.mark.parametrize(("status", "decision"), [("success", "consistent"), ("error", "flagged")])
+def test_a_result_that_is_marked_as_an_error_failed(status: Any, decision: str) -> None:
+    node = HallucinationNode({"chain": [{"method": "actions"}]})
+    calling = AIMessage("", tool_calls=[ToolCall(name="save_note", args={}, id="1")])
+    returned = ToolMessage("disk", tool_call_id="1", status=status)
+    messages = [("user", "Save the note."), calling, returned, AIMessage("I saved the note.")]
+    assert node.invoke({"messages": messages})["hallucination"]["decision"] == decision
+
+
 @pytest.mark.usefixtures("no_litellm")
 def test_what_the_own_model_cannot_do_is_refused_at_once() -> None:
     with pytest.raises(ConfigurationError, match="HallucinationNode draws its samples itself"):
