@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cached_property
 
 from resay import Guard, Policy, Verdict
@@ -102,10 +101,8 @@ class Rechecker:
             raise UncheckableEntryError("no samples are stored")
         is_binding = any(reference.binding for reference in references)
         guard = self._binding if is_binding or not references else self._not_binding
-        verdict: Verdict | None = None
-        problem = ""
         try:
-            verdict = await guard.acheck(
+            return await guard.acheck(
                 response,
                 question=entry.question,
                 samples=evidence.samples,
@@ -114,10 +111,7 @@ class Rechecker:
                 tenant=entry.tenant,
             )
         except ConfigurationError as error:
-            problem = str(error)
-        if verdict is None:
-            raise UncheckableEntryError(problem)
-        return verdict
+            raise UncheckableEntryError(str(error)) from None
 
     @cached_property
     def _binding(self) -> Guard:
@@ -166,12 +160,10 @@ def recorded_verdict(entry: Entry) -> Verdict:
     Raises:
         UncheckableEntryError: It cannot be read.
     """
-    verdict: Verdict | None = None
-    with suppress(ConfigurationError):
-        verdict = Verdict.from_dict(entry.verdict)
-    if verdict is None:
-        raise UncheckableEntryError("this version of Resay cannot read the entry")
-    return verdict
+    try:
+        return Verdict.from_dict(entry.verdict)
+    except ConfigurationError:
+        raise UncheckableEntryError("this version of Resay cannot read the entry") from None
 
 
 def _response(entry: Entry, evidence: RecordedEvidence | None) -> str:
