@@ -12,9 +12,11 @@ from resay import Answer
 from resay.adapters import GuardRuntime
 from resay.adapters.apis import CHAT_COMPLETIONS, Api, ApiRequest, Body
 from resay.adapters.limits import SharedState
+from resay.adapters.relay import Relay
 from resay.adapters.settings import message_of
 from resay.adapters.threads import cancel_once
 from resay.adapters.upstream import Upstream, default_provider
+from resay.errors import ConfigurationError, UncheckableError
 from resay_server.gateway.config import GatewayConfig
 from resay_server.gateway.conversations import Conversations
 from resay_server.gateway.errors import RefusedError
@@ -169,6 +171,21 @@ def upstream_of(
         takes_n=takes_n,
         cost_usd=routing.cost_usd,
     )
+
+
+def refusal(context: RequestContext, api: Api, body: Body) -> str | None:
+    """Return why the policy refuses a request before another gateway sends it, or None.
+
+    Raises:
+        RefusedError: The request is not valid.
+    """
+    try:
+        Relay(context.guard, api).read(body, tenant=context.call.tenant)
+    except UncheckableError as error:
+        return str(error)
+    except ConfigurationError as error:
+        raise RefusedError(400, "invalid_request", str(error)) from None
+    return None
 
 
 def missing_for_check(

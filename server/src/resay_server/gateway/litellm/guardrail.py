@@ -14,19 +14,19 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from resay import Answer, Guard, HallucinationBlocked, Verdict
+from resay import Answer, HallucinationBlocked, Verdict
 from resay.adapters import GuardRuntime
 from resay.adapters.apis import CHAT_COMPLETIONS, ApiRequest, Body
 from resay.adapters.relay import Relay
 from resay.adapters.settings import Strict
 from resay.adapters.verdicts import aanswer_data
-from resay.errors import UncheckableError
 from resay_server.gateway.endpoints import (
     EndpointState,
     ForeignFields,
     Reply,
     missing_for_check,
     read_as,
+    refusal,
     upstream_of,
 )
 from resay_server.gateway.errors import RefusedError
@@ -141,8 +141,9 @@ async def check_for_litellm(
         conversation = _conversation(guardrail_request)
         if conversation is not None and name and not shared.sample_tags.has_tag_prefix(name):
             await shared.conversations.remember(key, conversation)
-        guard = _with_policy(context, guardrail_request.params, shared).guard
-        return _refusal(guard, conversation) or _no_action()
+        context = _with_policy(context, guardrail_request.params, shared)
+        reason = None if conversation is None else refusal(context, CHAT_COMPLETIONS, conversation)
+        return _no_action() if reason is None else _blocked(reason)
     context = _with_policy(context, guardrail_request.params, shared)
     check = _AnswerCheck(
         context=context,
@@ -154,20 +155,13 @@ async def check_for_litellm(
     return await check.reply()
 
 
-def _refusal(guard: Guard, conversation: Body | None) -> Reply | None:
-    """Return the reply to a request that the policy refuses, before LiteLLM sends it; or None."""
-    if conversation is None:
-        return None
-    try:
-        Relay(guard, CHAT_COMPLETIONS).read(conversation)
-    except UncheckableError as error:
-        blocked = GuardrailResponse(action="BLOCKED", blocked_reason=str(error))
-        return Reply(blocked.model_dump(exclude_none=True))
-    return None
-
-
 def _no_action() -> Reply:
     return Reply(GuardrailResponse(action="NONE").model_dump(exclude_none=True))
+
+
+def _blocked(reason: str) -> Reply:
+    blocked = GuardrailResponse(action="BLOCKED", blocked_reason=reason)
+    return Reply(blocked.model_dump(exclude_none=True))
 
 
 def _conversation(guardrail_request: GuardrailRequest) -> Body | None:

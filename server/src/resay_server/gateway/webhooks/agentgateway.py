@@ -14,10 +14,10 @@ from pydantic import BaseModel, Field
 
 from resay.adapters.apis import CHAT_COMPLETIONS, Body, mapping, mappings, text
 from resay_server.gateway.calls import REQUEST_ID
-from resay_server.gateway.endpoints import EndpointState, ForeignFields, Reply, read_as
+from resay_server.gateway.endpoints import EndpointState, ForeignFields, Reply, read_as, refusal
 from resay_server.gateway.guarded_request import RequestContext
 from resay_server.gateway.routing import Routing
-from resay_server.gateway.webhooks.response_check import ResponseCheck, refusal
+from resay_server.gateway.webhooks.response_check import ResponseCheck
 
 _MODEL = b"x-resay-model"
 _UNKNOWN_QUESTION = (

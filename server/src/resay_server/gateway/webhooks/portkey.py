@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from resay.adapters.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, Api, Body
-from resay_server.gateway.endpoints import EndpointState, ForeignFields, Reply, read_as
+from resay_server.gateway.endpoints import EndpointState, ForeignFields, Reply, read_as, refusal
 from resay_server.gateway.guarded_request import RequestContext
 from resay_server.gateway.observation import worst_answer
 from resay_server.gateway.routing import Routing
@@ -21,7 +21,6 @@ from resay_server.gateway.sample_tags import METADATA_KEY
 from resay_server.gateway.webhooks.response_check import (
     CheckedResponse,
     ResponseCheck,
-    refusal,
 )
 
 _APIS: Mapping[str, Api] = {

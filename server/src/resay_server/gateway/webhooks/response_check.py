@@ -12,7 +12,7 @@ from resay import Answer, HallucinationBlocked, Verdict
 from resay.adapters import GuardRuntime
 from resay.adapters.apis import Api, ApiRequest, Body
 from resay.adapters.relay import Relay
-from resay.errors import ConfigurationError, UncheckableError
+from resay.errors import ConfigurationError
 from resay_server.gateway.endpoints import EndpointState, missing_for_check, upstream_of
 from resay_server.gateway.errors import RefusedError
 from resay_server.gateway.guarded_request import RequestContext
@@ -142,21 +142,6 @@ class ResponseCheck:
             model=self.model,
             unknown_question=self._unknown_question,
         )
-
-
-def refusal(context: RequestContext, api: Api, body: Body) -> str | None:
-    """Return why the policy refuses a request before it is sent; None if it does not.
-
-    Raises:
-        RefusedError: The request is not valid.
-    """
-    try:
-        Relay(context.guard, api).read(body, tenant=context.call.tenant)
-    except UncheckableError as error:
-        return str(error)
-    except ConfigurationError as error:
-        raise RefusedError(400, "invalid_request", str(error)) from None
-    return None
 
 
 def _read(relay: Relay, body: Body, tenant: str | None) -> ApiRequest:
