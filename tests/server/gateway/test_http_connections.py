@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -382,16 +383,10 @@ async def test_a_proxy_gets_the_whole_url_and_its_credentials() -> None:
     ]
 
 
-async def test_a_server_with_tls_is_reached_through_a_tunnel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trusted, tls = certificate_for("localhost", tmp_path)
-    monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
-
+def tunnel_to(target: httpx.URL, headers: bytes = b"") -> Answer:
     async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        target = server.url
         there, away = await asyncio.open_connection(target.host, target.port)
-        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 Connection established\r\n%s\r\n" % headers)
 
         async def copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
             while data := await source.read(65_536):
@@ -404,7 +399,19 @@ async def test_a_server_with_tls_is_reached_through_a_tunnel(
         finally:
             away.close()
 
-    async with serving(saying(OK), tls) as server, serving(tunnel) as proxy:
+    return tunnel
+
+
+@pytest.fixture
+def tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
+    """What a trusted server for `localhost` presents."""
+    trusted, context = certificate_for("localhost", tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+    return context
+
+
+async def test_a_server_with_tls_is_reached_through_a_tunnel(tls: ssl.SSLContext) -> None:
+    async with serving(saying(OK), tls) as server, serving(tunnel_to(server.url)) as proxy:
         connections = Connections(server.url, timeout_s=30, proxy=proxy.url)
         for _ in range(2):
             response = await connections.request("GET", b"/", [], None)
@@ -412,6 +419,52 @@ async def test_a_server_with_tls_is_reached_through_a_tunnel(
         connections.close()
     assert (proxy.connections, server.connections, len(server.heads)) == (1, 1, 2)
     assert proxy.heads[0].startswith(b"CONNECT " + server.url.netloc)
+
+
+async def test_a_tunnel_is_for_one_request_at_a_time(tls: ssl.SSLContext) -> None:
+    asked = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        del reader
+        writer.write(OK[:-1])
+        await asked.wait()
+        writer.write(OK[-1:])
+
+    # Some proxies say that the tunnel has no body.
+    headers = b"content-length: 0\r\n"
+    async with (
+        serving(answer, tls) as server,
+        serving(tunnel_to(server.url, headers)) as proxy,
+    ):
+        connections = Connections(server.url, timeout_s=5, proxy=proxy.url)
+        first = await connections.request("GET", b"/1", [], None)
+        second = await connections.request("GET", b"/2", [], None)
+        asked.set()
+        assert [await body_of(first), await body_of(second)] == [b"{}", b"{}"]
+        connections.close()
+    assert (proxy.connections, server.connections) == (2, 2)
+
+
+async def test_an_old_tunnel_is_not_taken_for_a_silent_response(
+    tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = asyncio.get_running_loop()
+    call_later = loop.call_later
+    timers: list[asyncio.TimerHandle] = []
+
+    def record(delay: float, callback: Callable[..., object], *values: Any) -> asyncio.TimerHandle:
+        timer = call_later(delay, callback, *values)
+        if delay == 1234:
+            timers.append(timer)
+        return timer
+
+    monkeypatch.setattr(loop, "call_later", record)
+    async with serving(saying(OK), tls) as server, serving(tunnel_to(server.url)) as proxy:
+        connections = Connections(server.url, timeout_s=1234, proxy=proxy.url)
+        assert await body_of(await connections.request("GET", b"/", [], None)) == b"{}"
+        # One for the tunnel, and one for the response through it.
+        assert [timer.cancelled() for timer in timers] == [True, True]
+        connections.close()
 
 
 async def test_a_proxy_may_refuse() -> None:

@@ -549,6 +549,11 @@ class Response:
         self._ends_with_connection = not (codings or has_length)
         if self._method == "HEAD":
             self._complete(is_reusable=self._parser.should_keep_alive())
+        elif self._method == "CONNECT" and 200 <= status < 300:
+            # A tunnel begins, whatever the headers say of a body (RFC 9110, section 9.3.6), so the
+            # connection is not free.
+            self._is_complete = True
+            self._timer.cancel()
 
     def on_body(self, data: bytes) -> None:
         """Add a piece of the body."""
