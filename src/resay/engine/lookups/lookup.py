@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING
 
 import anyio
@@ -18,6 +17,8 @@ from resay.engine.lookups.registries import ACCEPT, addresses_of, url_of
 from resay.policy.lookups import LookupsConfig
 
 if TYPE_CHECKING:
+    from http.cookiejar import CookieJar
+
     import httpx
 
 _MAX_REMEMBERED = 10_000
@@ -170,4 +171,7 @@ class Lookups:
 
 def _no_cookies() -> CookieJar:
     """Return a jar that keeps no cookie, by which a site could tell what answers have in common."""
+    # Slow to import, and needed only where the policy has look-ups.
+    from http.cookiejar import CookieJar, DefaultCookiePolicy
+
     return CookieJar(DefaultCookiePolicy(allowed_domains=[]))
