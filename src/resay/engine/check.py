@@ -27,12 +27,12 @@ from resay.core.verdict import Verdict
 from resay.engine.budgets import budget_of, estimated_tokens, question_tokens
 from resay.engine.chain import Chain
 from resay.engine.lookups import (
+    Findings,
     Lookup,
     Lookups,
     Mention,
     mentions_in,
     with_findings,
-    without_findings,
 )
 from resay.engine.reasoning import (
     all_reasoning,
@@ -453,21 +453,12 @@ class Check:
         self, completion: Completion, passage: Passage, lookups: Lookups
     ) -> Verdict:
         """Run the chain, and look up meanwhile what the response names."""
-        results: list[Lookup] = []
-        failure: Exception | None = None
-        elapsed_s = 0.0
+        findings = Findings()
         finished = anyio.Event()
 
         async def look_up() -> None:
-            nonlocal elapsed_s, failure
-            began_s = anyio.current_time()
-            try:
-                mentions = await self._mentions(passage, lookups.config, was_cut=completion.was_cut)
-                results.extend(await lookups.look_up(mentions, self.deadline))
-            # The answer is checked by the chain all the same.
-            except Exception as error:
-                failure = error
-            elapsed_s = anyio.current_time() - began_s
+            nonlocal findings
+            findings = await self._look_up(passage, lookups, was_cut=completion.was_cut)
             finished.set()
 
         # A group cancels what still runs when its block ends.
@@ -475,9 +466,7 @@ class Check:
             tasks.start_soon(look_up)
             verdict = await self._run_chain(completion, passage)
             await finished.wait()
-        if failure is not None:
-            return without_findings(verdict, failure, elapsed_s)
-        return with_findings(verdict, results, self._policy, elapsed_s)
+        return with_findings(verdict, findings, self._policy)
 
     async def look_up(self, text: str, verdict: Verdict) -> Verdict:
         """Return the verdict on a regenerated answer with what look-ups of it have shown.
@@ -488,19 +477,27 @@ class Check:
         """
         if self._lookups is None:
             return verdict
+        parse = partial(Passage.of, text, splitter=self._policy.splitter)
+        passage = await compute(parse, chars=SPLITTING * len(text))
+        findings = await self._look_up(passage, self._lookups)
+        return with_findings(verdict, findings, self._policy)
+
+    async def _look_up(
+        self, passage: Passage, lookups: Lookups, *, was_cut: bool = False
+    ) -> Findings:
         began_s = anyio.current_time()
+        results: Sequence[Lookup] = ()
+        failure: Exception | None = None
         try:
-            parse = partial(Passage.of, text, splitter=self._policy.splitter)
-            passage = await compute(parse, chars=SPLITTING * len(text))
-            mentions = await self._mentions(passage, self._lookups.config)
-            results = await self._lookups.look_up(mentions, self.deadline)
+            mentions = await self._mentions(passage, lookups.config, was_cut=was_cut)
+            results = await lookups.look_up(mentions, self.deadline)
+        # The answer is checked by the chain all the same.
         except Exception as error:
-            return without_findings(verdict, error, anyio.current_time() - began_s)
-        elapsed_s = anyio.current_time() - began_s
-        return with_findings(verdict, results, self._policy, elapsed_s)
+            failure = error
+        return Findings(results, failure, elapsed_s=anyio.current_time() - began_s)
 
     async def _mentions(
-        self, passage: Passage, config: LookupsConfig, *, was_cut: bool = False
+        self, passage: Passage, config: LookupsConfig, *, was_cut: bool
     ) -> list[Mention]:
         contents = [joined_text(message.get("content")) for message in self.request.messages]
         conversation = "\n".join(contents)

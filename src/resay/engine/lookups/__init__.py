@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from resay.engine.lookups.findings import with_findings, without_findings
+from resay.engine.lookups.findings import Findings, with_findings
 from resay.engine.lookups.lookup import Lookup, Lookups
 from resay.engine.lookups.mentions import Mention, mentions_in
 
-__all__ = ["Lookup", "Lookups", "Mention", "mentions_in", "with_findings", "without_findings"]
+__all__ = ["Findings", "Lookup", "Lookups", "Mention", "mentions_in", "with_findings"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from resay.core.claim_verdict import ClaimVerdict, Part
@@ -25,17 +25,38 @@ _NOUNS: Final[dict[MentionKind, tuple[str, str]]] = {
 }
 
 
-def with_findings(
-    verdict: Verdict, lookups: Sequence[Lookup], policy: Policy, elapsed_s: float
-) -> Verdict:
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the look-ups of an answer came to.
+
+    Attributes:
+        lookups: What each has shown.
+        failure: Why there are none; its message may hold anything.
+        elapsed_s: How long they took.
+    """
+
+    lookups: Sequence[Lookup] = ()
+    failure: Exception | None = None
+    elapsed_s: float = 0.0
+
+
+def with_findings(verdict: Verdict, findings: Findings, policy: Policy) -> Verdict:
     """Return a verdict in which what does not exist is flagged.
 
     Args:
         verdict: The verdict without look-ups.
-        lookups: What they have shown.
+        findings: What they came to.
         policy: The policy.
-        elapsed_s: How long they took.
     """
+    lookups = findings.lookups
+    if findings.failure is not None:
+        record = StepRecord(
+            method=METHOD,
+            sentences=0,
+            elapsed_s=findings.elapsed_s,
+            error=f"it failed ({type(findings.failure).__name__})",
+        )
+        return replace(verdict, steps=(*verdict.steps, record))
     if not lookups:
         return verdict
     missing = [lookup.mention for lookup in lookups if lookup.exists is False]
@@ -44,7 +65,7 @@ def with_findings(
         method=METHOD,
         sentences=len(lookups),
         score=1.0 if missing else None,
-        elapsed_s=elapsed_s,
+        elapsed_s=findings.elapsed_s,
         failures={f"not checked: {problem}": count for problem, count in problems.items()},
         verdict_reason=_reason(missing, len(lookups)) if missing else None,
     )
@@ -64,23 +85,6 @@ def with_findings(
         claims=tuple(claims),
         sentences=tuple(sentences),
     )
-
-
-def without_findings(verdict: Verdict, error: Exception, elapsed_s: float) -> Verdict:
-    """Return a verdict with a record that the look-ups failed.
-
-    Args:
-        verdict: The verdict without look-ups.
-        error: The error, whose message may hold anything.
-        elapsed_s: How long they took.
-    """
-    record = StepRecord(
-        method=METHOD,
-        sentences=0,
-        elapsed_s=elapsed_s,
-        error=f"it failed ({type(error).__name__})",
-    )
-    return replace(verdict, steps=(*verdict.steps, record))
 
 
 def _reason(missing: Sequence[Mention], count: int) -> str:
