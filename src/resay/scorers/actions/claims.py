@@ -29,6 +29,8 @@ _LEAD_END: Final = re.compile(r"[:：][ \t*_]*(?=\n|[“„«「\"])")
 _LEAD_STOP: Final = re.compile(r"[\n.!?。]")
 _MAX_LEAD: Final = 200
 _RULE: Final = re.compile(r"\n[^\S\n]*(?:-{3,}|\*{3,}|_{3,})[^\S\n]*\n")
+_SPACED_QUOTE: Final = re.compile(rf"\s*(?:{_QUOTED.pattern})")
+_QUOTED_LINES: Final = re.compile(r"\s*(>[^\n]*\n?)+")
 _CODE_OR_QUOTE: Final = re.compile(r"```|~~~|^[^\S\n]*>|^[^\S\n]*\|.*\||[“„«「\"]", re.MULTILINE)
 # Words that may stand before a verb without a subject: "- Saved", "And also booked", "✓ sent".
 _ADVERB: Final = re.compile(r"[^\W\d_]+")
@@ -173,17 +175,13 @@ def _draft_spans(lowered: str, words: ActionWords) -> list[tuple[int, int]]:
         start = rule.end() if rule is not None and after_rule else lead.end()
         closing = _RULE.search(lowered, start)
         end = closing.start() if closing is not None else len(lowered)
-        quoted = re.compile(r"\s*(>[^\n]*\n?)+").match(lowered, start)
+        quoted = _QUOTED_LINES.match(lowered, start)
         if quoted is not None:
             end = quoted.end()
-        elif _QUOTED.match(lowered, len(lowered[:start]) + _spaces(lowered, start)):
+        elif _SPACED_QUOTE.match(lowered, start):
             continue
         spans.append((start, end))
     return spans
-
-
-def _spaces(text: str, start: int) -> int:
-    return len(text[start:]) - len(text[start:].lstrip())
 
 
 def _claims_in(

@@ -657,10 +657,10 @@ class _Judge:
             return bool(conversation.calls)
         if value.is_name:
             before = self._text[max(0, value.start - 30) : value.start].lower()
-            cued = re.search(rf"(?:{self._words.numbered.pattern})\W*(?:\w+\W+)?\Z", before)
+            cued = self._words.near_number.search(before) is not None
             is_like = any(_has_like(value, facts, results=True) for facts in conversation.calls)
             if value.kind == "id":
-                return bool(cued) or is_like
+                return cued or is_like
             return is_like and bool(conversation.log.of_turn)
         quantity = value.quantity
         if quantity is None or value.kind != "number" or not conversation.log.of_turn:

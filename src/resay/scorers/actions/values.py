@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from itertools import combinations
 from typing import Final, Literal
@@ -207,27 +208,26 @@ def _is_id(text: str, start: int, match: re.Match[str], words: ActionWords) -> b
     letters = sum(map(str.isalpha, token))
     if not digits or _UNIT_WORD.fullmatch(token):
         return False
-    if _COMPOUND.fullmatch(token) and not _cued(text, start, match, words):
+    cued = _cued(text, start, match, words)
+    if _COMPOUND.fullmatch(token) and not cued:
         return False
     if re.search(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0600-\u06ff\u0900-\u097f]", token):
         return False
-    cued = _cued(text, start, match, words)
     if letters:
         has_mark = any(mark in token for mark in "-_/")
         is_code = token.isupper() and len(token) >= _MIN_CODE
-        return digits >= 2 or (letters >= 2 and has_mark) or is_code or bool(cued)
+        return digits >= 2 or (letters >= 2 and has_mark) or is_code or cued
     if token.startswith("#"):
         return True
     if not token.isdigit():
         return False
-    return digits >= 5 or (digits >= 3 and bool(cued))
+    return digits >= 5 or (digits >= 3 and cued)
 
 
 def _cued(text: str, start: int, match: re.Match[str], words: ActionWords) -> bool:
     """Return whether a word is called a number of something: "ticket 482"."""
     before = text[max(start, match.start() - _CUE_CHARS) : match.start()].lower()
-    cue = r"(?:" + words.numbered.pattern + r")\W*(?:is|ist|est|es|è|é|:)?\W*\Z"
-    return re.search(cue, before) is not None
+    return words.right_before_number.search(before) is not None
 
 
 def _minutes(match: re.Match[str]) -> tuple[int, ...]:
@@ -445,8 +445,6 @@ def _spans(dates: Iterable[Quantity]) -> Iterator[float]:
 
 
 def _ordinal(quantity: Quantity) -> int | None:
-    from datetime import date
-
     if quantity.year is None or quantity.month is None or quantity.day is None:
         return None
     try:

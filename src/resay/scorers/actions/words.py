@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Final, cast
 
 from resay.lang.language import load, stop_words
@@ -144,6 +144,16 @@ class ActionWords:
     def things_in(self, text: str) -> dict[str, tuple[int, int]]:
         """Return the things that a text in lower case names, with where it first does."""
         return dict(_first_matches(self.things, text))
+
+    @cached_property
+    def right_before_number(self) -> re.Pattern[str]:
+        """What stands right before an identifier: "ticket", "the ticket is"."""
+        return re.compile(rf"(?:{self.numbered.pattern})\W*(?:is|ist|est|es|è|é|:)?\W*\Z")
+
+    @cached_property
+    def near_number(self) -> re.Pattern[str]:
+        """What stands before an identifier, or a word before that: "ticket for"."""
+        return re.compile(rf"(?:{self.numbered.pattern})\W*(?:\w+\W+)?\Z")
 
     def is_weekday(self, word: str) -> bool:
         """Return whether a word in lower case is the name of a day."""
