@@ -132,7 +132,6 @@ COMPANIONS = {
     "markupsafe": "jinja2",
     "mcp_types": "mcp",
     "pydantic_core": "pydantic",
-    "yarl": "aiohttp",
 }
 # What an adapter adapts where it is installed, besides the package of its extra.
 ADAPTED = {"langchain", "pytest"}
