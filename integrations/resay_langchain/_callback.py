@@ -278,14 +278,10 @@ class HallucinationCallback(BaseCallbackHandler):
     def _check(self, pending: _PendingCheck) -> Verdict:
         completion = completion_of(pending.message)
         try:
-            question: Any = convert_to_openai_messages(pending.request.messages)
-            for converted, message in zip(question, pending.request.messages, strict=False):
-                if isinstance(message, ToolMessage) and message.status == "error":
-                    converted["is_error"] = True
             return run_sync(
                 self._guard.acheck,
                 completion.text,
-                question=question,
+                question=_conversation(pending.request.messages),
                 logprobs=completion.logprobs or None,
                 model=_model_of(pending.request) if self._derives else self._model,
                 params=self._params,
@@ -331,6 +327,18 @@ def _check_observing(policy: Policy) -> None:
         " guard_runnable(), GuardedChatModel or HallucinationMiddleware to withhold, mark or"
         " regenerate answers"
     )
+
+
+def _conversation(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    """Return messages in OpenAI's format, results of tools with what marks them as errors."""
+    conversation: list[dict[str, Any]] = []
+    for message in messages:
+        # One by one, because a message may become several.
+        converted: Any = convert_to_openai_messages([message])
+        if isinstance(message, ToolMessage) and message.status == "error":
+            converted = [{**result, "is_error": True} for result in converted]
+        conversation += converted
+    return conversation
 
 
 def _answer_in(response: LLMResult, checks_beside_calls: bool) -> AIMessage | None:

@@ -351,6 +351,21 @@ def model_of(request: Request) -> str:
     return request.model
 
 
+def sent_messages(request: Request) -> list[dict[str, Any]]:
+    """Return the messages of a request as chat completions have them.
+
+    A tool's result that is marked as an error loses the mark: it is for the log of calls, and
+    servers that validate requests refuse fields that they do not know.
+    """
+    messages: list[dict[str, Any]] = []
+    for message in request.messages:
+        sent = dict(message)
+        if sent.get("role") == "tool":
+            sent.pop("is_error", None)
+        messages.append(sent)
+    return messages
+
+
 class Provider(Protocol):
     """Anything that answers queries.
 

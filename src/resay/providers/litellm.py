@@ -19,6 +19,7 @@ from resay.providers.base import (
     Completions,
     ToolCall,
     model_of,
+    sent_messages,
     with_counted_tokens,
 )
 from resay.providers.litellm_client import PER_CALL, clients, load_litellm, translate, usage_of
@@ -148,7 +149,7 @@ class LiteLLMProvider:
             await pieces.aclose()
 
     def _kwargs(self, request: Request) -> dict[str, Any]:
-        messages = [dict(message) for message in request.messages]
+        messages = sent_messages(request)
         kwargs = {"timeout": self._timeout_s, **request.params, **PER_CALL, "messages": messages}
         if kwargs.get("tools") and find_spec("mcp") is None:
             # litellm 1.106 checks every tool for MCP, with a package that it does not install.

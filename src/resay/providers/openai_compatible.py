@@ -27,6 +27,7 @@ from resay.providers.base import (
     Chunk,
     Completions,
     model_of,
+    sent_messages,
     with_counted_tokens,
 )
 from resay.providers.base_urls import (
@@ -461,7 +462,7 @@ def _body(request: Request, sent_model: str) -> dict[str, Any]:
     """Return the body of a request."""
     body: dict[str, Any] = {
         "model": sent_model,
-        "messages": [dict(message) for message in request.messages],
+        "messages": sent_messages(request),
     }
     for name, value in request.params.items():
         if name not in _NOT_SENT and value is not None:

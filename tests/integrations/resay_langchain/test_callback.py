@@ -11,7 +11,7 @@ import httpx
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_openai import ChatOpenAI
@@ -119,6 +119,41 @@ async def test_samples_answer_the_whole_conversation(model, observed, provider):
     main, samples = [request.body for request in provider.requests]
     assert samples["n"] == N
     assert samples["messages"] == main["messages"]
+
+
+@pytest.mark.parametrize("name", ["openai/simulated", "litellm_proxy/simulated"])
+async def test_a_result_that_is_an_error_is_sent_like_others(
+    model, observed, provider, name
+) -> None:
+    callback = observed(UNJUDGED, model=name)
+    messages = [
+        AIMessage("", tool_calls=[{"id": "1", "name": "look_up", "args": {}}]),
+        ToolMessage("disk", tool_call_id="1", status="error"),
+        HumanMessage(KNOWN),
+    ]
+    model.invoke(messages, config={"callbacks": [callback]})
+    assert callback.wait(30)
+    main, *others = [request.body for request in provider.requests]
+    assert others
+    for body in others:
+        assert body["messages"][1] == main["messages"][1]
+
+
+async def test_the_callback_reads_which_results_are_errors(observed) -> None:
+    callback = observed({"chain": ["actions"]})
+    user = HumanMessage([{"type": "tool_result", "tool_use_id": "0", "content": "none"}, "Save."])
+    for status in ("success", "error"):
+        call = {"id": "1", "name": "save_note", "args": {}}
+        returned = ToolMessage("disk", tool_call_id="1", status=status)
+        run = UUID(int=["success", "error"].index(status))
+        callback.on_chat_model_start(
+            {}, [[user, AIMessage("", tool_calls=[call]), returned]], run_id=run
+        )
+        answer = ChatGeneration(message=AIMessage("I saved the note."))
+        callback.on_llm_end(LLMResult(generations=[[answer]]), run_id=run)
+    await callback.await_all()
+    decisions = {run.int: verdict.decision for run, verdict in callback.verdicts.items()}
+    assert decisions == {0: "consistent", 1: "flagged"}
 
 
 @pytest.mark.parametrize("streaming", [False, True])

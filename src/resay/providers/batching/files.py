@@ -12,7 +12,7 @@ from resay._internal.retries import retry_after_s
 from resay.core.request import Request
 from resay.providers.apis.chat_completions import CHAT_COMPLETIONS
 from resay.providers.apis.values import mapping
-from resay.providers.base import Completions
+from resay.providers.base import Completions, sent_messages
 from resay.providers.base_urls import base_url_in
 from resay.providers.batching.base import (
     MAX_LISTED,
@@ -69,7 +69,7 @@ class FileBatches(ABC):
 
     def entry(self, request_id: str, request: Request) -> Mapping[str, Any]:
         """Return a request in the format of a batch entry."""
-        messages = [dict(message) for message in request.messages]
+        messages = sent_messages(request)
         body = {**sent_params(request), "model": self._destination.model, "messages": messages}
         return {"custom_id": request_id, "method": "POST", "url": _PATH, "body": body}
 
