@@ -21,6 +21,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from resay.core.normalization import NormalizedText
+from resay.core.segmentation.spans import blanked
 from resay.lang.language import all_alternatives, all_words
 
 MarkKind = Literal["label", "number", "title", "author", "source"]
@@ -218,12 +219,7 @@ def without_marks(text: str, marks: Sequence[CitationMark] | None = None) -> str
     marks = citation_marks(text) if marks is None else marks
     if not marks:
         return text
-    pieces: list[str] = []
-    position = 0
-    for mark in marks:
-        pieces += (text[position : mark.start], " " * (mark.end - mark.start))
-        position = mark.end
-    return "".join([*pieces, text[position:]])
+    return blanked(text, [(mark.start, mark.end) for mark in marks])
 
 
 def marks_within(marks: Sequence[CitationMark], start: int, end: int) -> tuple[CitationMark, ...]:

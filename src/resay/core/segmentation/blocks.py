@@ -10,14 +10,13 @@ it is tagged `text` or nothing and its content reads like prose.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.segmentation.characters import GAP, LINE_BREAKS
 from resay.core.segmentation.sentence_words import ORDINAL_MONTHS
-from resay.core.segmentation.spans import Span
+from resay.core.segmentation.spans import Span, blanked
 
 _TAGS = re.compile(r"(?:</?[A-Za-z][^<>]*>\s*)+\Z")
 
@@ -272,7 +271,7 @@ class _Scanner:
         return Layout(
             blocks=blocks,
             markers=tuple(self._markers),
-            masked=_masked(self._text, self._markers),
+            masked=blanked(self._text, self._markers),
             fences=tuple(self._fences),
             open=blocks[-1].start if is_in_code else None,
             undecided=self._undecided if is_in_fence else None,
@@ -592,17 +591,6 @@ class _Scanner:
         self._starts.append(start)
         self._paragraph = None
         self._continuing = None
-
-
-def _masked(text: str, markers: Sequence[Span]) -> str:
-    """Return a text with spaces in place of its markers."""
-    parts: list[str] = []
-    position = 0
-    for start, end in markers:
-        parts += text[position:start], " " * (end - start)
-        position = end
-    parts.append(text[position:])
-    return "".join(parts)
 
 
 def _is_title(paragraph: _Paragraph) -> bool:

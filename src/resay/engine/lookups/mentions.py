@@ -13,6 +13,7 @@ from resay.core.code.blocks import Code, code_in
 from resay.core.code.reader import CodeReader
 from resay.core.links import addresses_in, normal_link
 from resay.core.passage import Passage
+from resay.core.segmentation.spans import blanked
 from resay.policy.lookups import LookupsConfig
 
 MentionKind = Literal["package", "link", "doi"]
@@ -75,7 +76,7 @@ def mentions_in(passage: Passage, config: LookupsConfig, context: str) -> list[M
     if config.packages:
         mentions += _packages(passage.text, codes, config.packages)
     spans = [(code.start, code.start + len(code.text)) for code in codes]
-    prose = _blanked(passage.text, spans)
+    prose = blanked(passage.text, spans)
     if config.doi:
         mentions += _dois(prose)
     if config.links != "none":
@@ -109,13 +110,6 @@ def _packages(text: str, codes: Iterable[Code], registries: Collection[str]) -> 
                 is_from_elsewhere[start] = _ELSEWHERE.search(line) is not None
             if not is_from_elsewhere[start]:
                 yield Mention("package", registry, package, name.start, name.end)
-
-
-def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
-    """Return a text with spaces in place of some of it, so that offsets stay."""
-    for start, end in spans:
-        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
-    return text
 
 
 def _dois(prose: str) -> Iterator[Mention]:

@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from resay.core.links import link_spans, links_in, normal_link
 from resay.core.quantities import Quantity
-from resay.core.segmentation.spans import Span
+from resay.core.segmentation.spans import Span, blanked
 
 LONG_DIGITS = 7
 """Minimum number of digits in a long number."""
@@ -117,9 +117,4 @@ def without_noise(text: str) -> str:
     spans = list(link_spans(text))
     if text[:1].isdigit() or "\n" in text:
         spans += [match.span() for match in _ITEM_NUMBER.finditer(text)]
-    pieces: list[str] = []
-    position = 0
-    for start, end in sorted(spans):
-        pieces += (text[position:start], " " * (end - start))
-        position = end
-    return "".join([*pieces, text[position:]])
+    return blanked(text, sorted(spans))
