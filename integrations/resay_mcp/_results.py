@@ -124,9 +124,7 @@ def claim_result(verdict: Verdict, documents: Sequence[str], session: Session) -
         documents: The names of the documents that were passed, in order.
         session: The session, with this check counted.
     """
-    claims = [claim for claim in verdict.claims if claim.band is not None]
-    is_decided = verdict.decision in ("flagged", "consistent") and claims
-    worst = min(claims, key=_rank) if is_decided else None
+    worst = _worst_claim(verdict)
     checked = None if worst is None else _checked_claim(worst, verdict, documents)
     return ClaimResult(
         verdict=(checked and checked.verdict) or "undecided",
@@ -139,8 +137,15 @@ def claim_result(verdict: Verdict, documents: Sequence[str], session: Session) -
     )
 
 
-def _rank(claim: ClaimVerdict) -> int:
-    return len(_WORST_FIRST) if claim.band is None else _WORST_FIRST.index(claim.band)
+def _worst_claim(verdict: Verdict) -> ClaimVerdict | None:
+    """Return the first of the claims with the worst verdict; None if nothing was decided."""
+    if verdict.decision not in ("flagged", "consistent"):
+        return None
+    for band in _WORST_FIRST:
+        for claim in verdict.claims:
+            if claim.band == band:
+                return claim
+    return None
 
 
 def _checked_claim(claim: ClaimVerdict, verdict: Verdict, documents: Sequence[str]) -> CheckedClaim:
