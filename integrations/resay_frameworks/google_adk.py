@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.agents.callback_context import CallbackContext
@@ -55,9 +56,10 @@ class HallucinationPlugin(BasePlugin):
         name: str = "hallucination",
     ) -> None:
         super().__init__(name=name)
-        # ADK passes each to its own callback. Both by invocation and agent.
-        self._agents: dict[tuple[str, str], BaseAgent] = {}
-        self._requests: dict[tuple[str, str], LlmRequest] = {}
+        # ADK passes each to its own callback. Both by invocation and agent, for as long as ADK has
+        # them itself, because it reports no end of runs that fail.
+        self._agents: WeakValueDictionary[tuple[str, str], BaseAgent] = WeakValueDictionary()
+        self._requests: WeakValueDictionary[tuple[str, str], LlmRequest] = WeakValueDictionary()
         self._checker = Checker(
             policy,
             self,
@@ -83,7 +85,7 @@ class HallucinationPlugin(BasePlugin):
         """Forget the agents and the requests of a run."""
         for remembered in (self._agents, self._requests):
             for key in [key for key in remembered if key[0] == invocation_context.invocation_id]:
-                del remembered[key]
+                remembered.pop(key, None)
 
     async def after_model_callback(
         self, *, callback_context: CallbackContext, llm_response: LlmResponse

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+from contextlib import suppress
 from typing import Any
 
 import cases
 from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
+from google.adk.models import BaseLlm
 from google.adk.models.lite_llm import LiteLlm
 from google.adk.runners import InMemoryRunner
 from google.genai import types
@@ -53,4 +56,23 @@ def guarded(guard: Any, question: str, **options: Any) -> Any:
     return text_of(event) or event.error_code, event.custom_metadata
 
 
+class Failing(BaseLlm):
+    """A model that fails."""
+
+    async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
+        raise ConnectionError
+        yield
+
+
+def check_failed_runs() -> None:
+    """Nothing is remembered of a run that failed, after which ADK calls no plugin."""
+    agent = LlmAgent(name="guide", model=Failing(model="failing"), instruction="Answer briefly.")
+    plugin = HallucinationPlugin(cases.policy("block"))
+    with suppress(ConnectionError):
+        asyncio.run(run(agent, plugin, cases.ABOUT))
+    gc.collect()
+    assert not plugin._requests
+
+
+check_failed_runs()
 cases.run(guarded, "google-adk")
