@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from resay.core.call_log import CallLog, _Reader
+from resay.core.passage import Passage
 from resay.scorers.actions import calls, claims, judging, prompts
+from resay.scorers.actions.words import action_words
 
 
 def call(call_id: object = "", name: str = "send_mail") -> dict[str, Any]:
@@ -75,6 +77,23 @@ def test_no_call_is_searched_through_twice(monkeypatch: pytest.MonkeyPatch) -> N
         reader.read(result("ok", f"c{number}"))
     assert all(logged.result == "ok" for logged in list.__iter__(reader.calls))
     assert steps <= 8 * count
+
+
+def test_no_answer_is_searched_through_for_each_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = 0
+    pattern = claims._CODE_OR_QUOTE
+
+    class Counting:
+        def search(self, text: str, start: int = 0) -> Any:
+            nonlocal searched
+            searched += len(text) - start
+            return pattern.search(text, start)
+
+    monkeypatch.setattr(claims, "_CODE_OR_QUOTE", Counting())
+    text = "I saved the note. " * 200
+    sentences = claims.read_sentences(Passage.of(text), action_words("en"))
+    assert all(sentence.claims for sentence in sentences)
+    assert searched <= 2 * len(text)
 
 
 @pytest.mark.parametrize("content", [{(1, 2): 3}, {1: None}, [None], 7, b"x", {"a": {1, 2}}])

@@ -31,7 +31,8 @@ _MAX_LEAD: Final = 200
 _RULE: Final = re.compile(r"\n[^\S\n]*(?:-{3,}|\*{3,}|_{3,})[^\S\n]*\n")
 _SPACED_QUOTE: Final = re.compile(rf"\s*(?:{_QUOTED.pattern})")
 _QUOTED_LINES: Final = re.compile(r"\s*(>[^\n]*\n?)+")
-_CODE_OR_QUOTE: Final = re.compile(r"```|~~~|^[^\S\n]*>|^[^\S\n]*\|.*\||[“„«「\"]", re.MULTILINE)
+_QUOTE_OR_ROW: Final = re.compile(r"[^\S\n]*(?:>|\|.*\|)")
+_CODE_OR_QUOTE: Final = re.compile(rf"```|~~~|^{_QUOTE_OR_ROW.pattern}|[“„«「\"]", re.MULTILINE)
 # Words that may stand before a verb without a subject: "- Saved", "And also booked", "✓ sent".
 _ADVERB: Final = re.compile(r"[^\W\d_]+")
 _MAX_PREFIX: Final = 3
@@ -105,7 +106,7 @@ def may_claim_action(sentence: str) -> bool:
     masked = _masked(_lowered(sentence))
     whole = Sentence(sentence, 0, len(sentence))
     return any(
-        any(_claims_in(masked, sentence, whole, 0, action_words(code)))
+        any(_claims_in(masked, whole, 0, action_words(code), shown=False))
         for code in likely_languages(sentence)
     )
 
@@ -121,6 +122,8 @@ def read_sentences(passage: Passage, words: ActionWords) -> list[ReadSentence]:
     lowered = _lowered(text)
     masked = _masked(lowered)
     drafts = _draft_spans(lowered, words)
+    last_shown = _last_code_or_quote(text)
+    last_in_masked = _last_code_or_quote(masked)
     read: list[ReadSentence] = []
     for index, sentence in enumerate(passage.sentences):
         in_draft = any(start <= sentence.start < end for start, end in drafts)
@@ -128,19 +131,21 @@ def read_sentences(passage: Passage, words: ActionWords) -> list[ReadSentence]:
             read.append(ReadSentence(sentence, asserts=False, claims=()))
             continue
         if _QUESTION.search(sentence.text):
-            claims = _before_question(masked, sentence, index, words)
+            shown = _shows(masked, sentence, words, last_in_masked)
+            claims = _before_question(masked, sentence, index, words, shown=shown)
             read.append(ReadSentence(sentence, asserts=False, claims=claims))
             continue
-        claims = tuple(_claims_in(masked, text, sentence, index, words))
+        shown = _shows(masked, sentence, words, last_shown)
+        claims = tuple(_claims_in(masked, sentence, index, words, shown=shown))
         read.append(ReadSentence(sentence, asserts=True, claims=claims))
     return read
 
 
 def _before_question(
-    masked: str, sentence: Sentence, index: int, words: ActionWords
+    masked: str, sentence: Sentence, index: int, words: ActionWords, *, shown: bool
 ) -> tuple[ActionClaim, ...]:
     """Return the claims of a sentence that ends in a question: "I booked it, shall I tell Ben?"."""
-    claims = tuple(_claims_in(masked, masked, sentence, index, words))
+    claims = tuple(_claims_in(masked, sentence, index, words, shown=shown))
     return tuple(c for c in claims[:-1] if c.voice == "agent")
 
 
@@ -185,13 +190,12 @@ def _draft_spans(lowered: str, words: ActionWords) -> list[tuple[int, int]]:
 
 
 def _claims_in(
-    masked: str, text: str, sentence: Sentence, index: int, words: ActionWords
+    masked: str, sentence: Sentence, index: int, words: ActionWords, *, shown: bool
 ) -> Iterator[ActionClaim]:
     """Yield the claims of a sentence, clause by clause."""
     voice: Voice | None = None
     is_open = False
     clauses = _clauses(masked, sentence, words)
-    shows = _shows(masked, text, sentence, words)
     for position, (start, end) in enumerate(clauses):
         clause = masked[start:end]
         verbs = words.verbs(clause)
@@ -225,7 +229,7 @@ def _claims_in(
                 Verb(start + verb.start, start + verb.end, verb.families) for verb in verbs
             ),
             voice=own_voice,
-            shown=shows,
+            shown=shown,
         )
 
 
@@ -313,10 +317,25 @@ def _begins_clause(piece: str, words: ActionWords) -> bool:
     )
 
 
-def _shows(masked: str, text: str, sentence: Sentence, words: ActionWords) -> bool:
-    """Return whether a sentence may be about work that the answer itself shows."""
+def _last_code_or_quote(text: str) -> int:
+    """Return where the last code, quotation or table of a text starts; -1 if it has none."""
+    last = -1
+    while (match := _CODE_OR_QUOTE.search(text, last + 1)) is not None:
+        last = match.start()
+    return last
+
+
+def _shows(masked: str, sentence: Sentence, words: ActionWords, last_shown: int) -> bool:
+    """Return whether a sentence may be about work that the answer itself shows.
+
+    Args:
+        masked: The answer with quotations blanked.
+        sentence: The sentence.
+        words: The words of its language.
+        last_shown: Where the last thing that the answer shows starts.
+    """
     line = masked[sentence.start : sentence.end]
     if _LEADS.search(line) or words.shown.search(line):
         return True
-    after = text[sentence.end :]
-    return bool(_CODE_OR_QUOTE.search(after)) and len(after) > _MAX_FRAGMENT_WORDS
+    follows = last_shown >= sentence.end or _QUOTE_OR_ROW.match(masked, sentence.end) is not None
+    return follows and len(masked) - sentence.end > _MAX_FRAGMENT_WORDS

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from itertools import combinations
+from operator import attrgetter
 from typing import Final, Literal
 
 from resay.core.quantities import Quantity, quantities
@@ -72,6 +74,7 @@ _ROUNDED: Final = 2
 _MIN_CODE: Final = 5
 _QUOTE_WORDS: Final = 2
 _CUE_CHARS: Final = 30
+_start_of: Final = attrgetter("start")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +113,13 @@ def values_in(
         start: Where the stretch starts.
         end: Where it ends.
         words: The words of its language.
-        numbers: The numbers and dates of the whole answer: number words depend on its language.
+        numbers: The numbers and dates of the whole answer, in order; number words depend on its
+            language.
     """
     values: list[Value] = []
     taken = bytearray(max(end - start, 0))
-    numbers = [quantity for quantity in numbers if start <= quantity.start < end]
+    first, last = (bisect_left(numbers, edge, key=_start_of) for edge in (start, end))
+    numbers = numbers[first:last]
     # What is written in a form of its own comes before what may be a part of it.
     for candidates in (
         _quotes(text, start, end, words),
