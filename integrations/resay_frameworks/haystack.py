@@ -20,7 +20,7 @@ from haystack.utils import (
 )
 
 from resay import Guard, Policy
-from resay.adapters import Message, OnVerdict, run_sync
+from resay.adapters import CallLog, Message, OnVerdict, run_sync
 from resay.adapters.policies import PolicyLike
 from resay.adapters.verdicts import VERDICT_KEY
 from resay.errors import ConfigurationError
@@ -166,6 +166,7 @@ class HallucinationChecker:
                 lambda: _conversation(messages),
                 ask=None if self.chat_generator is None else ask,
                 references=[document.content or "" for document in documents or ()],
+                calls=lambda: _calls_in(messages),
             )
             checked.append(_reply_with(reply, result))
             verdicts.append(result.data)
@@ -195,6 +196,18 @@ def _conversation(messages: list[ChatMessage] | str) -> list[Message]:
     if isinstance(messages, str):
         return [{"role": "user", "content": messages}]
     return [message.to_openai_dict_format(require_tool_call_ids=False) for message in messages]
+
+
+def _calls_in(messages: list[ChatMessage] | str) -> CallLog:
+    """Return the calls of tools; in OpenAI's format no result is marked as an error."""
+    conversation = _conversation(messages)
+    if isinstance(messages, str):
+        return CallLog.of(conversation)
+    logged: list[Message] = []
+    for message, converted in zip(messages, conversation, strict=True):
+        is_error = any(result.error for result in message.tool_call_results)
+        logged.append({**converted, "is_error": is_error})
+    return CallLog.of(logged)
 
 
 def _chat(messages: Sequence[Message]) -> list[ChatMessage]:

@@ -78,6 +78,21 @@ def check_documents() -> None:
         assert output["verdicts"][0]["decision"] == decision, output["verdicts"][0]["reason"]
 
 
+def check_failed_tools() -> None:
+    """A result that is marked as an error is no success."""
+    checker = HallucinationChecker({"chain": ["actions"]})
+    call = ToolCall("save_note", {}, id="call_1")
+    for error, decision in ((False, "consistent"), (True, "flagged")):
+        messages = [
+            ChatMessage.from_user("Save the note."),
+            ChatMessage.from_assistant(tool_calls=[call]),
+            ChatMessage.from_tool("disk", origin=call, error=error),
+        ]
+        replies = [ChatMessage.from_assistant("I saved the note.")]
+        output = checker.run(replies=replies, messages=messages)
+        assert output["verdicts"][0]["decision"] == decision, output["verdicts"][0]["reason"]
+
+
 def print_verdict(verdict: Any) -> None:
     print(verdict.reason, file=sys.stderr)
 
@@ -85,4 +100,5 @@ def print_verdict(verdict: Any) -> None:
 if __name__ == "__main__":
     check_saving()
     check_documents()
+    check_failed_tools()
     cases.run(guarded, "haystack-ai")
