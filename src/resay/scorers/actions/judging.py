@@ -298,17 +298,15 @@ class _Judge:
             for facts in self._conversation.calls
             if facts.call.name == own.call.name and facts.call.turn == own.call.turn
         ]
+        # Calls of agents are many, so that none is compared with all.
+        last_success: dict[str, int] = {}
+        for facts in calls:
+            if facts.outcome[0] == "ok":
+                last_success |= dict.fromkeys(facts.identifiers, facts.call.index)
         failed: list[CallFacts] = []
         for facts in calls:
-            if facts.outcome[0] not in _PROBLEMS:
-                continue
-            later = [other for other in calls if other.call.index > facts.call.index]
-            again = [
-                other
-                for other in later
-                if other.outcome[0] == "ok" and facts.identifiers & other.identifiers
-            ]
-            if not again and _differs(facts, own):
+            again = any(last_success.get(name, -1) > facts.call.index for name in facts.identifiers)
+            if facts.outcome[0] in _PROBLEMS and not again and _differs(facts, own):
                 failed.append(facts)
         return failed
 
