@@ -176,6 +176,17 @@ async def test_check_with_samples_calls_nobody() -> None:
     assert verdict.usage == Usage()
 
 
+async def test_a_conversation_may_be_nested_more_deeply_than_the_stack() -> None:
+    content: Any = "What does it say?"
+    for _ in range(5_000):
+        content = [{"content": content}]
+    question = [{"role": "user", "content": content}]
+    samples = [f"The bridge opened in 1932. It has {n} lamps." for n in (11, 22, 33)]
+    guard = Guard(NGRAM)
+    verdict = await guard.acheck(KNOWN_THEN_MADE_UP, question=question, samples=samples)
+    assert verdict.flagged
+
+
 async def test_check_draws_samples(simulated: SimulatedProvider) -> None:
     answer = "The Sydney Harbour Bridge opened in 1932. It opened in May 1947."
     verdict = await Guard().acheck(answer, question=QUESTION, model=MODEL, params=simulated.params)

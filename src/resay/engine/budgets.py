@@ -38,13 +38,16 @@ def question_tokens(request: Request) -> int:
 
 def estimated_tokens(value: object) -> int:
     """Estimate the number of tokens in a value's texts; images and files count as none."""
-    if isinstance(value, str):
-        return 0 if value.startswith("data:") else len(value.encode("utf-8", "replace")) // 4
-    if isinstance(value, Mapping):
-        items = cast("Mapping[str, object]", value).items()
-        return sum(
-            estimated_tokens(part) for key, part in items if key not in ("data", "file_data")
-        )
-    if isinstance(value, (list, tuple)):
-        return sum(map(estimated_tokens, cast("Sequence[object]", value)))
-    return 0
+    tokens = 0
+    # No recursion: a conversation may be nested more deeply than Python's stack.
+    parts = [value]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, str):
+            tokens += 0 if part.startswith("data:") else len(part.encode("utf-8", "replace")) // 4
+        elif isinstance(part, Mapping):
+            items = cast("Mapping[str, object]", part).items()
+            parts.extend(item for key, item in items if key not in ("data", "file_data"))
+        elif isinstance(part, (list, tuple)):
+            parts.extend(cast("Sequence[object]", part))
+    return tokens
