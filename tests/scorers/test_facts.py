@@ -917,3 +917,20 @@ def test_quotations_stand_in_the_text(text: str) -> None:
     spans = list(quotations_in(text))
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert all(first[1] < second[0] for first, second in pairwise(spans))
+
+
+@pytest.mark.parametrize(
+    ("answer", "sample"),
+    [
+        ("Yes.", "I do not know."),
+        ("Yes, it did.", "I'm not sure."),
+        ("No, it did not.", "I don't know that."),
+        ("Ja.", "Das weiß ich nicht."),
+        ("Oui.", "Je ne sais pas."),
+    ],
+)
+def test_who_does_not_know_neither_agrees_nor_denies(answer: str, sample: str) -> None:
+    verdict = check(answer, [sample] * 3, "Did the bridge open in 1932?")
+    (claim,) = verdict.claims
+    assert claim.reason == "3 of 3 samples do not answer the same way"
+    assert claim.band != "contradicted"

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
+from resay.core.non_claims import non_claim_kind
 from resay.core.quantities import Quantity, negations
 from resay.core.segmentation.spans import Span
 from resay.scorers.base import TEXTS_COMPARED
@@ -121,6 +122,8 @@ class Opposition:
         if position is None:
             return float((sample_stance == "no") == is_negative)
         sentence, wording = index.sentences[position], index.wording(position)
+        if sample_stance is None and non_claim_kind(sentence.text, is_open=True) == "refusal":
+            return _EVASIVE
         denies = sample_stance == "no"
         if sample_stance is None:
             denies = wording.answers_no(index.question.wording)
