@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
@@ -15,6 +17,7 @@ from resay.errors import ConfigurationError
 from resay.models.chat import ChatAnswer
 from resay.scorers.grounding import Grounding, chat_spans
 from resay.scorers.grounding.chat_prompts import Bespoke, ClaimPrompt, Lynx
+from resay.scorers.grounding.formats import Format
 from support.alone import needs
 from support.embeddings import ChatServer
 
@@ -240,6 +243,68 @@ async def test_an_answer_that_says_nothing_about_this_one_is_no_verdict(
 async def test_neither_yes_nor_no_is_no_verdict(server: ChatServer, name: str, text: str) -> None:
     server.text = text
     assert (await check(server, name)).decision == "inconclusive"
+
+
+# What each format sends, against a plain implementation of its source
+
+
+# SHA-256 of `SYSTEM_PROMPT` in MiniCheck's minicheck/utils.py, and of `SYSTEM_BASE` in
+# LettuceDetect's lettucedetect/prompts/generative.py, which the models were trained with.
+BESPOKE_SYSTEM = "016aea4b585f24d1f069463333d5494e570d5f69cdecf8f7edae0c6731dd3c7a"
+LETTUCEDETECT_SYSTEM = "05939b718dc3b737541666c3debf1ea426316bef7b410057cf1ee6c64a635e6f"
+LYNX = (
+    "Given the following QUESTION, DOCUMENT and ANSWER you must analyze the provided answer and"
+    " determine whether it is faithful to the contents of the DOCUMENT. The ANSWER must not offer"
+    " new information beyond the context provided in the DOCUMENT. The ANSWER also must not"
+    " contradict information provided in the DOCUMENT. Output your final verdict by strictly"
+    ' following this format: "PASS" if the answer is faithful to the DOCUMENT and "FAIL" if the'
+    " answer is not faithful to the DOCUMENT. Show your reasoning.\n\n"
+    f"--\nQUESTION (THIS DOES NOT COUNT AS BACKGROUND INFORMATION):\n{QUESTION}\n\n"
+    f"--\nDOCUMENT:\n{CONTEXT}\n\n--\nANSWER:\n{CAPITAL}\n\n--\n\n"
+    'Your output should be in JSON FORMAT with the keys "REASONING" and "SCORE":\n'
+    '{"REASONING": <your reasoning as bullet points>, "SCORE": <your final score>}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("format_", "expected"),
+    [
+        (
+            "bespoke",
+            [("system", BESPOKE_SYSTEM), ("user", f"Document: {CONTEXT}\nClaim: {CAPITAL}")],
+        ),
+        (
+            "lettucedetect_chat",
+            [
+                ("system", LETTUCEDETECT_SYSTEM),
+                ("user", f"User request: {QUESTION}\n\n{CONTEXT}\n\nAnswer to verify:\n{ANSWER}"),
+            ],
+        ),
+        ("lynx", [("user", LYNX)]),
+    ],
+)
+async def test_a_format_is_that_of_its_source(
+    server: ChatServer, format_: str, expected: list[tuple[str, str]]
+) -> None:
+    await check(server, "detector", format=format_)
+    sent: list[list[tuple[str, str]]] = []
+    for body in bodies(server):
+        messages: list[tuple[str, str]] = []
+        for message in body["messages"]:
+            text = message["content"]
+            is_system = message["role"] == "system"
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            messages.append((message["role"], digest if is_system else text))
+        sent.append(messages)
+    assert expected in sent
+
+
+def test_the_table_of_formats_has_each_with_its_source() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    _, _, section = page.partition("### Formats\n")
+    lines = section.split("\n#")[0].splitlines()
+    rows = [line for line in lines if line.startswith("| `") and "](" in line]
+    assert {row.split("`")[1] for row in rows} == set(get_args(Format))
 
 
 # Settings

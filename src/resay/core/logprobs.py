@@ -64,6 +64,20 @@ def read_logprobs(logprobs: object) -> tuple[TokenLogprob, ...]:
     return tuple(tokens) if len(tokens) == len(parsed) else ()
 
 
+def word_probability(token: TokenLogprob, word: str) -> float:
+    """Return the probability that a token is a word, in any case and with any space around it.
+
+    Args:
+        token: The token, with the most probable ones at its position.
+        word: The word, in lower case.
+    """
+    probability = 0.0
+    for candidate in token.top or (token,):
+        if candidate.token.strip().lower() == word and candidate.logprob is not None:
+            probability += math.exp(min(candidate.logprob, 0.0))
+    return probability
+
+
 def tokens_of(entries: Iterable[object]) -> tuple[TokenLogprob, ...]:
     """Parse tokens passed by a user.
 

@@ -10,28 +10,36 @@ ours.
 Sentences without a claim of an action have no score, so that the next step scores them.
 
 Cost: none. With `judge`, one call about the claims for which no call was found although the turn
-has calls; the judge names the call, or says that there is none. Good at: agents with named tools.
-Bad at: tools whose names and arguments do not say what they do.
+has calls; the judge names the call, or says that there is none. With `guardian`, one request for
+each call of the turn that bears a claim out: Granite Guardian says whether the call fits what the
+user wants and the definition of its tool, and a claim whose call does not has failed.
+
+Good at: agents with named tools. Bad at: tools whose names and arguments do not say what they do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from resay._internal.event_loops import compute
 from resay._internal.strict import Shorthand
+from resay.core.call_log import LoggedCall
 from resay.core.claim_verdict import Part
 from resay.core.contradiction import Contradiction
 from resay.core.passage import Passage
 from resay.core.request import Request
-from resay.core.scores import Scores
+from resay.core.scores import Scores, over
+from resay.models.config import ModelConfig
 from resay.providers.base import Completion
 from resay.scorers.actions.claims import may_claim_action
+from resay.scorers.actions.guardian import CallGuardian
 from resay.scorers.actions.judging import Finding, judge_actions
 from resay.scorers.actions.matching import Conversation
 from resay.scorers.actions.prompts import judge_prompt, read_judge
@@ -47,6 +55,8 @@ _LOG_COST = 2
 _NO_CONVERSATION = "the conversation with its tool calls is unknown"
 _NO_CLAIMS = "the answer claims no action"
 _TOKENS_PER_CLAIM = 40
+# The probability of "yes" over which the guardian finds a call wrong.
+_WRONG_OVER = 0.5
 
 
 class Actions:
@@ -69,6 +79,12 @@ class Actions:
             description="Whether to ask once more, with the format restated, if an answer cannot be"
             " parsed.",
         )
+        guardian: ModelConfig | None = Field(
+            default=None,
+            description="A Granite Guardian on a chat server (`backend: chat`), which is asked"
+            " whether the calls that bear claims out fit the request and the definitions of their"
+            " tools; null = none.",
+        )
         settle: Annotated[Settle | None, Shorthand("below", kind="number")] = Field(
             default=Settle(below=0.5, above=0.5),
             description="The scores that this step settles. By default all: a claim that a tool"
@@ -84,6 +100,18 @@ class Actions:
         self.config = config or self.Config()
         asks = self.config.judge is not None
         self.needs: frozenset[Need] = frozenset({"judge"}) if asks else frozenset()
+        guardian = self.config.guardian
+        self._guardian = None if guardian is None else CallGuardian(guardian)
+
+    async def prepare(self) -> None:
+        """Check that the server of the guardian responds, if there is one.
+
+        Raises:
+            ConfigurationError: It does not accept the key, or has no such model.
+            ScorerError: It does not respond.
+        """
+        if self._guardian is not None:
+            await self._guardian.prepare()
 
     def claims(self, sentence: str) -> bool:
         """Return whether a sentence may claim an action, though it looks like mere politeness."""
@@ -100,7 +128,7 @@ class Actions:
             A score for each claim of an action: 0 if a call bears it out, else 1.
 
         Raises:
-            ScorerError: The policy names a judge, and none is available.
+            ScorerError: The policy names a judge, and none is available; or the guardian failed.
         """
         request, log = evidence.request, evidence.call_log
         if not request.messages:
@@ -115,6 +143,9 @@ class Actions:
         undetermined = 0
         if self.config.judge is not None:
             findings, failures, undetermined = await self._asked(findings, passage, evidence)
+        if self._guardian is not None:
+            findings, unread = await _guarded(findings, self._guardian, evidence)
+            undetermined += unread
         if not any(findings):
             return Scores(skip_reason=_NO_CLAIMS)
         return Scores(
@@ -162,6 +193,50 @@ class Actions:
                 row.append(finding)
             judged.append(row)
         return judged, parsed.failures, parsed.undetermined
+
+
+async def _guarded(
+    findings: list[list[Finding]], guardian: CallGuardian, evidence: Evidence
+) -> tuple[list[list[Finding]], int]:
+    """Return the findings, failed where the call does not fit, and how many answers say nothing."""
+    log = evidence.call_log
+    turn = {call.index for call in log.of_turn}
+    calls: dict[int, LoggedCall] = {}
+    for finding in chain.from_iterable(findings):
+        if finding.verdict == "done" and finding.call is not None and finding.call.index in turn:
+            calls[finding.call.index] = finding.call
+    asked = list(calls.values())
+    probabilities = await guardian.probabilities(asked, evidence.request, log)
+    guarded: list[list[Finding]] = []
+    for of_sentence in findings:
+        row: list[Finding] = []
+        for finding in of_sentence:
+            call = finding.call
+            if finding.verdict == "done" and call is not None and call.index in calls:
+                finding = _with_probability(finding, call, guardian, probabilities)
+            row.append(finding)
+        guarded.append(row)
+    return guarded, sum(value is None for value in probabilities.values())
+
+
+def _with_probability(
+    finding: Finding,
+    call: LoggedCall,
+    guardian: CallGuardian,
+    probabilities: Mapping[int, float | None],
+) -> Finding:
+    if call.index not in probabilities:
+        unknown = f"{finding.reason}; {guardian.name} was not told how its tool is called"
+        return replace(finding, reason=unknown)
+    probability = probabilities[call.index]
+    if probability is None or not over(probability, _WRONG_OVER):
+        return finding
+    reason = (
+        f"call {call.index + 1} ({call.name}) does not fit the request or the definition of its"
+        f" tool, says {guardian.name} ({probability:.2f})"
+    )
+    arguments = json.dumps(call.arguments, ensure_ascii=False, default=str)
+    return replace(finding, verdict="failed", reason=reason, quote=arguments)
 
 
 def _score(findings: Sequence[Finding]) -> float | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from resay.core.logprobs import TokenLogprob
+from resay.core.logprobs import word_probability
 from resay.models.chat import ChatAnswer, ChatRequest
+from resay.scorers.common.guardian import UNGROUNDED, guardian_probability, guardian_request
 from resay.scorers.common.objects import objects_in
 
 
@@ -64,37 +64,16 @@ class Bespoke:
     def support(self, answer: ChatAnswer) -> float | None:
         """Return the probability of "Yes"; 1 or 0 if the server returned none."""
         if answer.tokens:
-            yes = _probability(answer.tokens[0], "yes")
-            if yes or _probability(answer.tokens[0], "no"):
+            yes = word_probability(answer.tokens[0], "yes")
+            if yes or word_probability(answer.tokens[0], "no"):
                 return min(yes, 1.0)
         return {"yes": 1.0, "no": 0.0}.get(answer.text.strip().strip(".").lower())
-
-
-# The model's own definition of what it is to find.
-_UNGROUNDED = (
-    "A text is considered ungrounded or unfaithful if it includes information lacking support from,"
-    " or directly contradicting, the provided document(s). This risk arises when the text"
-    " fabricates details, misinterprets the content, or makes unsupported extrapolations beyond"
-    " what is explicitly stated in the document(s)."
-)
-_GUARDIAN_BLOCK = (
-    "<guardian><no-think>As a judge agent, assess whether the provided text meets the given judging"
-    " criteria using all available information, including conversations, documents, and tools."
-    " Provide your score immediately without explanation. Output empty <think>\n</think> tags"
-    " followed by your score in <score></score> tags.\n\n"
-    f"### Criteria: {_UNGROUNDED}\n\n"
-    "### Scoring Schema: If the last assistant's text meets the criteria, return 'yes'; otherwise,"
-    " return 'no'."
-)
 
 
 class GraniteGuardian:
     """Granite Guardian 3.3 and 4.1: groundedness, without reasoning.
 
-    The claim is the assistant's text, the documents are the field `documents` of the request, which
-    vLLM passes to the model's chat template. Version 3 is told the risk by a setting of its
-    template, version 4 by a last message (the cookbooks of ibm-granite/granite-guardian; Padhi et
-    al., "Granite Guardian", 2024). It answers "yes" if the claim is not grounded.
+    The claim is the assistant's text; see `resay.scorers.common.guardian`.
 
     Args:
         version: The major version of the model.
@@ -108,30 +87,13 @@ class GraniteGuardian:
     def request(self, claim: str, documents: Sequence[str], question: str) -> ChatRequest:
         """Return the request about a claim; the question is not part of it."""
         del question
-        extra: dict[str, object] = {
-            "documents": [
-                {"doc_id": str(index), "text": text} for index, text in enumerate(documents)
-            ]
-        }
         messages = [("assistant", claim)]
-        if self._version >= 4:
-            messages.append(("user", _GUARDIAN_BLOCK))
-        else:
-            config = {"criteria_id": "groundedness"}
-            extra["chat_template_kwargs"] = {"guardian_config": config, "think": False}
-        return ChatRequest(messages=messages, max_tokens=48, top_logprobs=5, extra=extra)
+        return guardian_request(messages, UNGROUNDED, self._version, documents=documents)
 
     def support(self, answer: ChatAnswer) -> float | None:
-        """Return the probability of "no" against that of "yes"; 1 or 0 if there is none."""
-        stated = re.findall(r"<score>\s*(yes|no)\b", answer.text, re.IGNORECASE)
-        if not stated:
-            return None
-        score = stated[-1].lower()
-        for token in reversed(answer.tokens):
-            yes, no = _probability(token, "yes"), _probability(token, "no")
-            if _word(token.token) == score and yes + no:
-                return no / (yes + no)
-        return 1.0 if score == "no" else 0.0
+        """Return the probability that the claim is grounded."""
+        probability = guardian_probability(answer)
+        return None if probability is None else 1.0 - probability
 
 
 class Lynx:
@@ -194,16 +156,3 @@ def json_object_in(text: str, key: str) -> dict[str, object] | None:
             if isinstance(value, dict) and key in value:
                 result = cast("dict[str, object]", value)
     return result
-
-
-def _word(token: str) -> str:
-    return token.strip().lower()
-
-
-def _probability(token: TokenLogprob, word: str) -> float:
-    """Return the probability that a token is a word, in any case and with any space."""
-    probability = 0.0
-    for candidate in token.top or (token,):
-        if _word(candidate.token) == word and candidate.logprob is not None:
-            probability += math.exp(min(candidate.logprob, 0.0))
-    return probability

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Literal, TypeAlias, cast
 
@@ -40,9 +39,6 @@ _CHAT_FORMATS: Mapping[str, Format] = {
 }
 
 
-_NEWEST_GUARDIAN = 4
-
-
 def known_format(given: str, model: ModelConfig) -> Format | None:
     """Return a model's format if it is known without looking up the model."""
     if given != "auto":
@@ -54,12 +50,6 @@ def known_format(given: str, model: ModelConfig) -> Format | None:
         if name.startswith(prefix):
             return format_
     return "minicheck" if model.remote else None
-
-
-def guardian_version(model: ModelConfig) -> int:
-    """Return the major version of a Granite Guardian: that of its name, or else the newest."""
-    version = re.search(r"granite-?(\d)|guardian-?(\d)", (model.name or "").lower())
-    return int(version[1] or version[2]) if version else _NEWEST_GUARDIAN
 
 
 def _chat_format(name: str) -> Format:

@@ -53,6 +53,7 @@ from resay.errors import ConfigurationError
 from resay.models import ModelField, chat_model, config_of, text_classifier, token_classifier
 from resay.models.files import folder_of, kind_of, separator_of
 from resay.scorers.base import Need, SampleConfig, ScorerTraits
+from resay.scorers.common.guardian import guardian_version
 from resay.scorers.evidence import Evidence
 from resay.scorers.grounding.answer_classifier import AnswerClassifier
 from resay.scorers.grounding.chat_claims import ChatClaims
@@ -63,7 +64,6 @@ from resay.scorers.grounding.formats import (
     CHAT_FORMATS,
     Format,
     format_of,
-    guardian_version,
     known_format,
 )
 
