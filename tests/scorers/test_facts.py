@@ -217,7 +217,7 @@ async def test_a_negated_claim_is_another_claim() -> None:
 
 def test_documents_are_compared_by_another_method() -> None:
     chain = [{"method": "facts", "evidence": "references"}]
-    with pytest.raises(PolicyError, match="method: references, by: words"):
+    with pytest.raises(PolicyError, match="evidence: documents"):
         Guard({"chain": chain})
 
 

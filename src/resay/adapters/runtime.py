@@ -129,12 +129,12 @@ class GuardRuntime:
     @property
     def takes_references(self) -> bool:
         """Whether requests' references are compared with the answers."""
-        return self._core.chain.grounds or self.required_by("references") is not None
+        return self._core.chain.reads_documents or self.required_by("references") is not None
 
     @property
     def compares_documents(self) -> bool:
         """Whether answers are compared with documents in providers' own fields."""
-        return self._core.chain.grounds and "documents" in self.policy.references.from_
+        return self._core.chain.reads_documents and "documents" in self.policy.references.from_
 
     @property
     def checks_without_samples(self) -> bool:

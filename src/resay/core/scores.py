@@ -61,9 +61,11 @@ class Scores:
         grounds: Per sentence, the references that mention it; empty if the method has none.
         contradictions: Per sentence, the contradicting statement, if the method knows it; or empty.
         denied: Per sentence, whether a text that it was compared with says something else, as
-            opposed to nothing; empty if the method does not tell these apart.
+            opposed to nothing; None, or empty for all, if the method does not tell these apart.
         judged: Per sentence, the parts that the method judges by themselves; empty if there are
             none.
+        methods: Per sentence, the method that gave its score, if that is another than the one these
+            are the scores of; or None; empty if it is no other for any.
         skip_reason: Why the method had nothing to score, without content, or None.
         verdict_reason: A phrase without content for the verdict's reason, or None.
     """
@@ -87,8 +89,9 @@ class Scores:
     error: str | None = None
     grounds: tuple[tuple[Grounds, ...], ...] = ()
     contradictions: tuple[Contradiction | None, ...] = ()
-    denied: tuple[bool, ...] = ()
+    denied: tuple[bool | None, ...] = ()
     judged: tuple[tuple[Part, ...], ...] = ()
+    methods: tuple[str | None, ...] = ()
     skip_reason: str | None = None
     verdict_reason: str | None = None
 
@@ -143,7 +146,7 @@ def mean_score(scores: Sequence[float | None]) -> float | None:
     return without_noise(fmean(available)) if available else None
 
 
-def any_denied(denials: Iterable[tuple[bool, ...]]) -> tuple[bool, ...]:
+def any_denied(denials: Iterable[tuple[bool | None, ...]]) -> tuple[bool, ...]:
     """Return for each sentence whether any text denies it; nothing where none tells.
 
     Args:

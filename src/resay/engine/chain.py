@@ -100,7 +100,7 @@ class Chain:
             if when is not None:
                 when.load()
         self._reference_steps = reference_steps_of(policy, () if structured else self._steps)
-        sources = policy.references.from_ if self._reference_steps else ()
+        sources = policy.references.from_ if self.reads_documents else ()
         self.reference_functions = reference_functions(sources)
         self._classify = import_named(policy.non_claims) if ":" in policy.non_claims else None
         self._early_steps = leading_steps(self._steps)
@@ -162,6 +162,11 @@ class Chain:
     def grounds(self) -> bool:
         """Whether claims are compared with the request's references before anything else."""
         return self._reference_steps is not None
+
+    @property
+    def reads_documents(self) -> bool:
+        """Whether claims are compared with the documents of the request, wherever they are."""
+        return self.grounds or any(step.reads_documents for step in self._steps)
 
     def checks_unmentioned(self, references: Sequence[Reference]) -> bool:
         """Return whether claims that no reference mentions go on to the other steps."""

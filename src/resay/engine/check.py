@@ -280,7 +280,7 @@ class Check:
 
     async def find_references(self) -> None:
         """Find the references contained in the request itself."""
-        if not self._chain.grounds:
+        if not self._chain.reads_documents:
             return
         context, searched = self.context, self._policy.references.from_
         request = context.request
@@ -728,9 +728,11 @@ class Check:
                 for i, text in enumerate(completion.references)
             )
             evidence = replace(evidence, references=references)
-            if self._chain.grounds and "retriever" in self._policy.references.from_:
+            if self._chain.reads_documents and "retriever" in self._policy.references.from_:
                 evidence = self._with_sources(evidence, retrieved)
-        reads_documents = self._chain.grounds and "documents" in self._policy.references.from_
+        reads_documents = (
+            self._chain.reads_documents and "documents" in self._policy.references.from_
+        )
         if completion.found and reads_documents:
             evidence = self._with_sources(evidence, completion.found)
         evidence = replace(

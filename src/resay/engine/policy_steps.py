@@ -43,7 +43,7 @@ def reference_steps_of(policy: Policy, steps: Sequence[Step]) -> tuple[Step, Ste
     """
     compare = [step for step in steps if "samples" in step.needs]
     automatic = [s for s in compare if getattr(s.config, "evidence", "auto") == "auto"]
-    refer = any("references" in step.needs for step in steps)
+    refer = any("references" in step.needs or step.reads_documents for step in steps)
     if not automatic or refer or not policy.references.from_:
         return None
     judged = next((s.config for s in automatic if isinstance(s.config, JudgedConfig)), None)
@@ -52,6 +52,7 @@ def reference_steps_of(policy: Policy, steps: Sequence[Step]) -> tuple[Step, Ste
         config = References.Config(judge=judged.judge, restate=judged.restate)
     elif policy.references.by == "judge":
         config = References.Config()
+    config = config.model_copy(update={"words_first": policy.references.words_first})
     lenient = config.model_copy(update={"unmentioned": None})
     return Step.of(config), Step.of(lenient)
 

@@ -143,9 +143,9 @@ class Requirements:
         """Refuse references that are missing or used by no step of the chain."""
         if not references:
             self.require_inputs({"references": "; pass `references`"})
-        elif not (self._chain.required_by("references") or self._chain.grounds):
+        elif not (self._chain.required_by("references") or self._chain.reads_documents):
             raise ConfigurationError(
-                "no step of the chain compares with references; set `evidence: references` on one,"
+                "no step of the chain compares with references; set `evidence: documents` on one,"
                 " or omit `evidence: samples`"
             )
 

@@ -74,8 +74,10 @@ class ClaimResult:
     def is_grounded(self) -> bool:
         """Whether the references decided this claim."""
         # A score of another check has no step here.
-        method = self.by if self.step is None else self.step.name
-        return method == "references"
+        if self.step is None:
+            return self.by == "references"
+        by_documents = self.step.reads_documents and self.step.source == "reference"
+        return by_documents or self.step.name == "references"
 
     @property
     def against(self) -> frozenset[int] | None:
@@ -270,7 +272,8 @@ def _updated(before: ClaimResult, step: Step, scores: Scores, position: int) -> 
         return replace(
             before, grounds=grounds, reason=scores.reasons[position], unanswered=unanswered
         )
-    by_method = {**before.scores, step.name: score}
+    method = (scores.methods[position] if scores.methods else None) or step.name
+    by_method = {**before.scores, method: score}
     for method, parts in scores.parts.items():
         part = parts[position]
         if part is not None:
@@ -283,7 +286,7 @@ def _updated(before: ClaimResult, step: Step, scores: Scores, position: int) -> 
     if not step.corrects:
         return ClaimResult(
             score=score,
-            by=step.name,
+            by=method,
             reason=reason,
             step=step,
             columns=tuple(column[position] for column in scores.columns),

@@ -52,6 +52,10 @@ class ReferencesConfig(Strict):
         description="How to compare: a judge, in one call; words (with numbers and names); or"
         " auto = a judge if the chain has one, else words.",
     )
+    words_first: bool = Field(
+        default=False,
+        description="Whether words settle what is plain before the judge is asked, as for a step.",
+    )
     unmentioned: Literal["auto", "flag", "samples"] = Field(
         default="auto",
         description="What to do with a claim that no reference mentions: flag it, or compare it"

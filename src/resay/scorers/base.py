@@ -32,6 +32,15 @@ TEXTS_COMPARED = "texts compared"
 """What a scorer compares with, in its reasons: its step calls them samples or references."""
 Unit = Annotated[float, Field(ge=0, le=1)]
 
+WordsFirst = Annotated[
+    bool,
+    Field(
+        description="With documents: let words settle what a document has word for word, or with"
+        " another number, before a model is asked."
+    ),
+]
+"""Whether words settle what is plain before a model is asked."""
+
 
 class Settle(BaseModel):
     """The scores that a step settles; sentences with scores in between go on to the next step."""
@@ -92,6 +101,11 @@ class ScorerConfig(BaseModel):
         return False
 
     @property
+    def reads_documents(self) -> bool:
+        """Whether the step compares with all documents of the request, wherever they are in it."""
+        return False
+
+    @property
     def named_judge(self) -> str | None:
         """The model that the step names as its judge, or None."""
         return next((request.model for request in self.judge_requests), None)
@@ -107,10 +121,16 @@ class SampleConfig(ScorerConfig):
 
     evidence: Literal["auto", "samples", "references"] = Field(
         default="auto",
-        description="The texts to compare the response with: first the request's references, if"
-        " any, then the model's own samples for claims that the references leave open (auto); only"
-        " the samples; or the references in place of samples (SelfCheckGPT, section 7.3).",
+        description="The texts to compare the response with: the request's references, if any, then"
+        " samples for what these leave open (auto); samples; or the references in place of samples"
+        " (SelfCheckGPT, section 7.3).",
     )
+
+    @property
+    def reads_documents(self) -> bool:
+        """Whether the step compares with all documents of the request, wherever they are in it."""
+        # A method's own settings may allow more than these.
+        return str(self.evidence) == "documents"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

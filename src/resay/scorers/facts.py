@@ -85,11 +85,11 @@ class Facts:
 
         method: Literal["facts"] = "facts"
         # The settings are frozen, so narrowing the allowed values is safe.
-        evidence: Literal["auto", "samples"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        evidence: Literal["auto", "samples", "documents", "conversation"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
             default="auto",
-            description="The texts to compare the passage with: first the request's references, if"
-            " any, then the model's own samples for claims that the references leave open (auto);"
-            " or only the samples.",
+            description="The texts to compare the passage with: the request's references, if any,"
+            " then samples for what these leave open (auto); samples; all documents of the request"
+            " together; or the model's own earlier turns (conversation).",
         )
         disagreement: Unit = Field(
             default=0.1,
@@ -101,10 +101,7 @@ class Facts:
         @classmethod
         def _compares_no_documents(cls, value: object) -> object:
             if value == "references":
-                raise ValueError(
-                    "'references' is not available: documents are compared by"
-                    " `method: references, by: words`"
-                )
+                raise ValueError("'references' is not available; use `evidence: documents`")
             return value
 
     def __init__(self, config: Config | None = None) -> None:

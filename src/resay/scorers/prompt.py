@@ -51,7 +51,7 @@ from resay.core.quoting import quotable
 from resay.core.scores import Scores, over
 from resay.providers.base import Completion
 from resay.scorers import task_prompt
-from resay.scorers.base import Need, SampleConfig, ScorerTraits
+from resay.scorers.base import Need, SampleConfig, ScorerTraits, WordsFirst
 from resay.scorers.common.comparing import Column, SampleScorer, inconclusive_reason
 from resay.scorers.common.document_verdicts import DocumentVerdict
 from resay.scorers.common.judge_calls import ParsedAnswer, ask, ask_each, claims_by_prompt
@@ -110,6 +110,15 @@ class Prompt(SampleScorer):
         """Settings of `prompt`."""
 
         method: Literal["prompt"] = "prompt"
+        # The settings are frozen, so other allowed values are safe.
+        evidence: Literal["auto", "samples", "references", "documents", "conversation"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+            default="auto",
+            description="The texts to compare the response with: the request's references, if any,"
+            " then samples for what these leave open (auto); samples; each reference in place of a"
+            " sample (SelfCheckGPT, section 7.3); all documents of the request together; or the"
+            " model's own earlier turns (conversation).",
+        )
+        words_first: WordsFirst = False
         form: Literal["claims", "published"] = Field(
             default="claims",
             description="What to ask the judge: whether the sample supports, contradicts or does"

@@ -10,6 +10,9 @@ documents that support the claim says them, it scores 1 where another contradict
 knows the question, so that a page about another product supports nothing. Its quotes must appear in
 documents that it names, or its answer is rejected.
 
+With `words_first`, words settle the claims that a document has word for word, or with another
+number (`plain_comparison`), and the judge is asked about the others.
+
 With `by: words` there is no judge: the numbers, names and words of a claim are compared with the
 documents about its subject, each alone and then together (`documents_by_words`).
 
@@ -47,7 +50,7 @@ from resay.core.references import Reference
 from resay.core.scores import Scores, UnsupportedSpan
 from resay.lang.language import load
 from resay.providers.base import Completion
-from resay.scorers.base import Need, ScorerTraits, Unit
+from resay.scorers.base import Need, ScorerTraits, Unit, WordsFirst
 from resay.scorers.common.cited_documents import (
     check_citations,
     source_entries,
@@ -62,11 +65,14 @@ from resay.scorers.common.fact_comparison import compare_sentences, comparison_c
 from resay.scorers.common.grounded_claims import (
     GroundedClaim,
     are_newer,
+    columns_of,
     contradicting,
+    scores_of_claims,
     supporting,
 )
 from resay.scorers.common.judge_calls import ParsedAnswer, ask, ask_each, claims_by_prompt
 from resay.scorers.common.judge_config import JudgedConfig, judge_for
+from resay.scorers.common.plain_comparison import settle_plainly
 from resay.scorers.common.words import stance
 from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Samples
@@ -98,6 +104,7 @@ class References:
             description="How to compare: with a judge, in one call per answer, or by numbers, names"
             " and words.",
         )
+        words_first: WordsFirst = False
         unmentioned: Unit | None = Field(
             default=1.0,
             description="The score of a claim that no reference mentions; null = none, so that the"
@@ -141,10 +148,7 @@ class References:
         Raises:
             ScorerError: No judge is available.
         """
-        references = evidence.sources or tuple(
-            Reference(sample.text, f"references[{i}]")
-            for i, sample in enumerate(evidence.references.arrived)
-        )
+        references = references_of(evidence)
         if not references:
             return Scores(sentences=(None,) * len(passage.sentences))
         if self.config.by == "words":
@@ -155,29 +159,35 @@ class References:
         self, passage: Passage, references: Sequence[Reference], evidence: Evidence
     ) -> Scores:
         sources = source_entries(passage)
-        asked = [index for index in range(len(passage.sentences)) if index not in sources]
-        if not asked:
+        plain: Sequence[GroundedClaim | None] = (None,) * len(passage.sentences)
+        if self.config.words_first:
+            plain = await settle_plainly(passage, references, evidence.question)
+        asked = [i for i, claim in enumerate(plain) if claim is None and i not in sources]
+        if not asked and not any(plain):
             return Scores(
                 sentences=(None,) * len(passage.sentences),
                 reasons=(_NAMES_SOURCES,) * len(passage.sentences),
                 lost=(),
             )
-        answers = await self._ask(
-            [passage.sentences[index] for index in asked], references, evidence
-        )
+        answers: list[ParsedAnswer[DocumentVerdict]] = []
+        if asked:
+            sentences = [passage.sentences[index] for index in asked]
+            answers = await self._ask(sentences, references, evidence)
         slots = [verdict for parsed in answers for verdict in parsed.slots]
         verdicts = dict(zip(asked, slots, strict=True))
         claims: list[GroundedClaim] = []
         for index, claim in enumerate(passage.sentences):
-            verdict = verdicts.get(index)
-            if verdict is not None:
+            verdict, settled = verdicts.get(index), plain[index]
+            if settled is not None:
+                claims.append(settled)
+            elif verdict is not None:
                 claims.append(self._judged(claim, verdict, references))
             else:
                 claims.append(GroundedClaim(reason=_NAMES_SOURCES if index in sources else None))
-        await _check_citations(passage, claims, references, evidence)
-        columns = [_column(document, claims) for document in range(len(references))]
+        await check_claims(passage, claims, references, evidence)
+        columns = columns_of(claims, len(references))
         return replace(
-            _scores(claims, columns),
+            scores_of_claims(claims, columns, [claim.is_denied for claim in claims]),
             failures=tuple(failure for parsed in answers for failure in parsed.failures),
             lost=tuple(index for index, verdict in verdicts.items() if verdict is None),
             undetermined=sum(parsed.undetermined for parsed in answers),
@@ -282,12 +292,13 @@ class References:
             else:
                 claims.append(self._compared(comparison, references))
         _score_bare_answers(passage, claims)
-        await _check_citations(passage, claims, references, evidence)
+        await check_claims(passage, claims, references, evidence)
 
         def column(document: int) -> tuple[float | None, ...]:
             return tuple(c and c.by_document.get(document) for c in comparisons)
 
-        return _scores(claims, [column(document) for document in range(len(references))])
+        columns = [column(document) for document in range(len(references))]
+        return scores_of_claims(claims, columns, [claim.is_denied for claim in claims])
 
     async def _compare_words(
         self, passage: Passage, references: Sequence[Reference], evidence: Evidence
@@ -369,12 +380,21 @@ class References:
         return claim
 
 
-async def _check_citations(
+def references_of(evidence: Evidence) -> tuple[Reference, ...]:
+    """Return the references to compare with."""
+    return evidence.sources or tuple(
+        Reference(sample.text, f"references[{i}]")
+        for i, sample in enumerate(evidence.references.arrived)
+    )
+
+
+async def check_claims(
     passage: Passage,
     claims: Sequence[GroundedClaim],
     references: Sequence[Reference],
     evidence: Evidence,
 ) -> None:
+    """Flag claims with wrong citations or links; see `check_citations`."""
     check = partial(check_citations, passage, claims, references, evidence)
     await compute(check, chars=_LINK_COST * _total_chars(references))
 
@@ -392,29 +412,6 @@ def _records(references: Sequence[Reference]) -> tuple[list[Reference], list[int
 
 def _total_chars(references: Iterable[Reference]) -> int:
     return sum(len(reference.text) for reference in references)
-
-
-def _scores(claims: Sequence[GroundedClaim], columns: Sequence[tuple[float | None, ...]]) -> Scores:
-    return Scores(
-        sentences=tuple(claim.score for claim in claims),
-        columns=tuple(columns),
-        reasons=tuple(claim.reason for claim in claims),
-        grounds=tuple(claim.grounds for claim in claims),
-        denied=tuple(claim.is_denied for claim in claims),
-        spans=tuple(claim.spans for claim in claims),
-    )
-
-
-def _column(document: int, claims: Sequence[GroundedClaim]) -> tuple[float | None, ...]:
-    """Return for each claim 0 if a document supports it, and 1 if it contradicts it."""
-    entries: list[float | None] = []
-    for claim in claims:
-        entry: float | None = None
-        for ground in claim.grounds:
-            if ground.reference == document:
-                entry = 0.0 if ground.supports else 1.0
-        entries.append(entry)
-    return tuple(entries)
 
 
 def _quotes_are_real(verdict: DocumentVerdict, references: Sequence[Reference]) -> bool:

@@ -70,6 +70,11 @@ _BUILT_IN: Mapping[str, str] = {
     "ensemble": "Ensemble",
     "combination": "Combination",
 }
+# The scorers of steps that compare with neither samples nor references in place of samples.
+_BY_EVIDENCE: Mapping[str, tuple[str, str]] = {
+    "documents": ("documents", "Documents"),
+    "conversation": ("conversation", "Conversation"),
+}
 _NAME = re.compile(r"[\w.-]{1,60}")
 _log = logging.getLogger(__name__)
 
@@ -266,6 +271,10 @@ def build(config: ScorerConfig, *, where: str = "") -> Scorer:
     """
     scorer_type = scorer_class(config)
     if config.method_name in _BUILT_IN:
+        # What a method compares with may need another scorer than its usual one.
+        module, class_name = _BY_EVIDENCE.get(getattr(config, "evidence", ""), (None, ""))
+        if module is not None:
+            scorer_type = getattr(import_module(f"resay.scorers.{module}"), class_name)
         scorer = scorer_type(config)
     else:
         what = f"the scorer {config.method_name!r} ({import_path_of(scorer_type)})"
@@ -400,6 +409,11 @@ class Step:
     def corrected(self, scores: list[float | None]) -> list[float | None]:
         """Return the scores of all sentences as a correction would change them."""
         return self.scorer.corrected(scores) if isinstance(self.scorer, Corrects) else scores
+
+    @property
+    def reads_documents(self) -> bool:
+        """Whether it compares with all documents of the request, wherever they are in it."""
+        return self.config.reads_documents
 
     @property
     def compares_with_references(self) -> bool:

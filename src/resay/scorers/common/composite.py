@@ -76,6 +76,11 @@ class CompositeConfig(ScorerConfig, Generic[PartT]):
         return any(part.scorer.asks_response_model for part in self.parts)
 
     @property
+    def reads_documents(self) -> bool:
+        """Whether any part compares with all documents of the request."""
+        return any(part.scorer.reads_documents for part in self.parts)
+
+    @property
     def judge_requests(self) -> tuple[Request, ...]:
         """Requests without messages to the models that the parts name."""
         return tuple(request for part in self.parts for request in part.scorer.judge_requests)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from resay.core.editions import newness
 from resay.core.grounds import Grounds
 from resay.core.references import Reference
-from resay.core.scores import UnsupportedSpan
+from resay.core.scores import Scores, UnsupportedSpan
 
 
 @dataclass(slots=True)
@@ -20,12 +20,14 @@ class GroundedClaim:
         reason: A one-line explanation.
         grounds: The documents that speak for or against it.
         spans: The words that no document says, or that one contradicts.
+        method: The method that settled it, if that is another than the step's; None if it is not.
     """
 
     score: float | None = None
     reason: str | None = None
     grounds: tuple[Grounds, ...] = ()
     spans: tuple[UnsupportedSpan, ...] = ()
+    method: str | None = None
 
     @property
     def supporting(self) -> frozenset[int]:
@@ -40,6 +42,49 @@ class GroundedClaim:
     def flag(self, reason: str) -> None:
         """Make it wrong, whatever documents say of it."""
         self.score, self.reason = 1.0, reason
+
+
+def scores_of_claims(
+    claims: Sequence[GroundedClaim],
+    columns: Sequence[tuple[float | None, ...]],
+    denied: Sequence[bool | None],
+) -> Scores:
+    """Return what documents say of the claims of an answer as scores.
+
+    Args:
+        claims: What they say of each claim.
+        columns: The scores of the claims against each document; none if there are none.
+        denied: Whether a document says something else than each claim; None if that is not known.
+    """
+    return Scores(
+        sentences=tuple(claim.score for claim in claims),
+        columns=tuple(columns),
+        reasons=tuple(claim.reason for claim in claims),
+        grounds=tuple(claim.grounds for claim in claims),
+        denied=tuple(denied),
+        spans=tuple(claim.spans for claim in claims),
+        methods=tuple(claim.method for claim in claims),
+    )
+
+
+def columns_of(claims: Sequence[GroundedClaim], count: int) -> list[tuple[float | None, ...]]:
+    """Return for each document, by claim, 0 if it supports the claim, and 1 if it contradicts it.
+
+    Args:
+        claims: What documents say of each claim.
+        count: The number of documents.
+    """
+    columns: list[tuple[float | None, ...]] = []
+    for document in range(count):
+        entries: list[float | None] = []
+        for claim in claims:
+            entry: float | None = None
+            for ground in claim.grounds:
+                if ground.reference == document:
+                    entry = 0.0 if ground.supports else 1.0
+            entries.append(entry)
+        columns.append(tuple(entries))
+    return columns
 
 
 def supporting(documents: Sequence[int]) -> str:

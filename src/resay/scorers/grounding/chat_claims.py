@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from resay.core.grounds import Grounds
 from resay.core.passage import Passage
 from resay.core.scores import Scores
 from resay.models.windows import windows
@@ -14,6 +17,31 @@ from resay.scorers.grounding.claim_classifier import WordCount
 
 if TYPE_CHECKING:
     from resay.models.remote.chat import ChatModel
+
+
+# A document that gives a claim more support than this supports it.
+_SUPPORT = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Documents that are read at once.
+
+    Attributes:
+        documents: Their texts.
+        reference: The index of the reference that they are from; None if they are from several.
+    """
+
+    documents: Sequence[str]
+    reference: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Support:
+    """The probability that documents support a claim, and the index of their reference."""
+
+    probability: float
+    reference: int | None
 
 
 class ChatClaims:
@@ -44,36 +72,48 @@ class ChatClaims:
         )
         scores: list[float | None] = []
         reasons: list[str | None] = []
+        grounds: list[tuple[Grounds, ...]] = []
         for support in supports:
-            scores.append(None if support is None else 1.0 - support)
-            reasons.append(None if support is None else f"support by the documents: {support:.2f}")
+            if support is None:
+                scores.append(None)
+                reasons.append(None)
+                grounds.append(())
+                continue
+            scores.append(1.0 - support.probability)
+            reasons.append(f"support by the documents: {support.probability:.2f}")
+            is_known = support.probability > _SUPPORT and support.reference is not None
+            grounds.append((Grounds(support.reference or 0, supports=True),) if is_known else ())
         return Scores(
-            sentences=tuple(scores), reasons=tuple(reasons), undetermined=scores.count(None)
+            sentences=tuple(scores),
+            reasons=tuple(reasons),
+            grounds=tuple(grounds),
+            undetermined=scores.count(None),
         )
 
-    async def _groups(self, evidence: Evidence) -> list[list[str]]:
+    async def _groups(self, evidence: Evidence) -> list[_Group]:
         """Return the documents that are read at once."""
-        documents: list[str] = []
+        groups: list[_Group] = []
         for reference in await evidence.references.all():
-            if self._chunk is None:
-                documents.append(reference.text.strip())
-            else:
-                document = await reference.split()
-                documents += await windows(document, self._chunk, WordCount())
-        if self._prompt.together:
-            return [documents]
-        return [[document] for document in documents]
+            documents = [reference.text.strip()]
+            if self._chunk is not None:
+                documents = await windows(await reference.split(), self._chunk, WordCount())
+            groups += [_Group([document], reference.index) for document in documents]
+        if not self._prompt.together:
+            return groups
+        everything = [document for group in groups for document in group.documents]
+        return [_Group(everything, 0 if len(groups) == 1 else None)]
 
     async def _best_support(
-        self, claim: str, groups: list[list[str]], question: str
-    ) -> float | None:
-        requests = [self._prompt.request(claim, documents, question) for documents in groups]
+        self, claim: str, groups: Sequence[_Group], question: str
+    ) -> _Support | None:
+        requests = [self._prompt.request(claim, group.documents, question) for group in groups]
         answers = await asyncio.gather(*(self._model.answer(request) for request in requests))
-        supports: list[float] = []
-        for answer in answers:
-            support = self._prompt.support(answer)
+        best: _Support | None = None
+        for group, answer in zip(groups, answers, strict=True):
+            probability = self._prompt.support(answer)
             # A document about which the model says nothing could be the one with the support.
-            if support is None:
+            if probability is None:
                 return None
-            supports.append(support)
-        return max(supports)
+            if best is None or probability > best.probability:
+                best = _Support(probability, group.reference)
+        return best

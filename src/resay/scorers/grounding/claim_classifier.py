@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from resay.core.grounds import Grounds
 from resay.core.passage import Passage
 from resay.core.scores import Scores
 from resay.errors import ScorerError
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from resay.models.base import Measure
 
 _SUPPORTED = frozenset({"supported", "consistent", "entailment", "entailed", "faithful"})
-
-
+# A document that gives a claim more support than this supports it.
+_SUPPORT = 0.5
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -138,6 +139,10 @@ class ClaimClassifier:
             tuple(min(max(1.0 - support, 0.0), 1.0) for support, _ in least_supported),
             reasons=tuple(
                 f"best supported by reference {-reference}: {support:.2f}"
+                for support, reference in least_supported
+            ),
+            grounds=tuple(
+                (Grounds(-reference - 1, supports=True),) if support > _SUPPORT else ()
                 for support, reference in least_supported
             ),
         )

@@ -52,7 +52,7 @@ from resay.core.scores import Scores
 from resay.errors import ConfigurationError
 from resay.models import ModelField, chat_model, config_of, text_classifier, token_classifier
 from resay.models.files import folder_of, kind_of, separator_of
-from resay.scorers.base import Need, SampleConfig, ScorerTraits
+from resay.scorers.base import Need, SampleConfig, ScorerTraits, WordsFirst
 from resay.scorers.common.guardian import guardian_version
 from resay.scorers.evidence import Evidence
 from resay.scorers.grounding.answer_classifier import AnswerClassifier
@@ -86,10 +86,12 @@ class Grounding:
 
         method: Literal["grounding"] = "grounding"
         # The settings are frozen, so narrowing the allowed values is safe.
-        evidence: Literal["references"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        evidence: Literal["references", "documents"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
             default="references",
-            description="The texts to compare the answer with: always the references.",
+            description="The texts to compare the answer with: the references that are passed; or"
+            " all documents of the request, and its citations too.",
         )
+        words_first: WordsFirst = False
         model: ModelField = Field(
             default="lytang/MiniCheck-Flan-T5-Large",
             description="A model trained to tell whether a document supports a text: a folder or a"

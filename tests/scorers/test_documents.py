@@ -1,0 +1,181 @@
+"""`evidence: documents`: one row of a policy, whatever compares the claims with the documents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from resay import Guard, Request, Verdict
+from resay.errors import PolicyError
+from resay.plugins import Completion, Completions, Grounds
+from support.embeddings import ChatServer
+
+DOCUMENTS = ["The Garmo bridge opened in 1932. Ada Moor drew it.", "The Silo tunnel is 2 km long."]
+QUESTION = "Tell me about the Garmo bridge and the Silo tunnel."
+PLAIN, WRONG, FREE = (
+    "The Garmo bridge opened in 1932.",
+    "The Silo tunnel is 3 km long.",
+    "The plans of the Garmo bridge are by Ada Moor.",
+)
+JUDGED: dict[str, Any] = {"method": "prompt", "evidence": "documents"}
+
+
+class Judge:
+    """Says that the first document supports every claim, and counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.prompts: list[str] = []
+
+    async def takes_n(self, request: Request) -> bool:
+        return False
+
+    async def complete(self, request: Request, *, n: int = 1) -> Completions:
+        prompt = str(request.messages[-1]["content"])
+        self.prompts.append(prompt)
+        claims = prompt.rsplit("<claims", 1)[-1]
+        numbers = [n for n in range(1, 9) if f"\n{n}. " in claims]
+        verdicts = [{"claim": n, "supported_by": [1], "quotes": ["Ada Moor"]} for n in numbers]
+        return Completions((Completion(json.dumps(verdicts)),))
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    chat_server = ChatServer()
+    with chat_server:
+        yield chat_server
+
+
+def check(chain: list[dict[str, Any]], *claims: str, judge: Judge | None = None) -> Verdict:
+    guard = Guard({"chain": chain, "cache": {"store": "none"}}, provider=judge or Judge())
+    return guard.check(" ".join(claims), question=QUESTION, references=DOCUMENTS)
+
+
+def bands(verdict: Verdict) -> list[str | None]:
+    return [claim.band for claim in verdict.claims]
+
+
+def test_words_compare_with_all_documents() -> None:
+    judge = Judge()
+    verdict = check([{"method": "facts", "evidence": "documents"}], PLAIN, WRONG, judge=judge)
+    assert bands(verdict) == ["supported", "contradicted"]
+    assert [claim.by for claim in verdict.claims] == ["facts", "facts"]
+    assert verdict.claims[0].reason == "reference 1 supports it"
+    assert not judge.prompts
+    assert len(verdict.references) == 2
+
+
+def test_a_judge_is_asked_about_all_documents_together() -> None:
+    judge = Judge()
+    verdict = check([JUDGED], PLAIN, FREE, judge=judge)
+    assert bands(verdict) == ["supported", "supported"]
+    assert [claim.by for claim in verdict.claims] == ["prompt", "prompt"]
+    (prompt,) = judge.prompts
+    assert all(document in prompt for document in DOCUMENTS)
+
+
+def test_words_settle_what_is_plain_and_the_judge_is_asked_about_the_others() -> None:
+    judge = Judge()
+    verdict = check([{**JUDGED, "words_first": True}], PLAIN, WRONG, FREE, judge=judge)
+    assert bands(verdict) == ["supported", "contradicted", "supported"]
+    assert [claim.by for claim in verdict.claims] == ["facts", "facts", "prompt"]
+    assert [claim.scores for claim in verdict.claims] == [{"facts": 0}, {"facts": 1}, {"prompt": 0}]
+    (prompt,) = judge.prompts
+    claims = prompt.rsplit("<claims", 1)[-1]
+    assert FREE in claims
+    assert PLAIN not in claims
+    assert WRONG not in claims
+    wrong = verdict.claims[1]
+    assert wrong.contradicted_by is not None
+    assert wrong.contradicted_by.text == "The Silo tunnel is 2 km long."
+    assert [verdict_part.start for verdict_part in wrong.flagged_parts] == [wrong.start + 19]
+    assert wrong.grounds == (Grounds(1, supports=False, start=0, end=28),)
+
+
+def test_nobody_is_asked_if_everything_is_plain() -> None:
+    judge = Judge()
+    verdict = check([{**JUDGED, "words_first": True}], PLAIN, judge=judge)
+    assert (verdict.decision, judge.prompts, verdict.usage.calls) == ("consistent", [], 0)
+
+
+def test_the_comparison_before_the_chain_has_the_same_option() -> None:
+    judge = Judge()
+    policy = {"chain": ["prompt"], "references": {"words_first": True}, "cache": {"store": "none"}}
+    guard = Guard(policy, provider=judge)
+    text = f"{PLAIN} {FREE}"
+    verdict = guard.check(text, question=QUESTION, references=DOCUMENTS)
+    assert [claim.by for claim in verdict.claims] == ["facts", "references"]
+    assert len(judge.prompts) == 1
+
+
+@pytest.mark.parametrize("words_first", [False, True])
+def test_a_trained_chat_model_gives_the_same_fields(server: ChatServer, words_first: bool) -> None:
+    asked: list[str] = []
+
+    def answer(body: Any) -> tuple[str, Any]:
+        asked.append(body["messages"][-1]["content"])
+        is_supported = "Document: The Garmo bridge" in asked[-1] and WRONG not in asked[-1]
+        return "Yes" if is_supported else "No", None
+
+    server.reply = answer
+    model = {"backend": "chat", "name": "bespoke-minicheck", "url": server.url}
+    row = {"method": "grounding", "evidence": "documents", "model": model}
+    verdict = check([{**row, "words_first": words_first}], PLAIN, WRONG, FREE)
+    settled = "facts" if words_first else "grounding"
+    assert [claim.by for claim in verdict.claims] == [settled, settled, "grounding"]
+    assert [claim.flagged for claim in verdict.claims] == [False, True, False]
+    assert verdict.claims[2].reason == "reference 1 supports it (1.00)"
+    assert verdict.claims[2].grounds == (Grounds(0, supports=True),)
+    assert verdict.claims[1].contradicted_by is not None
+    questions = [text for text in asked if "Claim: " in text]
+    assert len(questions) == (2 if words_first else 6)
+
+
+def test_documents_are_found_in_the_conversation() -> None:
+    messages = [
+        {"role": "system", "content": "Answer from the context only."},
+        {"role": "user", "content": f"Context:\n{DOCUMENTS[0]}\n\nQuestion: When did it open?"},
+    ]
+    guard = Guard({"chain": [{"method": "facts", "evidence": "documents"}]})
+    assert (
+        guard.check("The Garmo bridge opened in 1932.", question=messages).decision == "consistent"
+    )
+    verdict = guard.check("The Garmo bridge opened in 1950.", question=messages)
+    assert verdict.decision == "flagged"
+    assert [reference.origin for reference in verdict.references] == ["messages"]
+
+
+def test_without_documents_nothing_is_decided() -> None:
+    guard = Guard({"chain": [JUDGED]}, provider=Judge())
+    verdict = guard.check(PLAIN, question=QUESTION)
+    reason = "prompt: the request has no documents to compare with"
+    assert (verdict.decision, verdict.reason) == ("inconclusive", reason)
+
+
+def test_citations_are_checked_whatever_compares(server: ChatServer) -> None:
+    server.reply = lambda body: ("Yes", None)
+    model = {"backend": "chat", "name": "bespoke-minicheck", "url": server.url}
+    rows = [
+        {"method": "facts", "evidence": "documents"},
+        JUDGED,
+        {"method": "grounding", "evidence": "documents", "model": model},
+    ]
+    for row in rows:
+        verdict = check([row], "The Garmo bridge opened in 1932 [7].")
+        assert verdict.claims[0].reason == "it cites [7], which does not exist"
+
+
+def test_other_methods_do_not_compare_with_documents() -> None:
+    with pytest.raises(PolicyError, match="evidence"):
+        Guard({"chain": [{"method": "nli", "evidence": "documents"}]})
+
+
+def test_a_part_of_an_ensemble_may_compare_with_documents() -> None:
+    parts = [
+        {"weight": 1.0, "scorer": {"method": "facts", "evidence": "documents"}},
+        {"weight": 1.0, "scorer": JUDGED},
+    ]
+    verdict = check([{"method": "ensemble", "parts": parts}], PLAIN)
+    assert (verdict.decision, verdict.score) == ("consistent", 0.0)
