@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, cast
 
 from resay.core.call_log import LoggedCall
 from resay.core.quantities import Quantity, quantities
+from resay.scorers.actions.commands import ShellEffects, shell_effects
 from resay.scorers.actions.words import ActionWords, action_words, fields, stems, tool_words
 
 Outcome = Literal["ok", "error", "pending", "dry_run", "nothing", "partial", "unknown"]
@@ -41,7 +42,17 @@ _HTTP_FAMILIES: Final[Mapping[str, str]] = {
     "patch": "update save set",
     "delete": "delete cancel",
 }
-_COMMAND_SPLIT: Final = re.compile(r"&&|\|\||[;|\n]")
+_COMMAND_KEYS: Final = frozenset({"", "command", "commands", "cmd", "script", "input", "code"})
+_CODE_KEYS: Final = frozenset({"", "code", "script", "source", "python", "javascript"})
+_CODE: Final = re.compile(r"\w\(.*\)|^(?:import|from|const|let|var) ", re.DOTALL | re.MULTILINE)
+# What a program does that has no names for it.
+_OF_PROGRAMS: Final = frozenset(
+    {"search", "read", "run", "test", "create", "save", "update", "other"}
+)
+_CHANGES: Final = frozenset({"save", "create", "update", "delete", "move"})
+PATHS: Final = re.compile(r"(?<![\w~+-])[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
+_MAX_PATH: Final = 400
+_LABELLED: Final = re.compile(r"(?<![\w.,-])(\d{1,9}(?:,\d{3})*) ([a-z]+(?: [a-z]+)?)")
 _COMMAND_WORDS: Final = 3
 _COMMAND_CHARS: Final = 2_000
 _SQL_KEYS: Final = frozenset({"", "sql", "query", "statement", "command", "code", "q"})
@@ -176,6 +187,10 @@ class CallFacts:
     @cached_property
     def families(self) -> frozenset[str]:
         """What it does, by its name and arguments; empty if they do not say."""
+        if self.shell is not None:
+            return self.shell.families
+        if self.runs_code or self.delegates:
+            return frozenset()
         # A tool of many uses does what its arguments say.
         own = tuple(token for token in self.name_tokens if token not in fields().general)
         families = set(_families_of_name(own))
@@ -200,6 +215,56 @@ class CallFacts:
     def reads(self) -> bool:
         """Whether it changes nothing."""
         return bool(self.families) and self.families <= _READING
+
+    @cached_property
+    def shell(self) -> ShellEffects | None:
+        """What the commands do that it gives to a shell; None if it is no shell."""
+        if not fields().shells & set(self.name_tokens):
+            return None
+        commands = [
+            leaf.value
+            for leaf in self.argument_leaves
+            if leaf.key in _COMMAND_KEYS and isinstance(leaf.value, str)
+        ]
+        return shell_effects(" ".join(commands)) if commands else None
+
+    @cached_property
+    def runs_code(self) -> bool:
+        """Whether it runs a program, which may do anything."""
+        return any(
+            leaf.key in _CODE_KEYS and isinstance(leaf.value, str) and _CODE.search(leaf.value)
+            for leaf in self.argument_leaves
+        )
+
+    @property
+    def delegates(self) -> bool:
+        """Whether another agent does what it says."""
+        return self.name_tokens == ("task",) or bool(fields().agents & set(self.name_tokens))
+
+    @property
+    def is_broad(self) -> bool:
+        """Whether it may do more than its words say."""
+        return not self.families or (self.shell is not None and self.shell.is_opaque)
+
+    def may_do(self, families: Collection[str]) -> bool:
+        """Return whether it may have done some things though no word of it says so.
+
+        Args:
+            families: What may have been done.
+        """
+        return self.delegates or (self.runs_code and _OF_PROGRAMS.issuperset(families))
+
+    @cached_property
+    def changes_file(self) -> bool:
+        """Whether it changes a file, which a check vouches for."""
+        if self.families & {"test", "search", "read"} or fields().besides & self.doing_words:
+            return False
+        if self.shell is not None:
+            return bool(self.families & _CHANGES)
+        return bool(fields().editing & set(self.name_tokens)) or any(
+            isinstance(leaf.value, str) and PATHS.search(leaf.value[:_MAX_PATH])
+            for leaf in self.argument_leaves
+        )
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -285,6 +350,14 @@ class CallFacts:
                     (leaf.key, q.plain) for q in quantities(leaf.value) if q.kind == "number"
                 )
         return tuple(numbers)
+
+    @cached_property
+    def labelled_numbers(self) -> tuple[tuple[str, float], ...]:
+        """The numbers in the text of its result with the words after them: 6 passed."""
+        if not isinstance(self.result_value, str):
+            return ()
+        matches = _LABELLED.finditer(self.result_value[:_COMMAND_CHARS].lower())
+        return tuple((match[2], float(match[1].replace(",", ""))) for match in matches)
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
@@ -459,9 +532,8 @@ def _families_of_argument(leaf: Leaf) -> set[str]:
     if leaf.key == "method" and leaf.value.lower() in _HTTP_FAMILIES:
         return families | set(_HTTP_FAMILIES[leaf.value.lower()].split())
     if leaf.key in fields().doing or not leaf.key:
-        for command in _COMMAND_SPLIT.split(leaf.value[:_COMMAND_CHARS]):
-            for token in split_name(" ".join(command.split()[:_COMMAND_WORDS])):
-                families |= tool_words().get(token, frozenset())
+        for token in split_name(" ".join(leaf.value[:_COMMAND_CHARS].split()[:_COMMAND_WORDS])):
+            families |= tool_words().get(token, frozenset())
     return families
 
 

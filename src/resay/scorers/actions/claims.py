@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -203,7 +203,7 @@ def _claims_in(
             continue
         first = verbs[0]
         prefix = clause[: first.start]
-        scope = clause if words.verb_last else prefix
+        scope = _without(verbs, clause) if words.verb_last else prefix
         own_voice = _voice(clause, verbs, sentence, words)
         has_own_subject = own_voice is not None or words.others.search(prefix) is not None
         opens = words.open.search(scope) is not None or words.denied.search(scope) is not None
@@ -233,11 +233,18 @@ def _claims_in(
         )
 
 
+def _without(verbs: Sequence[Verb], clause: str) -> str:
+    """Return a clause with its verbs blanked: "meldet keine Fehler" denies nothing."""
+    for verb in verbs:
+        clause = f"{clause[: verb.start]}{' ' * (verb.end - verb.start)}{clause[verb.end :]}"
+    return clause
+
+
 def _voice(clause: str, verbs: list[Verb], sentence: Sentence, words: ActionWords) -> Voice | None:
     """Return who acts in a clause: the agent, nobody named, or None for somebody else."""
     first = verbs[0]
     prefix, verb_text = clause[: first.start], clause[first.start : first.end]
-    agent = words.agent.search(clause) if words.verb_last else words.agent.search(prefix)
+    agent = words.agent.search(clause if words.verb_last else clause[: first.end])
     scope = clause if words.verb_last else prefix
     others = words.others.search(prefix)
     if agent is not None and (others is None or agent.start() > others.start() or words.verb_last):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -13,7 +13,7 @@ from resay.core.call_log import LoggedCall
 from resay.core.claim_verdict import PartKind
 from resay.core.passage import Passage
 from resay.core.quantities import quantities
-from resay.scorers.actions.calls import CallFacts, Leaf, Outcome, excerpt, solid
+from resay.scorers.actions.calls import PATHS, CallFacts, Leaf, Outcome, excerpt, solid
 from resay.scorers.actions.claims import TEXT_WORK, ActionClaim, ReadSentence, read_sentences
 from resay.scorers.actions.matching import Conversation, Match, stems_of_verbs, undoing
 from resay.scorers.actions.values import Source, Value, ValueKind, is_small, values_in
@@ -25,6 +25,11 @@ _FINAL: Final = frozenset({"send", "pay", "refund", "book", "order", "deploy", "
 _READS: Final = frozenset({"search", "read"})
 _DEVICES: Final = frozenset({"light", "heating", "blind", "door", "alarm", "music", "vacuum"})
 _CHECK: Final[frozenset[str]] = frozenset({"test"})
+_CHECKING: Final = frozenset({"test", "build"})
+# Kinds of checks, of which one vouches for nothing that another checks.
+_KINDS: Final = frozenset(
+    {"test", "linter", "types", "build", "browser", "manual", "database", "migration"}
+)
 _OTHER: Final[frozenset[str]] = frozenset({"other"})
 _STATES: Final = frozenset({"on", "off", "open", "close"})
 # Things that are acted on one by one, so that each that is named needs a call.
@@ -37,19 +42,18 @@ _NAME: Final = re.compile(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’-]*
 _TITLED: Final = re.compile(
     r"\b(?:an|mit|für|bei|Frau|Herrn?|von)\s+(?:(?:Frau|Herrn?|Dr\.)\s+)?\Z"
 )
-_PATHS: Final = re.compile(r"(?<![\w~+-])[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
 _SHOWN: Final = re.compile(
     r"```|~~~|^[^\S\n]*>|[“„«「\"][^”“»」\"]{12,1000}[”“»」\"]", re.MULTILINE
 )
 _WORD_AT: Final = re.compile(r"[^\W\d_][\w-]*")
 _CLOSE_TO: Final = 12
-_MAX_PATH: Final = 400
 _MOST: Final = 0.6
 _YEARS: Final = (1000, 2100)
 _MIN_DIGITS: Final = 3
 _MAX_NAME: Final = 40
 _MIN_NAME: Final = 3
 _NEAR_CHARS: Final = 24
+_LABEL: Final = 4
 _TIE: Final = 1.01
 _FINE: Final = frozenset({"ok", "unknown", "partial"})
 _PROBLEMS: Final[Mapping[Outcome, str]] = {
@@ -145,14 +149,17 @@ class _Judge:
 
     def findings_of(self, sentence: ReadSentence) -> list[Finding]:
         findings: list[Finding] = []
+        kinds: frozenset[str] = frozenset()
         for claim in sentence.claims:
-            findings += self._judged(claim)
+            # "I ran the linter, and it is clean"
+            kinds = frozenset(self._words.things_in(claim.text).keys() & _KINDS) or kinds
+            findings += self._judged(claim, kinds)
         return findings
 
-    def _judged(self, claim: ActionClaim) -> list[Finding]:
+    def _judged(self, claim: ActionClaim, kinds: Collection[str]) -> list[Finding]:
         values = self._values(claim.start, claim.end)
         if _vouches(claim):
-            return self._with_details(claim, values, *self._judged_check(claim))
+            return self._with_details(claim, values, *self._judged_check(claim, kinds))
         matches = self._usable(claim, self._conversation.matches(claim, values))
         if not matches:
             finding = self._without_call(claim)
@@ -183,19 +190,26 @@ class _Judge:
             shares = shares or bool(things.keys() & match.facts.things)
             # In another language than the arguments', words cannot be shared.
             names_none = not things and (self._words.code != "en" or not objects)
-            if match.is_exact or shares or names_none:
+            if match.is_exact or shares or names_none or match.facts.may_do(claim.families):
                 usable.append(match)
         return usable
 
-    def _judged_check(self, claim: ActionClaim) -> tuple[Finding, list[Match]]:
-        """Judge a claim that a check passes, which vouches only for what was before it."""
+    def _judged_check(
+        self, claim: ActionClaim, kinds: Collection[str]
+    ) -> tuple[Finding, list[Match]]:
+        """Judge a claim that a check passes, which vouches only for what was before it.
+
+        Args:
+            claim: The claim.
+            kinds: What it is about: tests, a linter.
+        """
         calls = self._conversation.calls
-        checks = [facts for facts in calls if "test" in facts.families]
+        checks = [facts for facts in calls if _checks(facts, kinds)]
         if not checks:
             return self._finding(claim, "not_done", "no call checks it"), []
         last = checks[-1]
         for later in calls[last.call.index + 1 :]:
-            if later.families & _CHANGES and _changes_code(later):
+            if later.families & _CHANGES and later.changes_file:
                 reason = f"{_named(last)} was before the change by {_named(later)}"
                 return self._finding(claim, "not_done", reason, later), []
         return self._outcome(claim, Match(last, 0, is_exact=True)), [Match(last, 0, is_exact=True)]
@@ -226,7 +240,7 @@ class _Judge:
         if reads and not (conversation.has_tools and claim.voice == "agent"):
             return False
         if families == _OTHER:
-            return False
+            return conversation.has_tools and self._is_deed(claim)
         is_weak = all(self._words.weak.fullmatch(claim.words_of(verb)) for verb in claim.verbs)
         if is_weak and not (asked_for or things):
             return False
@@ -235,6 +249,17 @@ class _Judge:
         if families <= _STATES and not things & _DEVICES:
             return False
         return asked_for and not conversation.is_told_by_results(claim)
+
+    def _is_deed(self, claim: ActionClaim) -> bool:
+        """Return whether a verb that says nothing about tools is about what was asked for."""
+        if claim.shown:
+            return False
+        requested = self._conversation.request_words
+        verbs = stems_of_verbs(claim, self._words)
+        if claim.voice == "agent":
+            return self._conversation.was_asked_for(claim)
+        is_told = self._conversation.is_told_by_results(claim)
+        return not verbs.isdisjoint(requested) and not is_told
 
     def _is_of_text(self, claim: ActionClaim) -> bool:
         """Return whether an agent without tools tells of a text: one it shows, or the user's."""
@@ -476,6 +501,7 @@ class _Judge:
             return None
         if contrary is None and not facts.reads:
             contrary = self._contrary(value, facts, any_field=True)
+        contrary = contrary or self._contrary_in_text(value, facts)
         if contrary is not None:
             return self._value_finding(
                 value, "failed", f"{_named(facts)} says {contrary}", facts, contrary
@@ -516,6 +542,18 @@ class _Judge:
                 return f"{leaf.key}: {leaf.value}"
             others.append(f"{leaf.key}: {leaf.value}")
         return others[0] if any_field and others else None
+
+    def _contrary_in_text(self, value: Value, facts: CallFacts) -> str | None:
+        """Return what a call's text says where a claim has another number: "6 passed"."""
+        quantity = value.quantity
+        if quantity is None or quantity.unit == "ordinal":
+            return None
+        after = self._text[value.end : value.end + _NEAR_CHARS].lower()
+        claimed = {stem[:_LABEL] for stem in stems_of(after)}
+        for label, number in facts.labelled_numbers:
+            if claimed.intersection(stem[:_LABEL] for stem in stems_of(label)):
+                return f"{number:g} {label}"
+        return None
 
     def _overwritten(self, claim: ActionClaim, value: Value, facts: CallFacts) -> Finding | None:
         """Return that a later call of the same tool for the same thing set another value."""
@@ -715,15 +753,14 @@ class _Judge:
         )
 
 
-def _changes_code(facts: CallFacts) -> bool:
-    """Return whether a call changes what a check vouches for: a file."""
-    if facts.families & {"test", "search", "read"} or fields().besides & facts.doing_words:
-        return False
-    has_path = any(
-        isinstance(leaf.value, str) and _PATHS.search(leaf.value[:_MAX_PATH])
-        for leaf in facts.argument_leaves
-    )
-    return has_path or bool(fields().editing & set(facts.name_tokens))
+def _checks(facts: CallFacts, kinds: Collection[str]) -> bool:
+    """Return whether a call makes a check of one of some kinds: the tests, the linter."""
+    if facts.delegates:
+        return True
+    own = facts.english_things & _KINDS
+    if not facts.families & _CHECKING:
+        return facts.is_broad and bool(own.intersection(kinds))
+    return not kinds or not own or bool(own.intersection(kinds))
 
 
 def _vouches(claim: ActionClaim) -> bool:
@@ -758,7 +795,7 @@ def _has_like(value: Value, facts: CallFacts, *, results: bool = False) -> bool:
             return True
         if value.text[0] in "#@" and text[:1] == value.text[0]:
             return True
-        if value.kind == "path" and _PATHS.search(text):
+        if value.kind == "path" and PATHS.search(text):
             return True
         if value.kind == "id" and " " not in text and _shape(text) == shape:
             return True

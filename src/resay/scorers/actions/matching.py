@@ -15,6 +15,10 @@ from resay.scorers.actions.claims import ActionClaim
 from resay.scorers.actions.values import Source, Value
 from resay.scorers.actions.words import ActionWords, fields, stems, tool_words
 
+# What a change of a file can be called.
+_EDITS: Final = frozenset(
+    {"create", "save", "update", "delete", "move", "set", "on", "off", "open", "close", "other"}
+)
 # What else a claimed action may have been done by.
 _NEAR: Final[Mapping[str, str]] = {
     "send": "notify upload",
@@ -31,7 +35,12 @@ _NEAR: Final[Mapping[str, str]] = {
     "read": "",
     "run": "test deploy create search",
     "test": "",
-    "deploy": "run update",
+    "deploy": "run update push",
+    "commit": "push merge",
+    "push": "deploy upload",
+    "merge": "update",
+    "install": "deploy",
+    "build": "deploy create",
     "pay": "",
     "refund": "",
     "on": "set update",
@@ -52,6 +61,8 @@ _STEM: Final = 5
 _GENERAL: Final = frozenset(
     {"record", "list", "web", "note", "file", "price", "stock", "server", "contact", "message"}
 )
+# Things that a call for them names.
+_NAMED: Final = frozenset({"branch", "pull_request"})
 _MAX_WORDS: Final = 4
 # The name of a tool: web_search
 _TOOL: Final = re.compile(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
@@ -177,8 +188,8 @@ class Conversation:
         matches: list[Match] = []
         for facts in self.calls:
             fit = _fit(claim.families, facts)
-            if fit is None and "other" in claim.families:
-                fit = _EXACT if _is_named_after(claim, facts, self.words) else None
+            if "other" in claim.families and _is_named_after(claim, facts, self.words):
+                fit = _EXACT
             if fit is None:
                 continue
             shared = sum(1 for stem in claim_stems if stem in facts.stems)
@@ -193,6 +204,8 @@ class Conversation:
             own_things = facts.english_things - _GENERAL
             differs = things - _GENERAL and own_things and not shared_things
             if differs and not shared and not shared_ids:
+                continue
+            if things & _NAMED - facts.things and not facts.is_broad:
                 continue
             score = fit + min(shared, _MAX_WORDS) + 3 * shared_ids + 1.5 * shared_things
             score += 2 * shared_names + min(shared_values, _MAX_WORDS)
@@ -228,9 +241,11 @@ class Conversation:
         """Return whether a result tells of what is claimed: what others did."""
         things = self.words.things_in(claim.text).keys()
         # The verb alone is in many results.
-        others = set(stems(claim.text, self.words)) - stems_of_verbs(claim, self.words)
+        verbs = stems_of_verbs(claim, self.words)
+        others = set(stems(claim.text, self.words)) - verbs
         for facts in self.calls:
-            if not facts.result_families & claim.families:
+            is_same = facts.result_families & claim.families - {"other"}
+            if not is_same and verbs.isdisjoint(facts.result_stems):
                 continue
             if not others or others & facts.result_stems or things & facts.things:
                 return True
@@ -247,20 +262,24 @@ class Conversation:
 def _fit(families: Collection[str], facts: CallFacts) -> float | None:
     """Return how well what a call does fits what is claimed; None if not at all."""
     own = facts.families
-    if not own:
-        return _UNKNOWN
-    if own & set(families):
+    is_run = "run" in families and facts.shell is not None
+    if is_run or own & set(families):
         return _EXACT
-    if "succeed" in families:
-        return _UNKNOWN
     near: set[str] = set()
     for family in families:
         near.update(_NEAR.get(family, "").split())
-    return _CLOSE if own & near else None
+    if own & near or (facts.changes_file and _EDITS & set(families)):
+        return _CLOSE
+    if facts.is_broad or "succeed" in families:
+        return _UNKNOWN
+    # Any change may be called by a verb that says nothing about tools.
+    return _UNKNOWN if "other" in families and not facts.reads else None
 
 
 def _is_named_after(claim: ActionClaim, facts: CallFacts, words: ActionWords) -> bool:
-    """Return whether a call's name has the verb of a claim: "resized", resize_image."""
+    """Return whether a call has the verb of a claim: "resized", resize_image."""
+    if not facts.reads and not stems_of_verbs(claim, words).isdisjoint(facts.stems):
+        return True
     names = {name[:_STEM] for name in facts.name_tokens}
     return any(
         stem[: max(len(name), 3)] == name or stem == name

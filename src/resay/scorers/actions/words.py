@@ -13,6 +13,7 @@ from resay.lang.language import load, stop_words
 from resay.lang.tables import codes, table, word_set
 
 _NEVER: Final = re.compile(r"(?!)")
+_ALWAYS: Final = re.compile("")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 # Vowel signs, which are parts of words.
 _SIGNS: Final = r"\u064b-\u0652\u0900-\u0963"
@@ -30,6 +31,7 @@ _SCRIPTS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
 _MIN_SHARE: Final = 4
 _WORD_WEIGHT: Final = 12
 _VERB_WEIGHT: Final = 12
+_OTHER_WEIGHT: Final = 8
 _LIKELY: Final = 3
 _SHORT_TEXT: Final = 160
 _VERB_CHARS: Final = 600
@@ -85,6 +87,9 @@ class ActionWords:
         drops_subject: Whether every completed form without another subject is the agent's.
         any_done: The completed forms of all families.
         done: The completed forms by family.
+        any_verb: The completed forms of any verb, whatever it does.
+        auxiliary: What `any_verb` is completed by, which may be anywhere in a clause.
+        internal: The forms of verbs that need no tool: to notice, to compare, to summarize.
         things: What is acted on, by thing.
         areas: Where it is, by area.
     """
@@ -116,6 +121,9 @@ class ActionWords:
     drops_subject: bool
     any_done: re.Pattern[str]
     done: Mapping[str, re.Pattern[str]]
+    any_verb: re.Pattern[str]
+    auxiliary: re.Pattern[str]
+    internal: re.Pattern[str]
     things: Mapping[str, re.Pattern[str]]
     areas: Mapping[str, re.Pattern[str]]
 
@@ -127,7 +135,7 @@ class ActionWords:
         """
         families: dict[tuple[int, int], set[str]] = {}
         if self.any_done.search(text) is None:
-            return []
+            return list(self._other_verbs(text))
         for family, pattern in self.done.items():
             for match in pattern.finditer(text):
                 families.setdefault(match.span(), set()).add(family)
@@ -139,7 +147,15 @@ class ActionWords:
                 verbs[-1] = Verb(last.start, max(last.end, end), joined)
             else:
                 verbs.append(Verb(start, end, frozenset(families[start, end])))
-        return [_without_other(verb) for verb in verbs]
+        return verbs
+
+    def _other_verbs(self, text: str) -> Iterator[Verb]:
+        """Yield the completed actions of verbs that are in no family, but for internal ones."""
+        if self.auxiliary.search(text) is None:
+            return
+        for match in self.any_verb.finditer(text):
+            if self.internal.search(match[0]) is None:
+                yield Verb(match.start(), match.end(), frozenset({"other"}))
 
     def things_in(self, text: str) -> dict[str, tuple[int, int]]:
         """Return the things that a text in lower case names, with where it first does."""
@@ -176,12 +192,6 @@ def stems(text: str, words: ActionWords) -> list[str]:
     return result
 
 
-def _without_other(verb: Verb) -> Verb:
-    """Return a verb whose families are known without the one of all others."""
-    known = verb.families - {"other"}
-    return Verb(verb.start, verb.end, known) if known else verb
-
-
 def _first_matches(
     patterns: Mapping[str, re.Pattern[str]], text: str
 ) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -202,6 +212,13 @@ def action_words(code: str) -> ActionWords:
     def patterns(name: str) -> dict[str, re.Pattern[str]]:
         words: Mapping[str, str] = fields.get(name, {})
         return {key: _pattern(code, value) for key, value in words.items()}
+
+    def things() -> dict[str, re.Pattern[str]]:
+        """Return the things with their names, some of which English has for all languages."""
+        own = patterns("things")
+        for thing in table("en", "actions")["technical"]["things"].split():
+            own.setdefault(thing, action_words("en").things[thing])
+        return own
 
     def completed() -> dict[str, str]:
         """Return the forms of `done`; before two bars are stems, for the form of the language."""
@@ -237,19 +254,23 @@ def action_words(code: str) -> ActionWords:
         habit=pattern("habit"),
         lists=pattern("lists"),
         weak=pattern("weak"),
-        perfect=pattern("perfect") if fields.get("perfect") else re.compile(""),
+        perfect=pattern("perfect") if fields.get("perfect") else _ALWAYS,
         stop=load(code).common_words,
         weekdays=tuple(_pattern(code, day) for day in fields.get("weekdays", "").split()),
         verb_last=fields.get("verb_last", False),
         drops_subject=fields.get("drops_subject", False),
         any_done=_pattern(code, "|".join(done.values())),
         done={family: _pattern(code, forms) for family, forms in done.items()},
-        things=patterns("things"),
+        any_verb=pattern("any_verb"),
+        auxiliary=pattern("auxiliary") if fields.get("auxiliary") else _ALWAYS,
+        internal=_pattern(code, fields.get("internal", ""), is_whole=False),
+        things=patterns("things") if code == "en" else things(),
         areas=patterns("areas"),
     )
 
 
-def _pattern(code: str, alternatives: str) -> re.Pattern[str]:
+def _pattern(code: str, alternatives: str, *, is_whole: bool = True) -> re.Pattern[str]:
+    """Return a pattern for words, or for how words begin."""
     words = " ".join(alternatives.split())
     if not words:
         return _NEVER
@@ -257,7 +278,8 @@ def _pattern(code: str, alternatives: str) -> re.Pattern[str]:
     grouped = _by_first_letter(words)
     if code in _UNSPACED:
         return re.compile(f"(?:{grouped})")
-    return re.compile(rf"(?<![\w{_SIGNS}])(?:{grouped})(?![\w{_SIGNS}])")
+    end = rf"(?![\w{_SIGNS}])" if is_whole else ""
+    return re.compile(rf"(?<![\w{_SIGNS}])(?:{grouped}){end}")
 
 
 def _by_first_letter(pattern: str) -> str:
@@ -316,7 +338,10 @@ def language_of(text: str, context: str) -> ActionWords:
         weights[code] += in_context[code] // 2
     # Of few words, those for actions tell most: "Usunąłem plik" has no others.
     for code in likely:
-        weights[code] += _VERB_WEIGHT * len(action_words(code).verbs(lowered[:_VERB_CHARS]))
+        for verb in action_words(code).verbs(lowered[:_VERB_CHARS]):
+            is_other = "other" in verb.families
+            count = len(lowered[verb.start : verb.end].split())
+            weights[code] += _OTHER_WEIGHT * count if is_other else _VERB_WEIGHT
     return action_words(max(weights, key=lambda code: weights[code], default="en"))
 
 
@@ -398,6 +423,8 @@ class Fields:
         nouns: Words of tools' names that are things, unless they are all that a name has.
         making: Verbs that do what their noun says.
         general: Words of tools of many uses.
+        shells: Words of tools that give commands to a shell.
+        agents: Words of tools that leave the work to another agent.
         editing: Words of tools that change a file.
         besides: Words of tools that change nothing that a check vouches for.
         undoing: Words of tools that undo what was done.
@@ -426,6 +453,8 @@ class Fields:
     nouns: frozenset[str]
     making: frozenset[str]
     general: frozenset[str]
+    shells: frozenset[str]
+    agents: frozenset[str]
     editing: frozenset[str]
     besides: frozenset[str]
     undoing: frozenset[str]
