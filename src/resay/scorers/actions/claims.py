@@ -39,6 +39,7 @@ _MAX_PREFIX: Final = 3
 _MAX_FRAGMENT_WORDS: Final = 8
 # Actions that need no subject of their own, as what succeeded is their subject.
 _SUBJECTLESS: Final = frozenset({"succeed", "test"})
+_STATE: Final = frozenset({"state"})
 # Work on a text, which an answer can show.
 TEXT_WORK: Final = frozenset({"create", "update", "delete"})
 
@@ -198,7 +199,7 @@ def _claims_in(
     clauses = _clauses(masked, sentence, words)
     for position, (start, end) in enumerate(clauses):
         clause = masked[start:end]
-        verbs = words.verbs(clause)
+        verbs = words.verbs(clause) or _states(clause, words)
         if not verbs:
             continue
         first = verbs[0]
@@ -233,6 +234,12 @@ def _claims_in(
         )
 
 
+def _states(clause: str, words: ActionWords) -> list[Verb]:
+    """Return what says that a clause is about how things are since something was done."""
+    now = words.now.search(clause)
+    return [] if now is None else [Verb(now.start(), now.end(), _STATE)]
+
+
 def _without(verbs: Sequence[Verb], clause: str) -> str:
     """Return a clause with its verbs blanked: "meldet keine Fehler" denies nothing."""
     for verb in verbs:
@@ -243,6 +250,8 @@ def _without(verbs: Sequence[Verb], clause: str) -> str:
 def _voice(clause: str, verbs: list[Verb], sentence: Sentence, words: ActionWords) -> Voice | None:
     """Return who acts in a clause: the agent, nobody named, or None for somebody else."""
     first = verbs[0]
+    if first.families == _STATE:
+        return "passive"
     prefix, verb_text = clause[: first.start], clause[first.start : first.end]
     agent = words.agent.search(clause if words.verb_last else clause[: first.end])
     scope = clause if words.verb_last else prefix

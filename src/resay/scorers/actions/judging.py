@@ -15,13 +15,21 @@ from resay.core.passage import Passage
 from resay.core.quantities import quantities
 from resay.scorers.actions.calls import PATHS, CallFacts, Leaf, Outcome, excerpt, solid
 from resay.scorers.actions.claims import TEXT_WORK, ActionClaim, ReadSentence, read_sentences
-from resay.scorers.actions.matching import Conversation, Match, stems_of_verbs, undoing
+from resay.scorers.actions.matching import (
+    Conversation,
+    Match,
+    objects_of,
+    stems_of_verbs,
+    undoing,
+)
 from resay.scorers.actions.values import Source, Value, ValueKind, is_small, values_in
 from resay.scorers.actions.words import action_words, fields, stems
 
 # Changes after which an earlier check vouches for nothing.
 _CHANGES: Final = frozenset({"save", "create", "update", "delete", "move"})
 _FINAL: Final = frozenset({"send", "pay", "refund", "book", "order", "deploy", "delete", "cancel"})
+# What is done when something waits to be carried out.
+_BEGINNINGS: Final = frozenset({"create", "save", "schedule"})
 _READS: Final = frozenset({"search", "read"})
 _DEVICES: Final = frozenset({"light", "heating", "blind", "door", "alarm", "music", "vacuum"})
 _CHECK: Final[frozenset[str]] = frozenset({"test"})
@@ -177,20 +185,23 @@ class _Judge:
             return True
         claimed, quoted = stems(claim.text, self._words), set(stems(finding.quote, self._words))
         shared = sum(stem in quoted for stem in claimed)
-        return finding.verdict == "failed" and bool(claimed) and shared > _MOST * len(claimed)
+        says_so = not quoted.isdisjoint(stems_of_verbs(claim, self._words))
+        return finding.verdict == "failed" and says_so and shared > _MOST * len(claimed)
 
     def _usable(self, claim: ActionClaim, matches: list[Match]) -> list[Match]:
         """Return the calls that do something near only where they share what it is done to."""
         things = self._words.things_in(claim.text)
-        claim_stems = stems(claim.text, self._words)
-        objects = set(claim_stems) - stems_of_verbs(claim, self._words)
+        objects = objects_of(claim, self._words)
+        # In another language than the arguments', words cannot be shared.
+        names_none = not things and (self._words.code != "en" or not objects)
+        changes = bool(claim.families - _READS - _CHECK)
         usable: list[Match] = []
         for match in matches:
-            shares = not match.facts.stems.isdisjoint(claim_stems)
-            shares = shares or bool(things.keys() & match.facts.things)
-            # In another language than the arguments', words cannot be shared.
-            names_none = not things and (self._words.code != "en" or not objects)
-            if match.is_exact or shares or names_none or match.facts.may_do(claim.families):
+            facts = match.facts
+            # "I opened a claim" is no reading, though a page is opened by reading it.
+            is_exact = match.is_exact and not (changes and facts.reads)
+            shares = self._conversation.has_object(claim, facts) or match.named > 0
+            if is_exact or shares or names_none or facts.may_do(claim.families):
                 usable.append(match)
         return usable
 
@@ -239,10 +250,11 @@ class _Judge:
         reads = families <= _READS | {"test", "succeed"}
         if reads and not (conversation.has_tools and claim.voice == "agent"):
             return False
-        if families == _OTHER:
+        if families & {"other", "state"}:
             return conversation.has_tools and self._is_deed(claim)
         is_weak = all(self._words.weak.fullmatch(claim.words_of(verb)) for verb in claim.verbs)
-        if is_weak and not (asked_for or things):
+        objects = objects_of(claim, self._words)
+        if is_weak and not (asked_for or things or objects & conversation.call_stems):
             return False
         if claim.voice == "agent":
             return True
@@ -309,7 +321,7 @@ class _Judge:
 
     def _is_unfinished(self, claim: ActionClaim, quote: str) -> bool:
         """Return whether a claim says more than a status: "sent" of what is queued."""
-        if self._words.begun.search(claim.text):
+        if self._words.begun.search(claim.text) or claim.families <= _BEGINNINGS:
             return False
         if any(stem in claim.text for stem in ("pending", "queue", "draft")):
             return False

@@ -67,6 +67,7 @@ _MAX_WORDS: Final = 4
 # The name of a tool: web_search
 _TOOL: Final = re.compile(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
 _NAME: Final = re.compile(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’]*[a-zà-ÿłśżа-яё][\w'’]*")
+_INNER_NAME: Final = re.compile(rf"[\w,] ({_NAME.pattern})")
 _POSSESSIVE: Final = re.compile(r"['’]s?\Z")
 
 
@@ -114,8 +115,20 @@ class Conversation:
     @cached_property
     def told(self) -> Source:
         """What the user and the application wrote."""
+        return Source(self._told_texts)
+
+    @cached_property
+    def _told_texts(self) -> list[str]:
         roles = ("user", "human", "system", "developer")
-        return Source([text_of(m.get("content")) for m in self._messages if m.get("role") in roles])
+        return [text_of(m.get("content")) for m in self._messages if m.get("role") in roles]
+
+    @cached_property
+    def _told_names(self) -> frozenset[str]:
+        """The words that the user writes with a capital letter inside of sentences."""
+        names: set[str] = set()
+        for text in self._told_texts:
+            names.update(match[1].lower() for match in _INNER_NAME.finditer(text))
+        return frozenset(names)
 
     @cached_property
     def all_calls(self) -> Source:
@@ -231,6 +244,7 @@ class Conversation:
             before = self.text[: match.start()].rstrip()
             begins = not before or before[-1] in '.!?:;\n*-•–—“"('
             name = _POSSESSIVE.sub("", match[0]).lower()
+            begins = begins and name not in self._told_names
             is_word = name in self.words.stop or self.words.is_weekday(name)
             is_value = any(v.start < match.end() and match.start() < v.end for v in values)
             if not (begins or is_word or is_value) and name in known:
@@ -251,6 +265,17 @@ class Conversation:
                 return True
         return False
 
+    def has_object(self, claim: ActionClaim, facts: CallFacts) -> bool:
+        """Return whether a call is about what a claim says was acted on.
+
+        Args:
+            claim: The claim.
+            facts: The call.
+        """
+        objects = objects_of(claim, self.words)
+        things = self.words.things_in(claim.text).keys()
+        return not objects.isdisjoint(facts.stems) or bool(things & facts.things)
+
     def was_asked_for(self, claim: ActionClaim) -> bool:
         """Return whether a claim is about what the user asked for."""
         things = self.words.things_in(claim.text).keys()
@@ -259,21 +284,21 @@ class Conversation:
         return any(stem in self.request_words for stem in stems(claim.text, self.words))
 
 
-def _fit(families: Collection[str], facts: CallFacts) -> float | None:
+def _fit(families: frozenset[str], facts: CallFacts) -> float | None:
     """Return how well what a call does fits what is claimed; None if not at all."""
     own = facts.families
     is_run = "run" in families and facts.shell is not None
-    if is_run or own & set(families):
+    if is_run or own & families:
         return _EXACT
     near: set[str] = set()
     for family in families:
         near.update(_NEAR.get(family, "").split())
-    if own & near or (facts.changes_file and _EDITS & set(families)):
+    if own & near or (facts.changes_file and _EDITS & families):
         return _CLOSE
     if facts.is_broad or "succeed" in families:
         return _UNKNOWN
-    # Any change may be called by a verb that says nothing about tools.
-    return _UNKNOWN if "other" in families and not facts.reads else None
+    # Any change may be called by a verb that says nothing about tools, and leads to some state.
+    return _UNKNOWN if families & {"other", "state"} and not facts.reads else None
 
 
 def _is_named_after(claim: ActionClaim, facts: CallFacts, words: ActionWords) -> bool:
@@ -288,6 +313,24 @@ def _is_named_after(claim: ActionClaim, facts: CallFacts, words: ActionWords) ->
         for name in names
         if len(name) > 2
     )
+
+
+def objects_of(claim: ActionClaim, words: ActionWords) -> frozenset[str]:
+    """Return the stems of what was acted on: right after the verb, or before a passive one.
+
+    Where a language has no prepositions here, all words of a claim may be its object.
+    """
+    verbs = stems_of_verbs(claim, words)
+    first, last = claim.verbs[0], claim.verbs[-1]
+    before = claim.text[: first.start - claim.clause_start]
+    after = claim.text[last.end - claim.clause_start :]
+    if words.code == "en" and claim.voice == "agent":
+        end = words.prepositions.search(after)
+        after = after if end is None else after[: end.start()]
+        return frozenset(stems(after, words)) - verbs
+    if words.code == "en" and stems(before, words):
+        return frozenset(stems(before, words)) - verbs
+    return frozenset(stems(claim.text, words)) - verbs
 
 
 def stems_of_verbs(claim: ActionClaim, words: ActionWords) -> frozenset[str]:

@@ -80,6 +80,9 @@ class ActionWords:
         perfect: What says that something was done, as opposed to being so.
         weak: Verbs that say much else besides.
         lists: What joins things.
+        now: What says how things are since something was done.
+        prepositions: What ends the object of a verb.
+        pronouns: What stands for the things of the sentence before.
         habit: What says that something is done as a rule.
         stop: The words that carry no subject.
         weekdays: The names of the days, from Monday.
@@ -111,6 +114,9 @@ class ActionWords:
     numbered: re.Pattern[str]
     quotes: re.Pattern[str]
     begun: re.Pattern[str]
+    now: re.Pattern[str]
+    prepositions: re.Pattern[str]
+    pronouns: re.Pattern[str]
     habit: re.Pattern[str]
     lists: re.Pattern[str]
     weak: re.Pattern[str]
@@ -251,6 +257,9 @@ def action_words(code: str) -> ActionWords:
         numbered=pattern("numbered"),
         quotes=pattern("quotes"),
         begun=pattern("begun"),
+        now=pattern("now"),
+        prepositions=pattern("prepositions"),
+        pronouns=pattern("pronouns"),
         habit=pattern("habit"),
         lists=pattern("lists"),
         weak=pattern("weak"),
