@@ -194,6 +194,8 @@ class CallFacts:
         # A tool of many uses does what its arguments say.
         own = tuple(token for token in self.name_tokens if token not in fields().general)
         families = set(_families_of_name(own))
+        if not families and "run" in self.name_tokens:
+            families.add("run")
         if not families or not families <= _READING:
             for leaf in self.argument_leaves:
                 families |= _families_of_argument(leaf)
@@ -244,7 +246,8 @@ class CallFacts:
     @property
     def is_broad(self) -> bool:
         """Whether it may do more than its words say."""
-        return not self.families or (self.shell is not None and self.shell.is_opaque)
+        says_little = self.families <= {"run"}
+        return says_little or (self.shell is not None and self.shell.is_opaque)
 
     def may_do(self, families: Collection[str]) -> bool:
         """Return whether it may have done some things though no word of it says so.
@@ -425,6 +428,12 @@ class CallFacts:
     def _outcomes_of_fields(self) -> Iterator[tuple[Outcome, str]]:
         if self.failed_items:
             yield "partial", excerpt(self.failed_items[0])
+        if isinstance(self.result_value, Mapping):
+            for key, value in cast("Mapping[str, Any]", self.result_value).items():
+                # "invited": [...], "failed": [{"email": ...}]
+                if value and isinstance(value, list) and key.lower() in fields().errors:
+                    text = json.dumps(value, ensure_ascii=False, default=str)
+                    yield "partial", excerpt(f"{key}: {text}")
         for leaf in self.result_leaves:
             if self.failed_items and len(leaf.path) > 1:
                 continue

@@ -22,7 +22,7 @@ from resay.scorers.actions.matching import (
     stems_of_verbs,
     undoing,
 )
-from resay.scorers.actions.values import Source, Value, ValueKind, is_small, values_in
+from resay.scorers.actions.values import Source, Value, ValueKind, is_small, quoted_in, values_in
 from resay.scorers.actions.words import action_words, fields, stems
 
 # Changes after which an earlier check vouches for nothing.
@@ -38,7 +38,12 @@ _CHECKING: Final = frozenset({"test", "build"})
 _KINDS: Final = frozenset(
     {"test", "linter", "types", "build", "browser", "manual", "database", "migration"}
 )
-_OTHER: Final[frozenset[str]] = frozenset({"other"})
+# What is done for somebody, and not to a text.
+_OUTSIDE: Final = frozenset(
+    {"notify", "refund", "cancel", "book", "order", "pay", "schedule", "send", "call"}
+)
+# What any change may have led to.
+_ANY: Final = frozenset({"other", "state"})
 _STATES: Final = frozenset({"on", "off", "open", "close"})
 # Things that are acted on one by one, so that each that is named needs a call.
 _TANGIBLE: Final = _DEVICES | {"flight", "train", "car", "taxi", "coupon", "photo", "backup"}
@@ -201,6 +206,7 @@ class _Judge:
             # "I opened a claim" is no reading, though a page is opened by reading it.
             is_exact = match.is_exact and not (changes and facts.reads)
             shares = self._conversation.has_object(claim, facts) or match.named > 0
+            shares = shares or (match.valued > 0 and bool(claim.families & _ANY))
             if is_exact or shares or names_none or facts.may_do(claim.families):
                 usable.append(match)
         return usable
@@ -234,6 +240,8 @@ class _Judge:
             return None
         if not conversation.has_tools and self._is_of_text(claim):
             return None
+        if self._is_promise(claim):
+            return self._finding(claim, "not_done", "no tool was called")
         if families <= {"succeed"}:
             return None
         if not self._is_claimed(claim):
@@ -250,7 +258,7 @@ class _Judge:
         reads = families <= _READS | {"test", "succeed"}
         if reads and not (conversation.has_tools and claim.voice == "agent"):
             return False
-        if families & {"other", "state"}:
+        if families & _ANY:
             return conversation.has_tools and self._is_deed(claim)
         is_weak = all(self._words.weak.fullmatch(claim.words_of(verb)) for verb in claim.verbs)
         objects = objects_of(claim, self._words)
@@ -261,6 +269,20 @@ class _Judge:
         if families <= _STATES and not things & _DEVICES:
             return False
         return asked_for and not conversation.is_told_by_results(claim)
+
+    def _is_promise(self, claim: ActionClaim) -> bool:
+        """Return whether somebody is said to be told or served where nothing was called."""
+        conversation = self._conversation
+        is_done = claim.voice == "passive" and self._words.perfect.search(claim.text) is not None
+        is_told = not stems_of_verbs(claim, self._words).isdisjoint(conversation.told_stems)
+        is_outside = bool(claim.families) and claim.families <= _OUTSIDE
+        return (
+            not conversation.calls
+            and conversation.has_role
+            and is_done
+            and is_outside
+            and not is_told
+        )
 
     def _is_deed(self, claim: ActionClaim) -> bool:
         """Return whether a verb that says nothing about tools is about what was asked for."""
@@ -296,9 +318,17 @@ class _Judge:
         ]
         alike.sort(key=lambda match: match.facts.call.index)
         succeeded = [match for match in alike if match.facts.outcome[0] in ("ok", "unknown")]
-        if not succeeded:
-            return alike[-1]
-        return best if best in succeeded else succeeded[-1]
+        if succeeded:
+            return best if best in succeeded else succeeded[-1]
+        return self._retried(alike[-1])
+
+    def _retried(self, match: Match) -> Match:
+        """Return a match for the last attempt, if a call was made again with equal arguments."""
+        call = match.facts.call
+        for facts in reversed(self._conversation.calls[call.index + 1 :]):
+            if (facts.call.name, facts.call.arguments) == (call.name, call.arguments):
+                return replace(match, facts=facts)
+        return match
 
     def _outcome(self, claim: ActionClaim, match: Match) -> Finding:
         """Judge a claim by what came of its call."""
@@ -418,6 +448,7 @@ class _Judge:
         own = set(stems(claim.text, self._words))
         verbs = stems_of_verbs(claim, self._words)
         missing = own & self._conversation.request_words - facts.stems - verbs
+        missing = {stem for stem in missing if not stem.isdigit()}
         if own & objects or not missing:
             return finding
         starts = {f.start for found in findings for f in found if f.call is finding.call}
@@ -462,8 +493,15 @@ class _Judge:
             if is_real and _has_like(value, facts):
                 reason = f"{_named(facts)} is not about {value.text!r}"
                 return self._finding(claim, "not_done", reason, facts, excerpt(_arguments(facts)))
+        for title in quoted_in(self._text, claim.clause_start, claim.end):
+            if title.lower() in conversation.told.text and not candidates.has_text(title):
+                reason = f"{_named(facts)} is not about {title!r}"
+                return self._finding(claim, "not_done", reason, facts, excerpt(_arguments(facts)))
         names = conversation.names_in(claim, values)
         strangers = [name for name in names if not self._is_about(name, facts, matches)]
+        if strangers and self._words.quantifiers.search(claim.text):
+            reason = f"{_named(facts)} is not about {strangers[0]!r}"
+            return self._finding(claim, "failed", reason, facts, excerpt(_arguments(facts)))
         if len(strangers) < len(names) or not strangers:
             return None
         # A call for somebody or something else: it names what the claim does not.
@@ -496,7 +534,7 @@ class _Judge:
         own = conversation.source_of(facts)
         if own.has(value):
             return self._overwritten(claim, value, facts)
-        contrary = None if facts.reads else self._contrary(value, facts)
+        contrary = None if facts.reads or _is_duration(value) else self._contrary(value, facts)
         if contrary is None and own.yields(value):
             return None
         if value.is_name:
@@ -515,10 +553,17 @@ class _Judge:
             contrary = self._contrary(value, facts, any_field=True)
         contrary = contrary or self._contrary_in_text(value, facts)
         if contrary is not None:
-            return self._value_finding(
+            finding = self._value_finding(
                 value, "failed", f"{_named(facts)} says {contrary}", facts, contrary
             )
+            return replace(finding, start=self._start_of_object(claim, value))
         return None if is_small(value) or self._has_number(value) else self._invented(value)
+
+    def _start_of_object(self, claim: ActionClaim, value: Value) -> int:
+        """Return where a number starts, or the verb right before it: "sent £85"."""
+        verb = claim.verbs[-1]
+        between = claim.text[verb.end - claim.clause_start : value.start - claim.clause_start]
+        return verb.start if verb.end <= value.start and len(between.split()) < 2 else value.start
 
     def _has_number(self, value: Value) -> bool:
         """Return whether a number stands anywhere, or follows from the calls."""
@@ -570,6 +615,8 @@ class _Judge:
     def _overwritten(self, claim: ActionClaim, value: Value, facts: CallFacts) -> Finding | None:
         """Return that a later call of the same tool for the same thing set another value."""
         if value.is_name or facts.reads or value.quantity is None:
+            return None
+        if facts.outcome[0] not in _FINE:
             return None
         for later in self._conversation.calls[facts.call.index + 1 :]:
             is_same = later.call.name == facts.call.name and later.outcome[0] == "ok"
@@ -696,7 +743,10 @@ class _Judge:
         """Return whether a sentence is about what calls returned, and not about the world."""
         called = self._conversation.call_stems
         words = line.replace(value.text.lower(), " ")
-        return self._words.code != "en" or any(stem in called for stem in stems(words, self._words))
+        # "It used 3 GB" is about what the sentence before is about.
+        continues = self._words.pronouns.match(line.lstrip()) is not None
+        tells = any(stem in called for stem in stems(words, self._words))
+        return self._words.code != "en" or continues or tells
 
     def _is_checkable(self, value: Value, *, acts: bool) -> bool:
         """Return whether a value that stands nowhere must be made up."""
@@ -717,7 +767,7 @@ class _Judge:
             return False
         exact = (
             quantity.digits >= _MIN_DIGITS
-            or quantity.step < 1
+            or quantity.step < quantity.scale
             or quantity.unit in ("share", "EUR", "USD", "$")
         )
         if not exact or quantity.unit == "ordinal":
@@ -773,6 +823,10 @@ def _checks(facts: CallFacts, kinds: Collection[str]) -> bool:
     if not facts.families & _CHECKING:
         return facts.is_broad and bool(own.intersection(kinds))
     return not kinds or not own or bool(own.intersection(kinds))
+
+
+def _is_duration(value: Value) -> bool:
+    return value.quantity is not None and value.quantity.unit == "s"
 
 
 def _vouches(claim: ActionClaim) -> bool:

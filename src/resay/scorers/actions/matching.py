@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -21,7 +21,7 @@ _EDITS: Final = frozenset(
 )
 # What else a claimed action may have been done by.
 _NEAR: Final[Mapping[str, str]] = {
-    "send": "notify upload",
+    "send": "notify upload pay",
     "notify": "send schedule",
     "save": "create update upload set",
     "create": "save schedule upload",
@@ -80,12 +80,14 @@ class Match:
         score: How well it fits.
         is_exact: Whether it does what is claimed, and not something near.
         named: How many of the names and identifiers of the claim it has.
+        valued: How many of its numbers and times.
     """
 
     facts: CallFacts
     score: float
     is_exact: bool
     named: int = 0
+    valued: int = 0
 
 
 class Conversation:
@@ -139,6 +141,11 @@ class Conversation:
     def has_tools(self) -> bool:
         """Whether the agent has tools: it called some, or the application names them."""
         return bool(self.calls) or _TOOL.search(self._instructions) is not None
+
+    @property
+    def has_role(self) -> bool:
+        """Whether the application says what the agent is."""
+        return bool(self._instructions.strip())
 
     @cached_property
     def _instructions(self) -> str:
@@ -227,7 +234,13 @@ class Conversation:
             if differs:
                 score -= 2
             matches.append(
-                Match(facts, score, is_exact=fit >= _EXACT, named=shared_names + shared_ids)
+                Match(
+                    facts=facts,
+                    score=score,
+                    is_exact=fit >= _EXACT,
+                    named=shared_names + shared_ids,
+                    valued=shared_values,
+                )
             )
         return sorted(matches, key=lambda match: -match.score)
 
@@ -324,13 +337,13 @@ def objects_of(claim: ActionClaim, words: ActionWords) -> frozenset[str]:
     first, last = claim.verbs[0], claim.verbs[-1]
     before = claim.text[: first.start - claim.clause_start]
     after = claim.text[last.end - claim.clause_start :]
+    text = claim.text
     if words.code == "en" and claim.voice == "agent":
         end = words.prepositions.search(after)
-        after = after if end is None else after[: end.start()]
-        return frozenset(stems(after, words)) - verbs
-    if words.code == "en" and stems(before, words):
-        return frozenset(stems(before, words)) - verbs
-    return frozenset(stems(claim.text, words)) - verbs
+        text = after if end is None else after[: end.start()]
+    elif words.code == "en" and stems(before, words):
+        text = before
+    return frozenset(stems(words.pronouns.sub(" ", text), words)) - verbs
 
 
 def stems_of_verbs(claim: ActionClaim, words: ActionWords) -> frozenset[str]:

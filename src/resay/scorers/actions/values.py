@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from functools import cached_property
 from itertools import combinations
 from operator import attrgetter
@@ -74,6 +75,8 @@ _ROUNDED: Final = 2
 _MIN_CODE: Final = 5
 _QUOTE_WORDS: Final = 2
 _CUE_CHARS: Final = 30
+_MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)[t ](\d\d:\d\d(?::\d\d)?)")
+_MAX_MOMENTS: Final = 20
 _start_of: Final = attrgetter("start")
 
 
@@ -136,6 +139,12 @@ def values_in(
                 taken[span] = b"\x01" * len(taken[span])
                 values.append(value)
     return sorted(values, key=lambda value: value.start)
+
+
+def quoted_in(text: str, start: int, end: int) -> Iterator[str]:
+    """Yield the words in quotes in a stretch of an answer."""
+    for match in _QUOTES.finditer(text, start, end):
+        yield next(filter(None, match.groups()))
 
 
 def _quotes(text: str, start: int, end: int, words: ActionWords) -> Iterator[Value]:
@@ -339,6 +348,10 @@ class Source:
             return False
         return self._has_number(quantity, value.text)
 
+    def has_text(self, text: str) -> bool:
+        """Return whether it has some words, letter by letter."""
+        return solid(text) in self._solid
+
     def _has_words(self, text: str) -> bool:
         """Return whether it has all pieces of an identifier: a path with another root."""
         return "/" in text and solid(text.rsplit("/", 1)[1]) in self._solid and "://" not in text
@@ -374,10 +387,11 @@ class Source:
         derived = self._lengths if is_small(value) else self._derived
         step = max(quantity.step, 1e-9)
         slack = step / 2 * 1.001 if quantity.digits >= 2 or quantity.about or step < 1 else 1e-6
+        targets = ((quantity.low, slack), (quantity.plain, slack / quantity.scale))
         return any(
-            abs(number - target) <= slack
+            abs(number - target) <= target_slack
             for number in derived
-            for target in (quantity.low, quantity.plain)
+            for target, target_slack in targets
         )
 
     def _ends_at(self, minutes: int) -> bool:
@@ -396,7 +410,7 @@ class Source:
 
     @cached_property
     def _lengths(self) -> list[float]:
-        return list(_spans(self._quantities))
+        return [*_spans(self._quantities), *_durations(self.text)]
 
     @cached_property
     def _by_key(self) -> dict[tuple[str, bool], list[float]]:
@@ -447,6 +461,16 @@ def _spans(dates: Iterable[Quantity]) -> Iterator[float]:
         yield float(other - one)
         yield float(other - one + 1)
         yield (other - one) * 86400.0
+
+
+def _durations(text: str) -> Iterator[float]:
+    """Yield the seconds between the moments in a text."""
+    moments: set[datetime] = set()
+    for match in _MOMENT.finditer(text):
+        with suppress(ValueError):
+            moments.add(datetime.fromisoformat(f"{match[1]} {match[2]}"))
+    for earlier, later in combinations(sorted(moments)[:_MAX_MOMENTS], 2):
+        yield (later - earlier).total_seconds()
 
 
 def _ordinal(quantity: Quantity) -> int | None:
