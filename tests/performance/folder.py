@@ -8,6 +8,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -15,6 +16,8 @@ from pathlib import Path
 from statistics import median
 
 from resay.retrieval import FolderRetriever, index_folder
+from resay.retrieval.folder_database import TABLES
+from resay.retrieval.folder_stems import Stemmer, words_of
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 __all__ = ["run"]
@@ -30,17 +33,20 @@ _COLUMNS = (
 )
 _NOTES = (
     "Texts of 50 to 150 made-up words with the frequencies of a language's; questions with four"
-    " words of one text among common ones. Times of searches are medians.",
+    " words of one text among common ones. Times of searches are medians, those of"
+    " indexes processor time.",
     "The limit is SQLite's FTS5 with the same texts in one column, in memory: a query with all"
     " words of the question, and `INSERT` of all texts. Ours also divides files, finds inflected"
     " words and opens the index for each search.",
+    "stems alone: FTS5 with the columns of our index and stems made beforehand, in memory. No index"
+    " in which inflected words are found beside the exact ones takes less.",
 )
 _STOP_WORDS = (
     *("the", "of", "and", "in", "a", "to", "was", "is", "for", "on", "as", "by", "with", "he"),
     *("that", "at", "from", "it", "his", "an", "were", "are", "which", "be", "this", "or"),
 )
 _SEARCH_MS = 5.0
-_INDEX_MS = 2000.0
+_INDEX_RATIO = 2.0
 _QUESTIONS = 40
 _K = 6
 
@@ -109,17 +115,17 @@ def _made_up(count: int, chance: random.Random) -> list[str]:
 def _rows(place: Path, made: _Texts) -> list[Row]:
     count = len(made.texts)
     bare = sqlite3.connect(":memory:")
-    bare_ms = _timed_ms(partial(_fill, bare, made.texts))
-    rows: list[Row] = []
+    bare_ms = _cpu_ms(partial(_fill, bare, made.texts))
+    rows = [_index_row("index, stems alone", count, _stemmed_ms(made.texts), bare_ms)]
     for part, per_file in (("index, a file each", 1), ("index, 50 to a file", 50)):
         folder = place / str(per_file)
         _write(folder, made.texts, per_file)
-        ours_ms = _timed_ms(partial(index_folder, folder))
-        rows.append(_row(part, count, ours_ms, bare_ms, _INDEX_MS))
+        ours_ms = _cpu_ms(partial(index_folder, folder))
+        rows.append(_index_row(part, count, ours_ms, bare_ms))
     for part, wanted in (("search", {}), ("search with a filter", {"half": "even"})):
         retriever = FolderRetriever(folder, refresh=False, filter=wanted)
         ours_ms, limit_ms = asyncio.run(_searched_ms(retriever, bare, made.questions))
-        rows.append(_row(part, count, ours_ms, limit_ms, _SEARCH_MS))
+        rows.append(_search_row(part, count, ours_ms, limit_ms))
     bare.close()
     return rows
 
@@ -137,16 +143,34 @@ async def _searched_ms(
     return median(ours), median(limit)
 
 
-def _row(part: str, documents: int, ours_ms: float, limit_ms: float, most_ms: float) -> Row:
+def _index_row(part: str, documents: int, ours_ms: float, limit_ms: float) -> Row:
+    is_met = ours_ms <= _INDEX_RATIO * limit_ms
+    return _row(part, documents, ours_ms, limit_ms, f"<= {_INDEX_RATIO:g} x", is_met=is_met)
+
+
+def _search_row(part: str, documents: int, ours_ms: float, limit_ms: float) -> Row:
+    is_met = ours_ms <= _SEARCH_MS
+    return _row(part, documents, ours_ms, limit_ms, f"<= {_SEARCH_MS:g} ms", is_met=is_met)
+
+
+def _row(
+    part: str, documents: int, ours_ms: float, limit_ms: float, target: str, *, is_met: bool
+) -> Row:
     return {
         "part": part,
         "documents": documents,
         "ours_ms": round(ours_ms, 3),
         "limit_ms": round(limit_ms, 3),
         "ratio": round(ours_ms / limit_ms, 3),
-        "target": f"<= {most_ms:g} ms",
-        "met": ours_ms <= most_ms,
+        "target": target,
+        "met": is_met,
     }
+
+
+def _cpu_ms(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return 1000 * (time.process_time() - started)
 
 
 def _timed_ms(work: Callable[[], object]) -> float:
@@ -167,6 +191,27 @@ def _fill(bare: sqlite3.Connection, texts: Sequence[str]) -> None:
     bare.execute("CREATE VIRTUAL TABLE words USING fts5 (text)")
     bare.executemany("INSERT INTO words VALUES (?)", ((text,) for text in texts))
     bare.commit()
+
+
+def _stemmed_ms(texts: Sequence[str]) -> float:
+    """Return the time that SQLite takes for our columns, in milliseconds."""
+    stems = Stemmer("en").stems([words_of(text) for text in texts])
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for statement in TABLES:
+            connection.execute(statement)
+        return _cpu_ms(partial(_fill_stemmed, connection, texts, stems))
+
+
+def _fill_stemmed(
+    connection: sqlite3.Connection, texts: Sequence[str], stems: Sequence[str]
+) -> None:
+    rows = zip(texts, stems, strict=True)
+    connection.execute("BEGIN")
+    connection.executemany(
+        "INSERT INTO words (path, title, text, pieces, stems) VALUES ('a.md', 'Part', ?, '', ?)",
+        rows,
+    )
+    connection.execute("COMMIT")
 
 
 def _ask(bare: sqlite3.Connection, question: str) -> object:

@@ -205,7 +205,7 @@ def _growth(_: Path | None) -> dict[str, float]:
 
 
 def _folder(_: Path | None) -> dict[str, float]:
-    # Its times are those on the clock, and an index is made once: the best of three.
+    # An index is made once: the best of three.
     found: dict[str, float] = {}
     for _turn in range(3):
         for row in folder.run(2000).rows:
@@ -233,7 +233,7 @@ def _clients(_: Path | None) -> dict[str, float]:
     return {row["client"]: row["cpu_ratio"] for row in rows if row["met"] is not None}
 
 
-# Their ratios are of processor time, but for those of the folder and of the cache.
+# Their ratios are of processor time, but for those of the folder's searches and of the cache.
 _PROGRAMS: Mapping[str, Callable[[Path | None], dict[str, float]]] = {
     "speed": _speed,
     "growth": _growth,

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from resay.retrieval import folder_files, front_matter, index_folder, pdf
-from resay.retrieval.folder_files import UnreadableError, read
+from resay.retrieval.folder_files import FileData, FileReader, FolderFile, UnreadableError
 from resay.retrieval.folder_listing import list_files
 from support.folder import INDEX, find, write
 
@@ -24,6 +24,11 @@ def folder(tmp_path: Path) -> Path:
     for name, text in GOOD.items():
         write(folder / name, text)
     return folder
+
+
+def read(file: FolderFile) -> FileData:
+    with FileReader() as reader:
+        return reader.read(file, 0)
 
 
 def skipped(folder: Path) -> dict[str, str]:
@@ -49,7 +54,7 @@ def test_a_file_that_grows_while_the_folder_is_read_is_skipped(
     (file, *_), _ = list_files(folder, folder / INDEX)
     (folder / file.path).write_text("a" * 101)
     with pytest.raises(UnreadableError, match="split it"):
-        read(file, 0)
+        read(file)
 
 
 @pytest.mark.parametrize("depth", [101, 900])
@@ -134,10 +139,10 @@ def test_what_is_swapped_after_the_folder_was_listed_is_not_read(
     inside = write(folder / "inner" / "a.txt", "An open text.")
     files, _ = list_files(folder, folder / INDEX)
     (file,) = [file for file in files if file.path == "inner/a.txt"]
-    assert read(file, 0).data == b"An open text."
+    assert read(file).data == b"An open text."
     swap(inside, secret)
     with pytest.raises(UnreadableError):
-        read(file, 0)
+        read(file)
     # The next listing finds what leads outside, and leaves it out.
     assert "inner/a.txt" not in {file.path for file in index_folder(folder).skipped}
     assert all("secret" not in document.text for document in find(folder, "secret bridge 1066"))
@@ -147,7 +152,7 @@ def test_a_file_that_is_replaced_by_another_is_read(folder: Path) -> None:
     """Editors write a file anew and move it to its place."""
     (file, *_), _ = list_files(folder, folder / INDEX)
     write(folder / "new", "It opened in 1933.").replace(folder / file.path)
-    assert read(file, 0).data == b"It opened in 1933."
+    assert read(file).data == b"It opened in 1933."
 
 
 def merging(levels: int, width: int) -> str:

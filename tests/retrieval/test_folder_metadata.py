@@ -3,13 +3,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from resay import ConfigurationError, Guard
 from resay.retrieval import FolderConfig, FolderRetriever, index_folder, open_retriever
+from resay.retrieval.front_matter import front_matter
 from support.folder import documents, ids, write_all
 
 pytestmark = pytest.mark.anyio
@@ -165,3 +170,55 @@ def test_a_policy_has_a_filter(tmp_path: Path) -> None:
     retriever = {"kind": "folder", "path": str(tmp_path), "filter": {"edition": [2023, "2024"]}}
     config = FolderConfig.model_validate(retriever)
     assert asyncio.run(open_retriever(config).retrieve("lasts", k=1)) == []
+
+
+KEYS = st.sampled_from(["title", "tags", "x-y", "k_9", "on", "Yes", "n", "null", "A"])
+VALUES = st.sampled_from(
+    [
+        *("even", "two words", "A. B, c/d", "on the way", "no way", "(x)", "a (b)", "a - b", "-"),
+        *("yes", "No", "TRUE", "off", "y", "null", "NULL", "~", "", ".inf", "nan", "=", "<<"),
+        *("0", "7", "2024", "01", "0x1f", "1_000", "12:30", "1e5", "1 2", "12345678901234567890"),
+        *(
+            "a: b",
+            "a:",
+            "a #b",
+            "a#b",
+            "a:b",
+            "# a",
+            "'q'",
+            "*a",
+            "&a b",
+            "!x",
+            "é",
+            "a  b",
+            "a\tb",
+        ),
+        *("2024-03-01", "2024-02-30", "[a]", "{a: 1}", "x" * 300),
+    ]
+)
+LINES = st.tuples(KEYS, st.sampled_from([" ", "  ", "\t", ""]), VALUES).map(
+    lambda line: f"{line[0]}:{line[1]}{line[2]}\n"
+)
+
+
+@given(st.lists(LINES, min_size=1, max_size=4).map("".join))
+def test_front_matter_is_read_as_yaml_reads_it(body: str) -> None:
+    matter = front_matter(f"---\n{body}---\nText.\n")
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        values: object = yaml.load(body, Loader=loader)
+    except (yaml.YAMLError, ValueError):
+        values = None
+    if not isinstance(values, dict):
+        assert matter.metadata is None
+        return
+    expected = {
+        str(key): str(value) if isinstance(value, date) else value
+        for key, value in cast("dict[object, object]", values).items()
+    }
+    assert matter.metadata is not None
+    for key, value in matter.metadata.items():
+        if not isinstance(value, tuple):
+            assert (type(value), value) == (type(expected[key]), expected[key])
+    plain = {key for key, value in expected.items() if isinstance(value, (str, int))}
+    assert plain <= matter.metadata.keys()

@@ -17,12 +17,13 @@ _MAX_HEADING = 200
 _TITLE_SEPARATOR = " > "
 _ANCHOR = re.compile(r"(?<!\s)\s*\{#[^{}]*\}\s*\Z")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
+_MARKUP = re.compile(r"[*`_\[{]")
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 # A heading in the first line; a possible heading, or the line below one; a letter or digit.
 _FIRST_HEADING = re.compile(
     r"(?:[ \t]*\r?\n)*(?P<heading>#{1,6} [^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+)\n"
 )
-_MAYBE_HEADING = re.compile(r"#|[=-][ \t]*(?:\Z|[^\S \t])")
+_MAYBE_HEADING = re.compile(r"[#=-](?:(?<=#)|[ \t]*(?:\Z|[^\S \t]))")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _NO_SPACE = re.compile(r"\S")
 
@@ -51,8 +52,10 @@ def heading_of(block: str) -> Heading:
 
 
 def _without_markup(markup: str) -> str:
-    text = _LINK.sub(r"\1", _ANCHOR.sub("", markup))
-    return " ".join(_EMPHASIS.sub("", text).strip("# \t").split())
+    text = markup
+    if _MARKUP.search(text) is not None:
+        text = _EMPHASIS.sub("", _LINK.sub(r"\1", _ANCHOR.sub("", text)))
+    return " ".join(text.strip("# \t").split())
 
 
 @dataclass(frozen=True, slots=True)

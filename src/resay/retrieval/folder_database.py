@@ -24,7 +24,7 @@ _VERSION = 2
 # wait for the whole runs of other writers.
 _READER_TIMEOUT_S = 60.0
 _WRITER_TIMEOUT_S = 1800.0
-_TABLES = (
+TABLES = (
     "CREATE TABLE about (folder TEXT NOT NULL, language TEXT NOT NULL, documents INTEGER NOT NULL,"
     " languages TEXT NOT NULL, stemmed TEXT NOT NULL)",
     "CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL,"
@@ -44,6 +44,7 @@ _TABLES = (
     "CREATE VIRTUAL TABLE terms USING fts5vocab (words, row)",
     "CREATE TABLE frequent (term TEXT PRIMARY KEY, documents INTEGER NOT NULL) WITHOUT ROWID",
 )
+"""The statements that create the tables."""
 _TABLE_NAMES = ("about", "files", "labels", "chunks", "terms", "words", "frequent")
 SUMMARIZE = (
     "DELETE FROM frequent",
@@ -162,7 +163,7 @@ def rebuild(connection: sqlite3.Connection, path: Path, folder: Path) -> None:
     """Drop and create the tables."""
     for name in _TABLE_NAMES:
         connection.execute(f"DROP TABLE IF EXISTS {name}")
-    for statement in _TABLES:
+    for statement in TABLES:
         connection.execute(statement)
     connection.execute(
         "INSERT INTO about VALUES (?, 'none', 0, '[]', '[]')", (_relative_folder(path, folder),)

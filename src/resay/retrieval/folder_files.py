@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import io
 import os
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +16,7 @@ TOO_LONG = f"it is longer than {MAX_BYTES // 1024**2} MiB; split it"
 # Two changes within one tick of a file system's clock look the same; the coarsest tick is 2 s.
 _TICK_NS = 2_000_000_000
 _UNSETTLED = -1
+_BLOCK_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,63 +68,100 @@ class UnreadableError(Exception):
         self.lasting = lasting
 
 
-def read(file: FolderFile, now_ns: int) -> FileData:
-    """Read a file.
+class FileReader:
+    """Reads the files of a folder: never through a link.
 
-    Args:
-        file: The file.
-        now_ns: The time, in nanoseconds since the epoch.
-
-    Raises:
-        UnreadableError: The file cannot be read.
+    What is a link now was none when the folder was listed. The last folder stays open, since most
+    files are beside the one before. Use as a context manager.
     """
-    try:
-        with _open(file) as stream:
-            status = os.fstat(stream.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise UnreadableError("it is no longer a file", lasting=False)
-            # One byte more, since it may grow.
-            data = b"" if status.st_size > MAX_BYTES else _read_up_to(stream, MAX_BYTES + 1)
-    except OSError as error:
-        reason = str(error.strerror)
-        if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            reason = "it was replaced by a link while the folder was read"
-        raise UnreadableError(reason, lasting=False) from error
-    if max(status.st_size, len(data)) > MAX_BYTES:
-        raise UnreadableError(TOO_LONG, lasting=False)
-    is_settled = status.st_mtime_ns < now_ns - _TICK_NS
-    return FileData(
-        data=data,
-        size=len(data),
-        mtime_ns=status.st_mtime_ns if is_settled else _UNSETTLED,
-        digest=hashlib.sha256(data).digest(),
-    )
 
+    def __init__(self) -> None:
+        self._folder = -1
+        self._folder_key: tuple[str, tuple[str, ...]] | None = None
 
-def _open(file: FolderFile) -> io.FileIO:
-    """Open a file, following no link: what is one now was none when the folder was listed."""
-    if os.open not in os.supports_dir_fd:
-        path = str(Path(file.root, *file.parts))
-        if os.path.realpath(path) != path:
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        return io.FileIO(path)
-    folder = os.open(file.root, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        for name in file.parts[:-1]:
-            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-            subfolder = os.open(name, flags, dir_fd=folder)
-            os.close(folder)
-            folder = subfolder
+    def __enter__(self) -> FileReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close_folder()
+
+    def read(self, file: FolderFile, now_ns: int) -> FileData:
+        """Read a file.
+
+        Args:
+            file: The file.
+            now_ns: The time, in nanoseconds since the epoch.
+
+        Raises:
+            UnreadableError: The file cannot be read.
+        """
+        try:
+            descriptor = self._open(file)
+            try:
+                status = os.fstat(descriptor)
+                if not stat.S_ISREG(status.st_mode):
+                    raise UnreadableError("it is no longer a file", lasting=False)
+                data = b""
+                if status.st_size <= MAX_BYTES:
+                    data = _read_all(descriptor, status.st_size)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            reason = str(error.strerror)
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                reason = "it was replaced by a link while the folder was read"
+            raise UnreadableError(reason, lasting=False) from error
+        if max(status.st_size, len(data)) > MAX_BYTES:
+            raise UnreadableError(TOO_LONG, lasting=False)
+        is_settled = status.st_mtime_ns < now_ns - _TICK_NS
+        return FileData(
+            data=data,
+            size=len(data),
+            mtime_ns=status.st_mtime_ns if is_settled else _UNSETTLED,
+            digest=hashlib.sha256(data).digest(),
+        )
+
+    def _open(self, file: FolderFile) -> int:
+        if os.open not in os.supports_dir_fd:
+            path = str(Path(file.root, *file.parts))
+            if os.path.realpath(path) != path:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        folder_key = (file.root, file.parts[:-1])
+        if folder_key != self._folder_key:
+            self._close_folder()
+            self._folder = _open_folder(file.root, file.parts[:-1])
+            self._folder_key = folder_key
         # A pipe would wait for a writer.
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-        return io.FileIO(os.open(file.parts[-1], flags, dir_fd=folder))
-    finally:
-        os.close(folder)
+        return os.open(file.parts[-1], flags, dir_fd=self._folder)
+
+    def _close_folder(self) -> None:
+        if self._folder_key is not None:
+            self._folder_key = None
+            os.close(self._folder)
 
 
-def _read_up_to(stream: io.FileIO, size: int) -> bytes:
-    blocks: list[bytes] = []
-    while size > 0 and (block := stream.read(size)):
+def _open_folder(root: str, names: Sequence[str]) -> int:
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    for name in names:
+        try:
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+            subfolder = os.open(name, flags, dir_fd=folder)
+        finally:
+            os.close(folder)
+        folder = subfolder
+    return folder
+
+
+def _read_all(descriptor: int, size: int) -> bytes:
+    """Read a file up to its end, or a byte beyond the limit, since it may grow."""
+    data = os.read(descriptor, size + 1)
+    if len(data) == size:
+        return data
+    blocks = [data]
+    remaining = MAX_BYTES + 1 - len(data)
+    while remaining > 0 and (block := os.read(descriptor, min(remaining, _BLOCK_BYTES))):
         blocks.append(block)
-        size -= len(block)
+        remaining -= len(block)
     return b"".join(blocks)

@@ -24,7 +24,7 @@ from resay.retrieval.folder_database import (
     rebuild,
     require_folder,
 )
-from resay.retrieval.folder_files import FileData, FolderFile, UnreadableError, read
+from resay.retrieval.folder_files import FileData, FileReader, FolderFile, UnreadableError
 from resay.retrieval.folder_languages import FolderLanguage, has_stems, require_stems
 from resay.retrieval.folder_listing import Skipped, list_files
 from resay.retrieval.folder_stems import stemmer, words_of
@@ -201,8 +201,9 @@ class _Update:
         indexed_files = self._indexed_files()
         for path in sorted(indexed_files.keys() - {file.path for file in files}):
             self._remove(path, indexed_files[path])
-        for file in files:
-            self._compare(file, indexed_files.get(file.path))
+        with FileReader() as reader:
+            for file in files:
+                self._compare(file, indexed_files.get(file.path), reader)
         self._flush()
         if self._has_changed:
             for statement in SUMMARIZE:
@@ -226,14 +227,14 @@ class _Update:
             files[path] = _IndexedFile(number, (size, mtime_ns), digest, skipped)
         return files
 
-    def _compare(self, file: FolderFile, indexed: _IndexedFile | None) -> None:
+    def _compare(self, file: FolderFile, indexed: _IndexedFile | None, reader: FileReader) -> None:
         if indexed is not None and indexed.stamp == (file.size, file.mtime_ns):
             self._keep(file.path, indexed)
             return
         if self._mode == "stamps":
             raise _OutdatedError
         try:
-            data = read(file, time.time_ns())
+            data = reader.read(file, time.time_ns())
             if indexed is None or indexed.digest != data.digest:
                 self._replace(file.path, indexed, data)
                 return

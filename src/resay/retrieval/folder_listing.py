@@ -69,6 +69,7 @@ class _Walk:
 
     def __init__(self, root: Path, seen: set[str]) -> None:
         self._root = root
+        self._root_path = str(root)
         self._seen = seen
         self._subfolders: list[str] = []
         self.links: list[Path] = []
@@ -84,6 +85,10 @@ class _Walk:
     def enter(self, folder: Path) -> None:
         """List the files and links of a folder; `enter_subfolders` enters its subfolders."""
         real_path = os.path.realpath(folder)
+        if not Path(real_path).is_relative_to(self._root):
+            # It became a link meanwhile.
+            return
+        real_parts = Path(real_path).relative_to(self._root).parts
         self._seen.add(real_path)
         if len(folder.relative_to(self._root).parts) > _MAX_DEPTH:
             name, _ = self._name(str(folder))
@@ -96,9 +101,11 @@ class _Walk:
                 self.links.append(Path(entry.path))
             elif entry.is_dir():
                 self._subfolders.append(entry.path)
-            else:
-                target = os.path.join(real_path, entry.name)  # noqa: PTH118 - a Path is slow here
-                self._try(entry.path, self._add, entry.path, target, entry.stat)
+            elif entry.name.lower().endswith(SUFFIXES):
+                # No `Path` for each file: tests/performance/folder.py measures this loop.
+                target = os.path.join(real_path, entry.name)  # noqa: PTH118
+                parts = (*real_parts, entry.name)
+                self._try(entry.path, self._add, entry.path, target, parts, entry.stat)
 
     def follow(self, link: Path) -> None:
         """Follow a link if its target is in the folder and was not seen before."""
@@ -107,8 +114,9 @@ class _Walk:
             return
         if Path(target).is_dir():
             self._try(str(link), self.enter, link)
-        else:
-            self._try(str(link), self._add, str(link), target, link.stat)
+        elif link.name.lower().endswith(SUFFIXES):
+            parts = Path(target).relative_to(self._root).parts
+            self._try(str(link), self._add, str(link), target, parts, link.stat)
 
     def _try(self, path: str, visit: Callable[..., None], *args: Any) -> None:
         try:
@@ -117,9 +125,13 @@ class _Walk:
             name, _ = self._name(path)
             self.skipped.append(Skipped(name, str(error.strerror)))
 
-    def _add(self, path: str, target: str, stat_of: Callable[[], os.stat_result]) -> None:
-        if not path.lower().endswith(SUFFIXES):
-            return
+    def _add(
+        self,
+        path: str,
+        target: str,
+        parts: tuple[str, ...],
+        stat_of: Callable[[], os.stat_result],
+    ) -> None:
         status = stat_of()
         if not stat.S_ISREG(status.st_mode) or target in self._seen:
             return
@@ -132,8 +144,8 @@ class _Walk:
         else:
             file = FolderFile(
                 path=name,
-                root=str(self._root),
-                parts=Path(target).relative_to(self._root).parts,
+                root=self._root_path,
+                parts=parts,
                 size=status.st_size,
                 mtime_ns=status.st_mtime_ns,
             )
@@ -141,6 +153,8 @@ class _Walk:
 
     def _name(self, path: str) -> tuple[str, bool]:
         """Return a file's relative path as valid Unicode, and whether that is its real name."""
-        relative = path[len(str(self._root)) :].lstrip(os.sep).replace(os.sep, "/")
+        relative = path[len(self._root_path) :].lstrip(os.sep).replace(os.sep, "/")
+        if relative.isascii():
+            return relative, True
         name = os.fsencode(relative).decode(errors="replace")
         return name, name == relative

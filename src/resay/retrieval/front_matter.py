@@ -26,6 +26,14 @@ _MAX_NESTING = 500
 # A line can repeat another by its name (*name, <<: *name), and that one others: their number grows
 # exponentially.
 _MAX_VALUES = 10_000
+# `key: value` in words or a whole number, as in most files: YAML reads them so, too.
+_PLAIN_LINE = re.compile(
+    r"(?P<key>[A-Za-z][\w-]{0,99}): +(?:(?P<words>[A-Za-z][\w.,/-]*(?: [\w(][\w.,/()-]*)*)"
+    r"|(?P<number>0|[1-9][0-9]{0,17}))[ \t]*\r?(?:\n|\Z)",
+    re.ASCII,
+)
+# What YAML 1.1 does not read as words.
+_NO_WORDS = frozenset({"y", "n", "yes", "no", "true", "false", "on", "off", "null"})
 # The C implementation, if PyYAML has it, takes a tenth of the time.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -51,12 +59,35 @@ def front_matter(text: str) -> FrontMatter:
     match = _FRONT_MATTER.match(text)
     if match is None:
         return FrontMatter(end=0, title="")
-    metadata = _parse_metadata(match["body"])
+    metadata = _parse_plain_lines(match["body"])
+    if metadata is None:
+        metadata = _parse_metadata(match["body"])
     if metadata is None:
         title = _TITLE.search(match["body"])
         return FrontMatter(match.end(), title["title"].strip().strip("\"' ") if title else "")
     title = metadata.get("title", "")
     return FrontMatter(match.end(), "" if isinstance(title, tuple) else str(title), metadata)
+
+
+def _parse_plain_lines(body: str) -> Metadata | None:
+    """Parse front matter of plain lines only; None if it has others.
+
+    YAML takes several times as long: tests/performance/folder.py measures it.
+    """
+    if len(body) > _MAX_CHARS:
+        return None
+    metadata: dict[str, MetadataValue | tuple[MetadataValue, ...]] = {}
+    end = 0
+    while end < len(body):
+        line = _PLAIN_LINE.match(body, end)
+        if line is None:
+            return None
+        key, words, number = line.groups()
+        if key.lower() in _NO_WORDS or (words is not None and words.lower() in _NO_WORDS):
+            return None
+        metadata[key] = int(number) if words is None else words
+        end = line.end()
+    return metadata
 
 
 def _parse_metadata(body: str) -> Metadata | None:
