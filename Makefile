@@ -19,7 +19,7 @@ endef
 SOURCES := src integrations server lab tests examples hatch_build.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kernel test-benches test-extras test-matrix test-frameworks test-ecosystem test-mutants test-proxy docs pictures dist sbom licences lint format bench bench-research bench-attacks bench-handbook bench-performance bench-peers compare-performance lock clean
+.PHONY: help demo test test-kernel test-benches test-extras test-matrix test-frameworks test-ecosystem test-mutants test-proxy docs pictures dist sbom licences lint format bench bench-grounded bench-research bench-attacks bench-handbook bench-performance bench-peers compare-performance lock clean
 
 help:
 	@echo "make demo                 catch a hallucinated sentence, with a simulated provider (light install)"
@@ -35,7 +35,7 @@ help:
 	@echo "make clean                delete all environments and build outputs"
 	@echo
 	@echo "Special test runs (see CONTRIBUTING.md): make test-benches, test-extras, test-matrix, test-frameworks,"
-	@echo "test-ecosystem, test-proxy, test-mutants. Measurements: make bench-research, bench-attacks, bench-handbook,"
+	@echo "test-ecosystem, test-proxy, test-mutants. Measurements: make bench-grounded, bench-research, bench-attacks, bench-handbook,"
 	@echo "bench-performance, bench-peers. For releases: make pictures, sbom, licences."
 
 $(BIN)/python:
@@ -257,6 +257,15 @@ bench: $(VENV)/.dev
 		$(BIN)/resay bench phd --data "$(RESAY_DATA)" --methods all --match exact && \
 		$(BIN)/resay bench phd --data "$(RESAY_DATA)" --methods reverse_validation; \
 	else echo "phd skipped: no recordings in '$(RESAY_DATA)'; set RESAY_DATA"; fi
+
+# Downloads data sets and models: answers and claims beside their documents. Scores that were recorded are not
+# computed again; LLM-AggreFact needs HF_TOKEN.
+GROUNDED := build/grounded
+LIMIT := 100
+bench-grounded: $(VENV)/.dev
+	$(BIN)/resay bench fetch ragtruth shroom $(if $(HF_TOKEN),aggrefact) --data $(GROUNDED)
+	$(BIN)/resay bench grounded --data $(GROUNDED) --limit $(LIMIT) --record --markdown > $(GROUNDED)/table.md
+	@cat $(GROUNDED)/table.md
 
 # What the defaults rest on; the data must be there.
 RESEARCH = PYTHONPATH=tests $(BIN)/python -m research

@@ -26,7 +26,7 @@ from resay.core.records import (
 )
 from resay.core.references import Reference
 from resay.core.request import Request
-from resay.core.scores import Scores, mean_score, over, without_noise
+from resay.core.scores import Scores, UnsupportedSpan, mean_score, over, without_noise
 from resay.core.usage import Usage
 from resay.core.verdict_record import ApiName, Sink, VerdictRecord
 from resay.lang.detection import detect
@@ -119,6 +119,7 @@ __all__ = [
     "TokenLogprob",
     "ToolCall",
     "Unlabelled",
+    "UnsupportedSpan",
     "Usage",
     "VerdictRecord",
     "VerdictRecords",

@@ -327,6 +327,61 @@ def aggrefact(
     return BenchJob(len(entries) * len(claims), run)
 
 
+@bench_command(app)
+def grounded(
+    folder: Path,
+    rows: slice,
+    methods: Annotated[
+        str,
+        typer.Option(help="Separated by commas: grounding, references, ngram, nli:references."),
+    ] = "references,ngram,grounding",
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            metavar="[METHOD=]MODEL",
+            help="Measure a method with this model, as for `ragtruth`; repeated, with each. By"
+            " default grounding runs with four published ones.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="The number of texts of each set, evenly spaced.")
+    ] = None,
+    recorded: Annotated[
+        Path | None,
+        typer.Option(
+            "--recorded",
+            metavar="FILE",
+            help="Recorded scores of models, used in place of running them; by default"
+            " grounded_recorded.jsonl in the folder.",
+        ),
+    ] = None,
+    record: Annotated[
+        bool, typer.Option("--record", help="Add the scores of models that run to that file.")
+    ] = False,
+) -> BenchJob:
+    """Detect what documents do not support, on all sets in the folder.
+
+    Reads what there is of RAGTruth, LLM-AggreFact, SHROOM, and Mu-SHROOM with `references`. A model
+    that cannot be loaded is left out, unless its scores are recorded.
+    """
+    from resay_lab.benchmarks import grounded_sets as bench
+    from resay_lab.benchmarks.entries import with_each_model
+    from resay_lab.benchmarks.recorded_scores import RecordedScores
+
+    entries = choose_entries("--methods", bench.ENTRIES, methods, None)
+    with bad_parameter("--model"):
+        entries = with_each_model(entries, model or (), bench.MODELS)
+    with bad_parameter("--recorded"):
+        if recorded is not None and not record and not recorded.exists():
+            raise ConfigurationError(f"{str(recorded)!r} does not exist")
+        scores = RecordedScores(recorded or folder / bench.RECORDED, records=record)
+    with bad_parameter("--data"):
+        sets, notes = bench.load(folder, rows, limit)
+    run = partial(bench.run, sets, entries, scores, notes=notes)
+    return BenchJob(len(entries) * sum(len(each.texts) for each in sets), run)
+
+
 class _Split(str, Enum):
     tst = "tst"
     val = "val"

@@ -146,14 +146,53 @@ def with_models(
     Raises:
         ConfigurationError: A model matches no method, or its settings are invalid.
     """
-    takers = list(dict.fromkeys(entry.method for entry in entries if entry.takes_model))
-    models = dict(_parse_assignment(text, takers) for text in assignments)
+    models = _models_by_method(entries, assignments)
     replaced: list[BenchEntry] = []
     for entry in entries:
-        if entry.takes_model and entry.method in models:
-            entry = replace(entry, settings={**entry.settings, "model": models[entry.method]})
+        if entry.method in models:
+            entry = _with_model(entry, models[entry.method][-1])
         replaced.append(entry)
     return tuple(replaced)
+
+
+def with_each_model(
+    entries: Sequence[BenchEntry],
+    assignments: Sequence[str],
+    defaults: Mapping[str, Sequence[str]],
+) -> tuple[BenchEntry, ...]:
+    """Return entries once for each model of their method.
+
+    Args:
+        entries: The entries to measure.
+        assignments: Models, as for `with_models`.
+        defaults: The models of methods for which none is given, by method.
+
+    Raises:
+        ConfigurationError: A model matches no method, or its settings are invalid.
+    """
+    models = {**defaults, **_models_by_method(entries, assignments)}
+    repeated: list[BenchEntry] = []
+    for entry in entries:
+        if entry.method in models:
+            repeated += (_with_model(entry, model) for model in models[entry.method])
+        else:
+            repeated.append(entry)
+    return tuple(repeated)
+
+
+def _models_by_method(
+    entries: Sequence[BenchEntry], assignments: Sequence[str]
+) -> dict[str, list[str | ModelConfig]]:
+    takers = list(dict.fromkeys(entry.method for entry in entries if entry.takes_model))
+    models: dict[str, list[str | ModelConfig]] = {}
+    for text in assignments:
+        method, model = _parse_assignment(text, takers)
+        models.setdefault(method, []).append(model)
+    return models
+
+
+def _with_model(entry: BenchEntry, model: str | ModelConfig) -> BenchEntry:
+    return replace(entry, settings={**entry.settings, "model": model})
 
 
 def _parse_assignment(text: str, takers: Sequence[str]) -> tuple[str, str | ModelConfig]:

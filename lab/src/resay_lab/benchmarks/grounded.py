@@ -164,6 +164,10 @@ class Judged:
     spans: tuple[tuple[int, int], ...] = ()
 
 
+Scored = tuple[Judged, Measured]
+"""A text with its scores."""
+
+
 def load_ragtruth(data: Path, rows: slice) -> tuple[Judged, ...]:
     """Read the test split of RAGTruth.
 
@@ -176,7 +180,7 @@ def load_ragtruth(data: Path, rows: slice) -> tuple[Judged, ...]:
     """
     path = data / "ragtruth.jsonl"
     lines = read_lines(path)
-    found: list[Judged] = []
+    judged: list[Judged] = []
     for i in choose_rows(lines, rows, path):
         row = parse_row(_Response, lines, i, path)
         request = Request.of(row.question) if row.question else None
@@ -184,8 +188,8 @@ def load_ragtruth(data: Path, rows: slice) -> tuple[Judged, ...]:
         # The data does not promise that all labels end within the response.
         ends = [(span.start, min(span.end, len(row.response))) for span in row.labels]
         spans = tuple((start, end) for start, end in ends if start < end)
-        found.append(Judged(item, row.task, bool(row.labels), spans))
-    return tuple(found)
+        judged.append(Judged(item, row.task, bool(row.labels), spans))
+    return tuple(judged)
 
 
 def load_aggrefact(data: Path, rows: slice) -> tuple[Judged, ...]:
@@ -200,12 +204,12 @@ def load_aggrefact(data: Path, rows: slice) -> tuple[Judged, ...]:
     """
     path = data / "aggrefact.jsonl"
     lines = read_lines(path)
-    found: list[Judged] = []
+    judged: list[Judged] = []
     for i in choose_rows(lines, rows, path):
         row = parse_row(_Claim, lines, i, path)
         item = Item(i, _as_one(row.claim), references=(row.doc,))
-        found.append(Judged(item, row.dataset, row.label == 0))
-    return tuple(found)
+        judged.append(Judged(item, row.dataset, row.label == 0))
+    return tuple(judged)
 
 
 def _as_one(text: str) -> Passage:
@@ -239,13 +243,13 @@ async def run_ragtruth(
     for entry in entries:
         items = [_of_entry(entry, judged.item) for judged in responses]
         results = await measure(entry.config(None), items, None, concurrency=1, done=done)
-        found = list(zip(responses, results, strict=True))
+        scored = list(zip(responses, results, strict=True))
         for task in ("all", *_TASKS):
-            of_task = [pair for pair in found if task in ("all", pair[0].group)]
+            of_task = [pair for pair in scored if task in ("all", pair[0].group)]
             if of_task:
                 rows.append(_ragtruth_row(entry, task, of_task))
-        notes += _notes_on(entry, results)
-        if _model_of(entry) in _RAGTRUTH:
+        notes += notes_on(entry, results)
+        if model_of(entry) in _RAGTRUTH:
             notes.append(
                 f"{entry.name}: the published figures were obtained with RAGTruth's own prompts,"
                 " or with a response as one claim; here with the question and the passages."
@@ -280,13 +284,13 @@ async def run_aggrefact(
     for entry in entries:
         items = [claim.item for claim in claims]
         results = await measure(entry.config(None), items, None, concurrency=1, done=done)
-        found = list(zip(claims, results, strict=True))
+        scored = list(zip(claims, results, strict=True))
         of_entry = [
-            _aggrefact_row(entry, dataset, [pair for pair in found if pair[0].group == dataset])
+            _aggrefact_row(entry, dataset, [pair for pair in scored if pair[0].group == dataset])
             for dataset in datasets
         ]
         rows += [*of_entry, _mean_row(entry, of_entry, results)]
-        notes += _notes_on(entry, results)
+        notes += notes_on(entry, results)
     about = {"claims": len(claims)}
     return ResultTable("aggrefact", AGGREFACT_COLUMNS, tuple(rows), tuple(notes), about)
 
@@ -295,47 +299,48 @@ def _of_entry(entry: BenchEntry, item: Item) -> Item:
     return item if entry.variant != _WHOLE else replace(item, passage=_as_one(item.passage.text))
 
 
-Found = tuple[Judged, Measured]
-
-
-def _ragtruth_row(entry: BenchEntry, task: str, found: Sequence[Found]) -> Row:
-    truth = [judged.unsupported for judged, _ in found]
-    flagged = [_flags(result) for _, result in found]
+def _ragtruth_row(entry: BenchEntry, task: str, scored: Sequence[Scored]) -> Row:
+    truth = [judged.unsupported for judged, _ in scored]
+    flagged = [is_flagged(result) for _, result in scored]
     return {
         **_named(entry),
         "task": task,
-        "responses": len(found),
+        "responses": len(scored),
         "hallucinated": sum(truth),
         "flagged": sum(flagged),
         "precision": metrics.rounded(metrics.precision(truth, flagged), 2),
         "recall": metrics.rounded(metrics.recall(truth, flagged), 2),
         "f1": metrics.rounded(metrics.f1(truth, flagged), 2),
         "balanced": metrics.rounded(metrics.balanced_accuracy(truth, flagged), 2),
-        "span_f1": metrics.rounded(_span_f1(found), 2),
-        **cost_of([result for _, result in found], None),
-        "paper": _RAGTRUTH.get(_model_of(entry), {}).get(task),
+        "span_f1": metrics.rounded(span_f1(scored), 2),
+        **cost_of([result for _, result in scored], None),
+        "paper": ragtruth_paper(entry, task),
     }
 
 
-def _aggrefact_row(entry: BenchEntry, dataset: str, found: Sequence[Found]) -> Row:
-    truth = [judged.unsupported for judged, _ in found]
-    flagged = [_flags(result) for _, result in found]
-    published = dict(zip(_DATASETS, _LEADERBOARD.get(_model_of(entry), ()), strict=False))
+def ragtruth_paper(entry: BenchEntry, task: str) -> Mapping[str, float] | None:
+    """Return the published figures of an entry's model on RAGTruth, for a task or for all."""
+    return _RAGTRUTH.get(model_of(entry), {}).get(task)
+
+
+def _aggrefact_row(entry: BenchEntry, dataset: str, scored: Sequence[Scored]) -> Row:
+    truth = [judged.unsupported for judged, _ in scored]
+    flagged = [is_flagged(result) for _, result in scored]
+    published = dict(zip(_DATASETS, _LEADERBOARD.get(model_of(entry), ()), strict=False))
     return {
         **_named(entry),
         "dataset": dataset,
-        "claims": len(found),
+        "claims": len(scored),
         "unsupported": sum(truth),
         "flagged": sum(flagged),
         "balanced": metrics.rounded(metrics.balanced_accuracy(truth, flagged), 2),
-        **cost_of([result for _, result in found], None),
+        **cost_of([result for _, result in scored], None),
         "paper": {"balanced": published[dataset]} if dataset in published else None,
     }
 
 
 def _mean_row(entry: BenchEntry, rows: Sequence[Row], results: Sequence[Measured]) -> Row:
     known = [row["balanced"] for row in rows if row["balanced"] is not None]
-    published = _LEADERBOARD.get(_model_of(entry))
     return {
         **_named(entry),
         "dataset": "mean",
@@ -344,47 +349,62 @@ def _mean_row(entry: BenchEntry, rows: Sequence[Row], results: Sequence[Measured
         "flagged": sum(row["flagged"] for row in rows),
         "balanced": metrics.rounded(fmean(known), 2) if known else None,
         **cost_of(results, None),
-        "paper": {"balanced": round(fmean(published), 1)} if published else None,
+        "paper": aggrefact_paper(entry),
     }
+
+
+def aggrefact_paper(entry: BenchEntry) -> Mapping[str, float] | None:
+    """Return the published mean of an entry's model over the data sets of LLM-AggreFact."""
+    published = _LEADERBOARD.get(model_of(entry))
+    return {"balanced": round(fmean(published), 1)} if published else None
 
 
 def _named(entry: BenchEntry) -> dict[str, str | None]:
     return {
         "method": entry.method,
         "variant": entry.variant,
-        "model": _model_of(entry) or None,
+        "model": model_of(entry) or None,
     }
 
 
-def _model_of(entry: BenchEntry) -> str:
+def model_of(entry: BenchEntry) -> str:
     """Return the model's name in lower case, without its owner or its path on this machine."""
     if not entry.takes_model:
         return ""
     return entry.model.rstrip("/").rpartition("/")[2].lower()
 
 
-def _flags(result: Measured) -> bool:
+def is_flagged(result: Measured) -> bool:
+    """Return whether the score of one of a text's sentences is over 0.5."""
     return any((score or 0.0) > _FLAG_OVER for score in result.scores.sentences)
 
 
-def _span_f1(found: Sequence[Found]) -> float | None:
-    """Return F1 of the characters of spans, counted as in LettuceDetect: pair by pair."""
-    if not any(result.scores.spans for _, result in found):
+def span_f1(scored: Sequence[Scored]) -> float | None:
+    """Return F1 of the characters of spans, counted as in LettuceDetect: pair by pair.
+
+    Args:
+        scored: Texts with their scores.
+
+    Returns:
+        Percent; None if the method gives no spans.
+    """
+    if not any(result.scores.spans for _, result in scored):
         return None
-    common = claimed = known = 0
-    for judged, result in found:
+    common = claimed = labelled = 0
+    for judged, result in scored:
         spans = [(s.start, s.end) for of_sentence in result.scores.spans for s in of_sentence]
         claimed += sum(end - start for start, end in spans)
-        known += sum(end - start for start, end in judged.spans)
+        labelled += sum(end - start for start, end in judged.spans)
         common += sum(
             max(min(end, other_end) - max(start, other_start), 0)
             for start, end in spans
             for other_start, other_end in judged.spans
         )
-    return 200.0 * common / (claimed + known) if claimed + known else None
+    return 200.0 * common / (claimed + labelled) if claimed + labelled else None
 
 
-def _notes_on(entry: BenchEntry, results: Sequence[Measured]) -> Iterator[str]:
+def notes_on(entry: BenchEntry, results: Sequence[Measured]) -> Iterator[str]:
+    """Yield what a reader needs to know about an entry's results."""
     yield from failures_of(entry.name, results)
     silent = sum(not any(s is not None for s in r.scores.sentences) for r in results)
     if silent:

@@ -141,8 +141,13 @@ def load(data: Path, tracks: Sequence[Track], rows: slice) -> tuple[Output, ...]
     return tuple(output for track in tracks for output in _load(data, track, rows))
 
 
+def path_of(data: Path, track: Track) -> Path:
+    """Return the file of a track."""
+    return data / _DATA.format(track=track)
+
+
 def _load(data: Path, track: Track, rows: slice) -> Iterator[Output]:
-    path = data / _DATA.format(track=track)
+    path = path_of(data, track)
     lines = read_lines(path)
     for i in choose_rows(lines, rows, path):
         row = parse_row(_DataRow, lines, i, path)
