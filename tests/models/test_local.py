@@ -20,6 +20,7 @@ from resay.models import (
     text_model,
     token_embedder,
 )
+from resay.models.torch_network import attention_kernels
 from resay.plugins import ModelConfig
 from support.later import LazyImport
 from support.tiny_models import (
@@ -240,3 +241,19 @@ async def test_offline_a_model_that_is_not_here_says_what_to_do(
         await pair_classifier("nobody/has-this-model").prepare()
     assert "'nobody/has-this-model' cannot be loaded" in str(caught.value)
     assert "HF_HUB_OFFLINE" in str(caught.value)
+
+
+def test_attention_on_a_gpu_is_not_planned_anew_for_each_length() -> None:
+    flags = torch.backends.cuda
+    before = flags.cudnn_sdp_enabled(), flags.flash_sdp_enabled(), flags.math_sdp_enabled()
+    with attention_kernels(torch, "cuda"):
+        assert not flags.cudnn_sdp_enabled()
+        assert flags.flash_sdp_enabled()
+        assert flags.math_sdp_enabled()
+    with attention_kernels(torch, "cpu"):
+        assert flags.cudnn_sdp_enabled() == before[0]
+    assert (
+        flags.cudnn_sdp_enabled(),
+        flags.flash_sdp_enabled(),
+        flags.math_sdp_enabled(),
+    ) == before

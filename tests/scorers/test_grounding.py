@@ -604,3 +604,21 @@ def test_a_policy_needs_references() -> None:
     policy = {"chain": [{"method": "grounding", "model": {**SERVED, "labels": ["no", "yes"]}}]}
     with pytest.raises(ConfigurationError, match="references"):
         Guard(policy).check("It opened in 1932.", samples=["It opened."])
+
+
+async def test_no_text_is_counted_twice_in_a_check(use: Callable[..., Judge]) -> None:
+    counted: list[str] = []
+    calls = 0
+
+    class Counting(Judge):
+        async def lengths(self, texts: Sequence[str]) -> list[int]:
+            nonlocal calls
+            calls += 1
+            counted.extend(texts)
+            return await super().lengths(texts)
+
+    use(Counting())
+    references = ["it opened in 1932", " it fell in 1950 ", "it opened in 1932"]
+    await scored(of(SERVED, format="lettucedetect"), ["opened in 1932"], references, QUESTION)
+    assert calls == 1
+    assert len(counted) == len(set(counted)) == 4

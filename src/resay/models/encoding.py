@@ -109,7 +109,8 @@ class TextEncoder:
     def lengths(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens in each text, without special tokens."""
         readable = list(map(_readable, texts))
-        encodings = self._tokenizer.encode_batch(readable, add_special_tokens=False)
+        # Without the offsets of tokens, which take a quarter of the time.
+        encodings = self._tokenizer.encode_batch_fast(readable, add_special_tokens=False)
         return list(map(len, encodings))
 
     def pairs(self, pairs: Sequence[Pair]) -> list[Encoded]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from resay._internal.importing import load_optional
@@ -241,14 +242,14 @@ class TorchNetwork:
 
     def run(self, batch: Batch) -> NDArray[np.float32]:
         """Compute a batch."""
-        torch = self._torch
-        with torch.inference_mode():
-            inputs = {
-                "input_ids": torch.from_numpy(batch.ids).to(self._model.device),
-                "attention_mask": torch.from_numpy(batch.mask).to(self._model.device),
-            }
+        torch, device = self._torch, self._model.device
+        with torch.inference_mode(), attention_kernels(torch, device.type):
+            inputs = {"input_ids": torch.from_numpy(batch.ids).to(device)}
+            # Without padding the mask says nothing, and a model would wait for the GPU to read it.
+            if not batch.mask.all():
+                inputs["attention_mask"] = torch.from_numpy(batch.mask).to(device)
             if self._types:
-                inputs["token_type_ids"] = torch.from_numpy(batch.types).to(self._model.device)
+                inputs["token_type_ids"] = torch.from_numpy(batch.types).to(device)
             return self._compute(inputs).float().cpu().numpy()
 
     def _compute(self, inputs: dict[str, Any]) -> Any:
@@ -264,6 +265,20 @@ class TorchNetwork:
         return self._model(**inputs).logits
 
 
+def attention_kernels(torch: Any, device: str) -> AbstractContextManager[None]:
+    """Return a context in which attention on a GPU is computed by other kernels than cuDNN's.
+
+    cuDNN plans for a tenth of a second for each new shape of its input, and nearly every text has
+    another length.
+    """
+    if device != "cuda":
+        return nullcontext()
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    kernels = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+    return sdpa_kernel(kernels)
+
+
 def _labels(config: ModelConfig, kind: Kind, model: Any) -> tuple[str, ...]:
     if kind == "first_token":
         return tuple(FIRST_TOKENS)
@@ -274,9 +289,7 @@ def first_tokens(torch: Any, model: Any, inputs: Mapping[str, Any]) -> Any:
     """Return the logits of the tokens that an answer may begin with."""
     ids = inputs["input_ids"]
     start = torch.full_like(ids[:, :1], model.config.decoder_start_token_id)
-    logits = model(
-        input_ids=ids, attention_mask=inputs["attention_mask"], decoder_input_ids=start
-    ).logits
+    logits = model(**inputs, decoder_input_ids=start).logits
     return logits[:, 0, list(FIRST_TOKENS.values())]
 
 

@@ -16,7 +16,7 @@ from resay.scorers.evidence import Evidence
 from resay.scorers.grounding.labels import label_index
 
 if TYPE_CHECKING:
-    from resay.models import TokenClassifier
+    from resay.models import Measure, TokenClassifier
 
 _UNSUPPORTED = frozenset({"unsupported", "hallucinated", "hallucination", "inconsistent"})
 # The likelier of a token's two labels is the one over this probability.
@@ -35,6 +35,24 @@ class _Token:
     start: int
     end: int
     unsupported: float
+
+
+class _CachedMeasure:
+    """Counts the tokens of each text once, for one check."""
+
+    def __init__(self, measure: Measure) -> None:
+        self._measure = measure
+        self._lengths: dict[str, int] = {}
+
+    async def lengths(self, texts: Sequence[str]) -> list[int]:
+        missing = [text for text in dict.fromkeys(texts) if text not in self._lengths]
+        if missing:
+            lengths = await self._measure.lengths(missing)
+            self._lengths.update(zip(missing, lengths, strict=True))
+        return [self._lengths[text] for text in texts]
+
+    async def max_input_tokens(self) -> int | None:
+        return await self._measure.max_input_tokens()
 
 
 class AnswerClassifier:
@@ -71,14 +89,24 @@ class AnswerClassifier:
 
     async def _tokens(self, passage: Passage, evidence: Evidence) -> list[_Token]:
         room = self._max_tokens - 3
-        reads = await self._model.max_input_tokens()
+        measure = _CachedMeasure(self._model)
+        reads = await measure.max_input_tokens()
         room = room if reads is None else min(room, reads)
-        stretches = await self._stretches(passage, room // 2)
-        sizes = await self._model.lengths([text for _, text in stretches])
+        references = await evidence.references.all()
+        # All at once, since each call waits for the thread that counts.
+        await measure.lengths(
+            [
+                passage.text,
+                _prompt(evidence.question.strip(), [""]),
+                *(reference.text.strip() for reference in references),
+            ]
+        )
+        stretches = await _stretches(passage, room // 2, measure)
+        sizes = await measure.lengths([text for _, text in stretches])
         pairs: list[tuple[str, str]] = []
         counts: list[int] = []
         for (_, text), size in zip(stretches, sizes, strict=True):
-            prompts = await self._prompts(evidence, room - size)
+            prompts = await _prompts(evidence, room - size, measure)
             pairs += [(prompt, text) for prompt in prompts]
             counts.append(len(prompts))
         labelled = await self._model.classify_tokens(pairs)
@@ -97,63 +125,67 @@ class AnswerClassifier:
             done += count
         return tokens
 
-    async def _stretches(self, passage: Passage, max_tokens: int) -> list[tuple[int, str]]:
-        """Divide the answer into parts that fit into one input, with the start of each."""
-        whole = passage.text
-        if (await self._model.lengths([whole]))[0] <= max_tokens:
-            return [(0, whole)]
-        pieces = [piece.text for piece in passage.pieces]
-        lengths = await self._model.lengths(pieces)
-        # A single character that is too long is kept, for the model to report the error.
-        while any(n > max_tokens and len(p) > 1 for p, n in zip(pieces, lengths, strict=True)):
-            divided: list[str] = []
-            for piece, length in zip(pieces, lengths, strict=True):
-                is_too_long = length > max_tokens and len(piece) > 1
-                divided += _halves(piece) if is_too_long else [piece]
-            pieces = divided
-            lengths = await self._model.lengths(pieces)
-        stretches: list[tuple[int, str]] = [(0, "")]
-        used = 0
-        for piece, length in zip(pieces, lengths, strict=True):
-            start, text = stretches[-1]
-            if text and used + length > max_tokens:
-                stretches.append((start + len(text), piece))
-                used = length
-            else:
-                stretches[-1] = start, text + piece
-                used += length
-        return stretches
-
-    async def _prompts(self, evidence: Evidence, room: int) -> list[str]:
-        """Return the prompts, each with as many references as fit before the answer."""
-        question = evidence.question.strip()
-        frame = (await self._model.lengths([_prompt(question, [""])]))[0]
-        if frame > room // 2:
-            question = ""
-            frame = (await self._model.lengths([_prompt(question, [""])]))[0]
-        # Joining texts may change the tokens at the seams.
-        left = room - frame - 2
-        if left < 16:
-            raise ScorerError(
-                f"the model reads {room!r} tokens beside the answer, too few for this"
-            )
-        passages: list[str] = []
-        for reference in await evidence.references.all():
-            passages += await windows(await reference.split(), left, self._model)
-        # Allow for a number and a line break before each.
-        lengths = [n + 5 for n in await self._model.lengths(passages)]
-        groups: list[list[str]] = [[]]
-        used = 0
-        for passage, length in zip(passages, lengths, strict=True):
-            if groups[-1] and used + length > left:
-                groups.append([])
-                used = 0
-            groups[-1].append(passage)
-            used += length
-        return [_prompt(question, group) for group in groups]
-
     async def _label_index(self) -> int:
         return label_index(await self._model.labels(), _UNSUPPORTED)
+
+
+async def _stretches(passage: Passage, max_tokens: int, measure: Measure) -> list[tuple[int, str]]:
+    """Divide the answer into parts that fit into one input, with the start of each."""
+    whole = passage.text
+    if (await measure.lengths([whole]))[0] <= max_tokens:
+        return [(0, whole)]
+    pieces = [piece.text for piece in passage.pieces]
+    lengths = await measure.lengths(pieces)
+    # A single character that is too long is kept, for the model to report the error.
+    while any(n > max_tokens and len(p) > 1 for p, n in zip(pieces, lengths, strict=True)):
+        divided: list[str] = []
+        for piece, length in zip(pieces, lengths, strict=True):
+            is_too_long = length > max_tokens and len(piece) > 1
+            divided += _halves(piece) if is_too_long else [piece]
+        pieces = divided
+        lengths = await measure.lengths(pieces)
+    stretches: list[tuple[int, str]] = [(0, "")]
+    used = 0
+    for piece, length in zip(pieces, lengths, strict=True):
+        start, text = stretches[-1]
+        if text and used + length > max_tokens:
+            stretches.append((start + len(text), piece))
+            used = length
+        else:
+            stretches[-1] = start, text + piece
+            used += length
+    return stretches
+
+
+async def _prompts(evidence: Evidence, room: int, measure: Measure) -> list[str]:
+    """Return the prompts, each with as many references as fit before the answer."""
+    question = evidence.question.strip()
+    frame = (await measure.lengths([_prompt(question, [""])]))[0]
+    if frame > room // 2:
+        question = ""
+        frame = (await measure.lengths([_prompt(question, [""])]))[0]
+    # Joining texts may change the tokens at the seams.
+    left = room - frame - 2
+    if left < 16:
+        raise ScorerError(f"the model reads {room!r} tokens beside the answer, too few for this")
+    passages: list[str] = []
+    for reference in await evidence.references.all():
+        whole = reference.text.strip()
+        if (await measure.lengths([whole]))[0] <= left:
+            passages.append(whole)
+        else:
+            passages += await windows(await reference.split(), left, measure)
+    # Allow for a number and a line break before each.
+    lengths = [n + 5 for n in await measure.lengths(passages)]
+    groups: list[list[str]] = [[]]
+    used = 0
+    for passage, length in zip(passages, lengths, strict=True):
+        if groups[-1] and used + length > left:
+            groups.append([])
+            used = 0
+        groups[-1].append(passage)
+        used += length
+    return [_prompt(question, group) for group in groups]
 
 
 def _prompt(question: str, passages: Sequence[str]) -> str:
