@@ -163,7 +163,7 @@ $(FRAMEWORKS)/%/.installed: tests/frameworks/%.txt $(PROJECTS)
 test-frameworks: $(VENV)/.dev $(patsubst %,$(FRAMEWORKS)/%/.installed,$(FRAMEWORK_NAMES) node)
 	@rm -f $(FRAMEWORKS)/versions
 	RESAY_TEST_FRAMEWORKS=$(FRAMEWORKS) $(BIN)/python -m pytest tests/frameworks
-	@sort --unique $(FRAMEWORKS)/versions
+	@PYTHONPATH=tests $(BIN)/python -m support.versions frameworks $(FRAMEWORKS)/versions
 
 # The site, the notebooks that are part of it, and its links. Nothing is loaded from a network but the packages.
 DOCS := .venv-docs
@@ -216,20 +216,20 @@ $(ECOSYSTEM)/%/.installed: tests/ecosystem/%.txt $(PROJECTS)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< . ./server ./lab
 	@touch $@
 
-$(ECOSYSTEM)/promptfoo/.installed: tests/ecosystem/package.json
+$(ECOSYSTEM)/node/.installed: tests/ecosystem/package.json
 	@mkdir -p $(@D)
 	@cp $< $(@D)
 	@npm install --silent --no-audit --no-fund --prefix $(@D)
 	@touch $@
 
-test-ecosystem: $(VENV)/.dev $(ECOSYSTEM_INSTALLED) $(ECOSYSTEM)/promptfoo/.installed
+test-ecosystem: $(VENV)/.dev $(ECOSYSTEM_INSTALLED) $(ECOSYSTEM)/node/.installed
 	@rm -rf $(ECOSYSTEM)/dist $(ECOSYSTEM)/versions
 	@for project in . server lab; do \
 		$(BIN)/python -m build --wheel --no-isolation --outdir $(ECOSYSTEM)/dist $$project > $(ECOSYSTEM)/build.log || exit 1; done
 	@for name in $(ECOSYSTEM_NAMES); do $(ECOSYSTEM)/$$name/bin/python -m pip install --quiet \
 		--disable-pip-version-check --no-deps --force-reinstall $(ECOSYSTEM)/dist/*.whl || exit 1; done
 	RESAY_TEST_ECOSYSTEM=$(abspath $(ECOSYSTEM)) $(BIN)/python -m pytest tests/ecosystem
-	@sort --unique $(ECOSYSTEM)/versions
+	@PYTHONPATH=tests $(BIN)/python -m support.versions ecosystem $(ECOSYSTEM)/versions
 
 # Each extra alone, in environments made from the wheel.
 CLEAN := .venv-extras

@@ -1,7 +1,5 @@
 """A metric for DeepEval, where 1 is good."""
 
-from importlib.metadata import version
-
 from deepeval import evaluate
 from deepeval.metrics import BaseMetric
 from deepeval.test_case import LLMTestCase
@@ -51,4 +49,3 @@ cases = [
 result = evaluate(cases, [GroundedMetric(Guard({"chain": [{"method": "facts"}]}))])
 for test in result.test_results:
     print(test.actual_output, test.success)
-print("deepeval", version("deepeval"))

@@ -1,7 +1,5 @@
 """A scorer for Inspect AI."""
 
-from importlib.metadata import version
-
 from inspect_ai import Task, eval  # noqa: A004 - Inspect's own name
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ModelOutput
@@ -51,4 +49,3 @@ task = Task(samples, solver=recorded(), scorer=grounded())
 (log,) = eval(task, model="mockllm/model", display="none")
 for sample in log.samples:
     print(sample.output.completion, sample.scores["grounded"].value)
-print("inspect-ai", version("inspect-ai"))

@@ -1,7 +1,6 @@
 """An evaluator for LangSmith. With `upload_results=False` nothing leaves the process."""
 
 from datetime import datetime, timezone
-from importlib.metadata import version
 from uuid import uuid4
 
 from langsmith import evaluate
@@ -40,4 +39,3 @@ results = evaluate(target, data=examples, evaluators=[hallucination], upload_res
 for row in results:
     (found,) = row["evaluation_results"]["results"]
     print(row["run"].outputs["answer"], found.value, round(found.score, 2))
-print("langsmith", version("langsmith"))

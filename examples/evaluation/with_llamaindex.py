@@ -1,7 +1,6 @@
 """An evaluator for LlamaIndex, where 1 is good."""
 
 import asyncio
-from importlib.metadata import version
 
 from llama_index.core.evaluation import BaseEvaluator, BatchEvalRunner, EvaluationResult
 from rows import ANSWERS, QUESTION, REFERENCE
@@ -45,4 +44,3 @@ results = asyncio.run(
 )
 for result in results["grounded"]:
     print(result.response, result.passing)
-print("llama-index-core", version("llama-index-core"))

@@ -1,7 +1,5 @@
 """A scorer for `mlflow.genai.evaluate`."""
 
-from importlib.metadata import version
-
 import mlflow
 from mlflow.entities import AssessmentError, Feedback
 from mlflow.genai import scorer
@@ -33,4 +31,3 @@ rows = [
 mlflow.set_experiment("resay")
 result = mlflow.genai.evaluate(data=rows, scorers=[hallucination])
 print("hallucination/mean:", round(result.metrics["hallucination/mean"], 2))
-print("mlflow", version("mlflow"))

@@ -1,7 +1,6 @@
 """A metric for Ragas."""
 
 from dataclasses import dataclass, field
-from importlib.metadata import version
 
 from ragas import EvaluationDataset, evaluate
 from ragas.metrics.base import MetricType, SingleTurnMetric
@@ -41,4 +40,3 @@ rows = [
 ]
 result = evaluate(EvaluationDataset.from_list(rows), metrics=[Hallucination()], show_progress=False)
 print("hallucination:", [round(score, 2) for score in result["hallucination"]])
-print("ragas", version("ragas"))

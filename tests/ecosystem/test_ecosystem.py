@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from ecosystem.loopback import listening, pushed_to
+from support.versions import program_of, ran
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[1] / "examples" / "evaluation"
@@ -38,13 +38,8 @@ SAID = {
 KEY = "key-that-must-not-appear"
 
 
-def tool_of(name: str) -> str:
-    """The tool of an environment: its name without a version."""
-    return re.sub(r"-(skinny|[\d.]+)$", "", name).replace("-", "_")
-
-
-WITH_OBSERVER = [name for name in NAMES if tool_of(name) in OBSERVERS]
-WITH_EXAMPLE = [name for name in NAMES if tool_of(name) in TOOLS and name != "mlflow-skinny"]
+WITH_OBSERVER = [name for name in NAMES if program_of(name) in OBSERVERS]
+WITH_EXAMPLE = [name for name in NAMES if program_of(name) in TOOLS and name != "mlflow-skinny"]
 needs_installed = pytest.mark.skipif(
     INSTALLED is None, reason="`make test-ecosystem` installs the tools"
 )
@@ -73,12 +68,6 @@ def run(
     )
 
 
-def note(version: str) -> None:
-    """Note which version was run, for `make` to print."""
-    with (FOLDER / "versions").open("a") as file:
-        file.write(f"{version}\n")
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True)
@@ -86,7 +75,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_everything_has_its_versions() -> None:
-    tools = {tool_of(name) for name in NAMES}
+    tools = {program_of(name) for name in NAMES}
     assert {*OBSERVERS, *TOOLS, "mcp", "pytest"} - {"promptfoo"} == tools
     assert "promptfoo" in json.loads((HERE / "package.json").read_text())["dependencies"]
 
@@ -95,7 +84,7 @@ def test_everything_has_its_versions() -> None:
 @slow
 @pytest.mark.parametrize("name", WITH_OBSERVER)
 def test_an_observer_pushes(name: str, tmp_path: Path) -> None:
-    tool = tool_of(name)
+    tool = program_of(name)
     with listening(tmp_path) as (url, loopback):
         env = {
             **dict.fromkeys(("LANGFUSE_BASE_URL", "LANGFUSE_HOST", "LANGSMITH_ENDPOINT"), url),
@@ -125,24 +114,24 @@ def test_an_observer_pushes(name: str, tmp_path: Path) -> None:
     assert sent
     # Weave sends the source of what it traces.
     assert not any(b"opened in 1947" in body for body in sent if b"import weave" not in body)
-    note(done.stdout.splitlines()[-1])
+    ran("ecosystem", FOLDER, name)
 
 
 @needs_installed
 @slow
 @pytest.mark.parametrize("name", WITH_EXAMPLE)
 def test_an_example_runs(name: str, folder: Path) -> None:
-    tool = tool_of(name)
+    tool = program_of(name)
     done = run(name, f"with_{tool}.py", cwd=folder)
     assert done.returncode == 0, done.stderr
     for line in SAID[tool]:
         assert line in done.stdout
-    note(done.stdout.splitlines()[-1])
+    ran("ecosystem", FOLDER, name)
 
 
 @needs_installed
 @slow
-@pytest.mark.parametrize("name", [name for name in NAMES if tool_of(name) == "pytest"])
+@pytest.mark.parametrize("name", [name for name in NAMES if program_of(name) == "pytest"])
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_the_plugin_reports(name: str, workers: str, folder: Path) -> None:
     done = run(name, "-m", "pytest", "-n", workers, "test_with_pytest.py", cwd=folder)
@@ -152,18 +141,17 @@ def test_the_plugin_reports(name: str, workers: str, folder: Path) -> None:
     assert "1 failed, 1 passed" in done.stdout
     loaded = run(name, "-c", _LOADED, cwd=folder)
     assert loaded.returncode == 0, loaded.stderr
-    note(run(name, "-m", "pytest", "--version", cwd=folder).stdout.strip())
+    ran("ecosystem", FOLDER, name)
 
 
 @needs_installed
 @slow
-@pytest.mark.parametrize("name", [name for name in NAMES if tool_of(name) == "mcp"])
+@pytest.mark.parametrize("name", [name for name in NAMES if program_of(name) == "mcp"])
 def test_agents_call_the_server(name: str, tmp_path: Path) -> None:
     done = run(name, HERE / "agents" / "call_mcp.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    *calls, sdk = done.stdout.splitlines()
-    assert calls == ["legacy 3 contradicted", "auto 3 contradicted"] * 2
-    note(sdk)
+    assert done.stdout.splitlines() == ["legacy 3 contradicted", "auto 3 contradicted"] * 2
+    ran("ecosystem", FOLDER, name)
 
 
 _LOADED = "import sys, resay_pytest; sys.exit('resay.guard' in sys.modules)"
@@ -172,7 +160,7 @@ _LOADED = "import sys, resay_pytest; sys.exit('resay.guard' in sys.modules)"
 @needs_installed
 @slow
 def test_promptfoo_asserts(folder: Path) -> None:
-    node = FOLDER / "promptfoo"
+    node = FOLDER / "node"
     env = {
         **os.environ,
         "PROMPTFOO_CONFIG_DIR": str(folder / "promptfoo"),
@@ -189,5 +177,4 @@ def test_promptfoo_asserts(folder: Path) -> None:
     results = json.loads((folder / "out.json").read_text())["results"]["results"]
     assert [one["success"] for one in results] == [True, False]
     assert "1 of 1 sentences" in results[1]["gradingResult"]["componentResults"][0]["reason"]
-    versions = json.loads((node / "package.json").read_text())["dependencies"]
-    note(f"promptfoo {versions['promptfoo']}")
+    ran("ecosystem", FOLDER, "node")

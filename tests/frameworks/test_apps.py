@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from simulation import SimulatedProvider
+from support.versions import ran
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -122,6 +123,7 @@ def test_an_application_shows_what_is_in_doubt(
     assert shown["decision"] == "flagged"
     assert shown["doubtful"]
     assert all(sentence in shown["text"] for sentence in shown["doubtful"])
+    ran("frameworks", Path(INSTALLED or ""), framework)
 
 
 @pytest.mark.skipif(INSTALLED is None, reason="`make test-frameworks` installs the frameworks")

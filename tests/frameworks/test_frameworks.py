@@ -21,6 +21,7 @@ from resay_server.gateway import Gateway, GatewayConfig, serving
 from resay_server.gateway.openapi.document import document
 from simulation import SimulatedProvider
 from support.typescript import PACKAGE, run
+from support.versions import ran
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -161,3 +162,4 @@ def test_a_program_runs(
     assert simulated.calls >= 2
     if "reason" in program.code:
         assert re.search(r"with 2 samples", done.stdout)
+    ran("frameworks", Path(INSTALLED or ""), program.home)

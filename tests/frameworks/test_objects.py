@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 
 from simulation import SimulatedProvider, Subject, World
 from support.repaired import WORLD as HALF_RIGHT
+from support.versions import program_of, ran
 
 HERE = Path(__file__).resolve().parent
 INSTALLED = os.environ.get("RESAY_TEST_FRAMEWORKS")
@@ -61,11 +61,6 @@ OUTCOMES = {
     "smolagents": Outcomes(),
 }
 PROGRAMS = sorted(path.stem.removeprefix("with_") for path in (HERE / "objects").glob("with_*.py"))
-
-
-def program_of(environment: str) -> str:
-    """Return the program of an environment, whose name may end with a version."""
-    return re.sub(r"-[\d.]+$", "", environment).replace("-", "_")
 
 
 ENVIRONMENTS = sorted(p.stem for p in HERE.glob("*.txt") if program_of(p.stem) in PROGRAMS)
@@ -136,8 +131,7 @@ def test_an_object_does_as_the_policy_says(
     if outcomes.acts:
         check_actions(results, outcomes)
     check_tools(results["tools"]["conversations"])
-    with (Path(INSTALLED or "") / "versions").open("a") as file:
-        file.writelines(f"{version}\n" for version in results["versions"])
+    ran("frameworks", Path(INSTALLED or ""), environment)
 
 
 def check_actions(results: Mapping[str, Any], outcomes: Outcomes) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from support.versions import ran
+
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
 INSTALLED = os.environ.get("RESAY_TEST_FRAMEWORKS")
 
@@ -32,3 +34,4 @@ def test_the_program_runs() -> None:
     assert done.returncode == 0, done.stderr
     assert re.search(r"row 11\s*\|.*consistent", done.stdout)
     assert re.search(r"row 44\s*\|.*flagged", done.stdout)
+    ran("frameworks", Path(INSTALLED or ""), "spark")

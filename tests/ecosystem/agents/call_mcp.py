@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from contextlib import contextmanager
-from importlib.metadata import version
 
 from mcp import Client, StdioServerParameters, stdio_client
 
@@ -44,4 +43,3 @@ async def main():
 
 
 asyncio.run(main())
-print(f"mcp {version('mcp')}")

@@ -1,7 +1,5 @@
 """A score on the current observation, and one at the end of the process."""
 
-from importlib.metadata import version
-
 from langfuse import get_client
 
 from resay import Guard
@@ -12,4 +10,3 @@ with get_client().start_as_current_observation(name="request"):
     guard.check("It opened in 1947.", references=["It opened in 1932."])
     guard.close()
     guard.check("It opened in 1932.", references=["It opened in 1932."])
-print("langfuse", version("langfuse"))

@@ -1,7 +1,5 @@
 """Feedback on the current run, and one at the end of the process."""
 
-from importlib.metadata import version
-
 from langsmith import Client, get_current_run_tree, traceable
 
 from resay import Guard
@@ -22,4 +20,3 @@ def request() -> None:
 
 
 request()
-print("langsmith", version("langsmith"))

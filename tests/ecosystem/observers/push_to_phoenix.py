@@ -1,7 +1,5 @@
 """An annotation of the current span, and one of the check's own span at the end of the process."""
 
-from importlib.metadata import version
-
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 
@@ -15,4 +13,3 @@ with trace.get_tracer("app").start_as_current_span("request") as span:
     guard.check("It opened in 1947.", references=["It opened in 1932."])
     guard.close()
 guard.check("It opened in 1932.", references=["It opened in 1932."])
-print("arize-phoenix-client", version("arize-phoenix-client"))

@@ -1,7 +1,5 @@
 """Feedback on the current call, and one at the end of the process."""
 
-from importlib.metadata import version
-
 import weave
 
 from resay import Guard
@@ -20,4 +18,3 @@ def request() -> None:
 
 
 request()
-print("weave", version("weave"))

@@ -8,7 +8,6 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +59,12 @@ class Recorder:
         return Completions((Completion("It opened in 1932."),), Usage(1))
 
 
-def run(guarded: Callable[..., Any], *packages: str) -> None:
+def run(guarded: Callable[..., Any]) -> None:
     """Run all cases with a framework, and write what came of each to `results.json`.
 
     Args:
         guarded: Asks an agent a question: with the policy, or the guard, and further arguments of
             the guard object. Returns what is shown and the verdict.
-        *packages: The framework's distributions, for the table of versions.
     """
     recorder = Recorder()
     recording = {**JUDGED, "chain": [{"method": "facts"}], "references": {"from": []}}
@@ -87,7 +85,6 @@ def run(guarded: Callable[..., Any], *packages: str) -> None:
         with redirect_stdout(sys.stderr):
             results[name] = _result(guarded, guard, question, options)
     results["tools"] = results.get("tools", {}) | {"conversations": recorder.conversations}
-    results["versions"] = [f"{package} {version(package)}" for package in packages]
     # Frameworks print whatever they like.
     Path("results.json").write_text(json.dumps(results))
 

@@ -41,4 +41,4 @@ def guarded(guard: Any, question: str, **options: Any) -> Any:
     return LOOP.run_until_complete(ask(guard, question, **options))
 
 
-cases.run(guarded, "agent-framework-core")
+cases.run(guarded)

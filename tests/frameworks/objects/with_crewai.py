@@ -32,4 +32,4 @@ def guarded(guard: Any, question: str, **options: Any) -> Any:
     return output.raw, {"hallucination": output.hallucination}
 
 
-cases.run(guarded, "crewai")
+cases.run(guarded)

@@ -94,4 +94,4 @@ def check_programs() -> None:
 
 check_scores()
 check_programs()
-cases.run(guarded, "dspy")
+cases.run(guarded)

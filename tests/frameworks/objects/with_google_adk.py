@@ -75,4 +75,4 @@ def check_failed_runs() -> None:
 
 
 check_failed_runs()
-cases.run(guarded, "google-adk")
+cases.run(guarded)

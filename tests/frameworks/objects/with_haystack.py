@@ -101,4 +101,4 @@ if __name__ == "__main__":
     check_saving()
     check_documents()
     check_failed_tools()
-    cases.run(guarded, "haystack-ai")
+    cases.run(guarded)

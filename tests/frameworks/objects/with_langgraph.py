@@ -58,4 +58,4 @@ def guarded(guard: Any, question: str, **options: Any) -> Any:
     return state["messages"][-2 if is_reviewed else -1].content, state
 
 
-cases.run(guarded, "langgraph", "langchain-core")
+cases.run(guarded)

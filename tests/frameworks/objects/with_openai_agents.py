@@ -56,4 +56,4 @@ def check_without_hooks() -> None:
 
 
 check_without_hooks()
-cases.run(guarded, "openai-agents")
+cases.run(guarded)

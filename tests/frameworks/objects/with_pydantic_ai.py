@@ -43,4 +43,4 @@ def check_retry() -> None:
 
 
 check_retry()
-cases.run(guarded, "pydantic-ai-slim")
+cases.run(guarded)

@@ -61,4 +61,4 @@ def guarded(guard: Any, question: str, **options: Any) -> Any:
     return answer, agent.state
 
 
-cases.run(guarded, "smolagents")
+cases.run(guarded)
