@@ -13,7 +13,15 @@ from typing import Any, Final, Literal, cast
 from resay.core.call_log import LoggedCall
 from resay.core.quantities import Quantity, quantities
 from resay.scorers.actions.commands import ShellEffects, shell_effects
-from resay.scorers.actions.words import ActionWords, action_words, fields, stems, tool_words
+from resay.scorers.actions.words import (
+    ActionWords,
+    action_words,
+    fields,
+    local_tool_words,
+    stems,
+    tool_words,
+    without_accents,
+)
 
 Outcome = Literal["ok", "error", "pending", "dry_run", "nothing", "partial", "unknown"]
 """What a call came to. `nothing`: it changed or found nothing; `unknown`: it has no result yet."""
@@ -51,6 +59,8 @@ _OF_PROGRAMS: Final = frozenset(
 )
 _CHANGES: Final = frozenset({"save", "create", "update", "delete", "move"})
 PATHS: Final = re.compile(r"(?<![\w~+-])[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
+_MIN_TOKEN: Final = 3
+_STEM: Final = 5
 _MAX_PATH: Final = 400
 _LABELLED: Final = re.compile(r"(?<![\w.,-])(\d{1,9}(?:,\d{3})*) ([a-z]+(?: [a-z]+)?)")
 _COMMAND_WORDS: Final = 3
@@ -194,6 +204,8 @@ class CallFacts:
         # A tool of many uses does what its arguments say.
         own = tuple(token for token in self.name_tokens if token not in fields().general)
         families = set(_families_of_name(own))
+        if not families and self._words.code != "en":
+            families |= _families_in(self.name_tokens, self._words.code)
         if not families and "run" in self.name_tokens:
             families.add("run")
         if not families or not families <= _READING:
@@ -527,6 +539,17 @@ def _families_of_name(tokens: tuple[str, ...]) -> frozenset[str]:
     if "turn" in tokens or "switch" in tokens:
         families |= {"on", "off"} & set(tokens) or {"on", "off"}
     return frozenset(families)
+
+
+def _families_in(tokens: tuple[str, ...], code: str) -> set[str]:
+    """Return what the words of a name do in a language other than English."""
+    local = local_tool_words(code)
+    for token in tokens:
+        folded = without_accents(token)
+        # The first verb is what it does: "guardar_archivo".
+        if len(folded) >= _MIN_TOKEN and folded[:_STEM] in local:
+            return set(local[folded[:_STEM]])
+    return set()
 
 
 def _families_of_argument(leaf: Leaf) -> set[str]:

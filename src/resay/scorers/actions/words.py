@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,10 @@ from typing import Any, Final, cast
 from resay.lang.language import load, stop_words
 from resay.lang.tables import codes, table, word_set
 
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+# What participles have and infinitives do not, in German and Dutch.
+_PARTICIPLE: Final = re.compile(r"\A(\w{0,9}?)ge(?=\w{4})")
+_MIN_TOOL_WORD: Final = 3
 _NEVER: Final = re.compile(r"(?!)")
 _ALWAYS: Final = re.compile("")
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -80,6 +85,7 @@ class ActionWords:
         perfect: What says that something was done, as opposed to being so.
         weak: Verbs that say much else besides.
         lists: What joins things.
+        finds: What says that something was found.
         now: What says how things are since something was done.
         prepositions: What ends the object of a verb.
         pronouns: What stands for the things of the sentence before.
@@ -114,6 +120,7 @@ class ActionWords:
     numbered: re.Pattern[str]
     quotes: re.Pattern[str]
     begun: re.Pattern[str]
+    finds: re.Pattern[str]
     now: re.Pattern[str]
     prepositions: re.Pattern[str]
     pronouns: re.Pattern[str]
@@ -257,6 +264,7 @@ def action_words(code: str) -> ActionWords:
         numbered=pattern("numbered"),
         quotes=pattern("quotes"),
         begun=pattern("begun"),
+        finds=pattern("finds"),
         now=pattern("now"),
         prepositions=pattern("prepositions"),
         pronouns=pattern("pronouns"),
@@ -410,6 +418,32 @@ def tool_words() -> Mapping[str, frozenset[str]]:
     return {word: frozenset(names) for word, names in families.items()}
 
 
+@cache
+def local_tool_words(code: str) -> Mapping[str, frozenset[str]]:
+    """The beginnings of words of tools' names in a language, with the families of what they do.
+
+    They are those of its completed forms, without accents and the prefix of participles:
+    "reservado" and `reservar`, "hochgeladen" and `hochladen`.
+    """
+    families: dict[str, set[str]] = {}
+    done: Mapping[str, str] = table(code, "actions")["done"]
+    for family, alternatives in done.items():
+        for alternative in _alternatives(alternatives.replace("||", "|")):
+            word = _LETTERS.match(without_accents(alternative))
+            if word is None or len(word[0]) < _MIN_TOOL_WORD:
+                continue
+            for start in {word[0], _PARTICIPLE.sub(r"\1", word[0])}:
+                for size in range(_MIN_TOOL_WORD, min(len(start), _STEM) + 1):
+                    families.setdefault(start[:size], set()).add(family)
+    return {word: frozenset(names) for word, names in families.items()}
+
+
+def without_accents(text: str) -> str:
+    """Return a text in lower case without accents: "réserver" as `reserver`."""
+    decomposed = unicodedata.normalize("NFKD", text.lower())
+    return "".join(char for char in decomposed if not unicodedata.combining(char)).replace("ł", "l")
+
+
 @dataclass(frozen=True)
 class Fields:
     """The names of fields in tools' arguments and results, and the words in their values.
@@ -478,14 +512,18 @@ class Fields:
 @cache
 def fields() -> Fields:
     """Return the names of tools' fields."""
-    english = table("en", "actions")
-    entries: Mapping[str, str] = english["fields"]
+    entries: dict[str, str] = {}
+    for code in action_languages():
+        own: Mapping[str, str] = table(code, "actions")["fields"]
+        for name, text in own.items():
+            separator = "|" if name in ("pending", "failures") else " "
+            entries[name] = separator.join(filter(None, [entries.get(name), text]))
     patterns = {
         # "status_pending" has underscores where others have spaces.
         "pending": re.compile(rf"(?<![a-z])(?:{_joined(entries['pending'])})(?![a-z])", re.I),
         "soft": re.compile(entries["soft"]),
         "counting": re.compile(_joined(entries["counting"])),
-        "failures": _pattern("en", english["failures"]),
+        "failures": _pattern("en", entries["failures"]),
     }
     words = {name: word_set(text) for name, text in entries.items() if name not in patterns}
     return Fields(**cast("dict[str, Any]", {**words, **patterns}))
