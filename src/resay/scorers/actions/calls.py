@@ -59,6 +59,9 @@ _OF_PROGRAMS: Final = frozenset(
 )
 _CHANGES: Final = frozenset({"save", "create", "update", "delete", "move"})
 PATHS: Final = re.compile(r"(?<![\w~+-])[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
+_TITLES: Final = frozenset({"title", "subject", "summary", "titel", "titre", "título", "titolo"})
+_MAX_LINES: Final = 60
+_MAX_LINE_WORDS: Final = 6
 _MIN_TOKEN: Final = 3
 _STEM: Final = 5
 _MAX_PATH: Final = 400
@@ -311,6 +314,14 @@ class CallFacts:
         return self.text.replace("_", " ")
 
     @cached_property
+    def title(self) -> str:
+        """The title or name that its result has of what it is about; empty if it has none."""
+        for leaf in self.result_leaves:
+            if leaf.key in _TITLES and isinstance(leaf.value, str):
+                return leaf.value
+        return ""
+
+    @cached_property
     def identifiers(self) -> frozenset[str]:
         """The identifiers in it: texts with a digit, addresses, paths."""
         names: set[str] = set()
@@ -391,6 +402,8 @@ class CallFacts:
         if call.is_error:
             return "error", excerpt(call.result)
         if isinstance(self.result_value, str):
+            if self.failed_items:
+                return "partial", excerpt(self.failed_items[0])
             # A file that was read may tell of errors; that reading failed, its first line says.
             is_content = self.reads and "test" not in self.families
             text = call.result.lstrip().split("\n", 1)[0] if is_content else call.result
@@ -401,9 +414,15 @@ class CallFacts:
 
     @cached_property
     def failed_items(self) -> tuple[str, ...]:
-        """The entries of its result that failed where others did not, as text."""
+        """The entries or lines of its result that failed where others did not, as text."""
         failed: list[str] = []
         others = 0
+        if isinstance(self.result_value, str) and not self.reads:
+            lines = [line for line in self.result_value.splitlines() if line.strip()]
+            if 1 < len(lines) <= _MAX_LINES and all(map(_is_of_item, lines)):
+                failed = [line for line in lines if _denies(line)]
+                others = sum(bool(fields().successes & set(line.lower().split())) for line in lines)
+                return tuple(failed) if others else ()
         for items in _lists_of_objects(self.result_value):
             for item in items:
                 outcomes = {_outcome_of_leaf(leaf) for leaf in _leaves(item)}
@@ -603,6 +622,11 @@ def _is_of_reading(leaf: Leaf) -> bool:
 
 def _as_part(outcome: Outcome) -> Outcome:
     return "partial" if outcome == "error" else outcome
+
+
+def _is_of_item(line: str) -> bool:
+    """Return whether a line names something and says what came of it: "n3 unreachable"."""
+    return 1 < len(line.split()) <= _MAX_LINE_WORDS
 
 
 def _is_count(value: object) -> bool:

@@ -22,7 +22,9 @@ _QUOTED: Final = re.compile(
     r"“[^”\n]{1,2000}”|„[^“”\n]{1,2000}[“”]|«[^»\n]{1,2000}»|»[^«\n]{1,2000}«|「[^」\n]{1,2000}」"
     r"|『[^』\n]{1,2000}』|(?<!\w)\"[^\"\n]{1,2000}\"(?!\w)|(?<!\w)'[^'\n]{3,2000}'(?!\w)|`[^`\n]{1,400}`"
 )
-_BREAK: Final = re.compile(r"[,;](?=\s)|:(?=\s)|[、，；：]|\s[–—-]\s|[()]|\n|→|(?<!\d)\.(?=\s)")
+_BREAK: Final = re.compile(
+    r"[,;](?=\s)|:(?=\s)|[、，；：]|\s[–—-]\s|[()]|\n|→|(?:(?<!\d)|(?<=[^\W\d]\d))\.(?=\s)"
+)
 _QUESTION: Final = re.compile(r"[?？؟]\W*\Z|か[。]?\Z|か？")
 _LEADS: Final = re.compile(r"[:：]\W*\Z")
 _LEAD_END: Final = re.compile(r"[:：][ \t*_]*(?=\n|[“„«「\"])")
@@ -35,6 +37,7 @@ _QUOTE_OR_ROW: Final = re.compile(r"[^\S\n]*(?:>|\|.*\|)")
 _CODE_OR_QUOTE: Final = re.compile(rf"```|~~~|^{_QUOTE_OR_ROW.pattern}|[“„«「\"]", re.MULTILINE)
 # Words that may stand before a verb without a subject: "- Saved", "And also booked", "✓ sent".
 _ADVERB: Final = re.compile(r"[^\W\d_]+")
+_PUNCTUATION: Final = ".!,;:"
 _MAX_PREFIX: Final = 3
 _MAX_FRAGMENT_WORDS: Final = 8
 # Actions that need no subject of their own, as what succeeded is their subject.
@@ -56,6 +59,7 @@ class ActionClaim:
         text: The words of the clause in lower case, with quotations blanked.
         verbs: Its verbs, with offsets in the answer.
         voice: Who acts.
+        is_report: Whether it is a verb without a subject or auxiliary: "Plumber called".
         shown: Whether it may be about work that the answer shows.
     """
 
@@ -66,6 +70,7 @@ class ActionClaim:
     text: str
     verbs: tuple[Verb, ...]
     voice: Voice
+    is_report: bool
     shown: bool
 
     @property
@@ -230,14 +235,22 @@ def _claims_in(
                 Verb(start + verb.start, start + verb.end, verb.families) for verb in verbs
             ),
             voice=own_voice,
+            is_report=own_voice == "passive" and _is_report(prefix, scope, verbs, words),
             shown=shown,
         )
 
 
+def _is_report(prefix: str, scope: str, verbs: Sequence[Verb], words: ActionWords) -> bool:
+    """Return whether a clause says what was done in the fewest words: "Mail sent"."""
+    has_auxiliary = words.passive.search(scope) or words.auxiliary_of(scope)
+    is_short = len(prefix.split()) <= _MAX_PREFIX and not _is_bare(prefix, words)
+    return is_short and not has_auxiliary and verbs[0].families != _STATE
+
+
 def _states(clause: str, words: ActionWords) -> list[Verb]:
     """Return what says that a clause is about how things are since something was done."""
-    now = words.now.search(clause)
-    return [] if now is None else [Verb(now.start(), now.end(), _STATE)]
+    state = words.states.search(clause)
+    return [] if state is None else [Verb(state.start(), state.end(), _STATE)]
 
 
 def _without(verbs: Sequence[Verb], clause: str) -> str:
@@ -272,6 +285,10 @@ def _voice(clause: str, verbs: list[Verb], sentence: Sentence, words: ActionWord
         return "passive"
     if others is not None:
         return None
+    # "Klempner beauftragt, kommt morgen": the participle stands where the verb would.
+    ends = clause[verbs[-1].end :].lstrip()[:1] in _PUNCTUATION
+    if words.verb_last and ends and 0 < len(prefix.split()) <= _MAX_PREFIX:
+        return "passive"
     if words.drops_subject:
         return "agent"
     # "Mail sent", "- Car reserved for 9 June"
@@ -315,7 +332,8 @@ def _clauses(masked: str, sentence: Sentence, words: ActionWords) -> list[tuple[
         is_clause = has_verb or _begins_clause(piece, words)
         # "Your table at the Fern, for four," has its verb in the next piece.
         continues = bool(clauses) and not is_clause
-        completes = bool(clauses) and has_verb and not has_clause[-1]
+        has_subject = words.agent.match(words.joins.sub(" ", piece).lstrip()) is not None
+        completes = bool(clauses) and has_verb and not has_clause[-1] and not has_subject
         if continues or completes:
             clauses[-1] = (clauses[-1][0], end)
             has_clause[-1] = has_clause[-1] or is_clause

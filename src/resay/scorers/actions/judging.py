@@ -66,6 +66,10 @@ _MIN_DIGITS: Final = 3
 _MAX_NAME: Final = 40
 _MIN_NAME: Final = 3
 _NEAR_CHARS: Final = 24
+# The word before a number, or two if the nearest is short, and the word after it.
+_WORDS_BEFORE: Final = re.compile(r"(?:(?<!\w)[^\W\d_]+ (?=[^\W\d_]{1,4} \S*\Z))?(?<!\w)[^\W\d_]+ (?=\S*\Z)")
+_WORD_AFTER: Final = re.compile(r" [^\W\d_]+")
+_MAX_PHRASE: Final = 30
 _LABEL: Final = 4
 _TIE: Final = 1.01
 _FINE: Final = frozenset({"ok", "unknown", "partial"})
@@ -262,12 +266,14 @@ class _Judge:
             return conversation.has_tools and self._is_deed(claim)
         is_weak = all(self._words.weak.fullmatch(claim.words_of(verb)) for verb in claim.verbs)
         objects = objects_of(claim, self._words)
-        if is_weak and not (asked_for or things or objects & conversation.call_stems):
+        is_known = claim.voice == "agent" and bool(objects & conversation.call_stems)
+        if is_weak and not (asked_for or things or is_known):
             return False
         if claim.voice == "agent":
             return True
         if families <= _STATES and not things & _DEVICES:
             return False
+        asked_for = asked_for or (claim.is_report and conversation.has_tools)
         return asked_for and not conversation.is_told_by_results(claim)
 
     def _is_promise(self, claim: ActionClaim) -> bool:
@@ -339,7 +345,9 @@ class _Judge:
         if undone is not None and not families <= _READS:
             return self._finding(claim, "failed", f"{_named(undone)} undid it", undone)
         reading = families <= _READS | {"test"} and not _vouches(claim)
-        is_fine = outcome != "error" and reading
+        finds = self._words.finds.search(claim.text)
+        has_found = outcome == "nothing" and finds and not self._words.denied.search(claim.text)
+        is_fine = outcome != "error" and reading and not has_found
         is_fine = is_fine or (outcome == "pending" and not self._is_unfinished(claim, quote))
         if outcome in _PROBLEMS and not is_fine:
             reason = f"{_named(facts)} {_PROBLEMS[outcome]}: {quote}"
@@ -451,7 +459,9 @@ class _Judge:
         missing = {stem for stem in missing if not stem.isdigit()}
         if own & objects or not missing:
             return finding
-        starts = {f.start for found in findings for f in found if f.call is finding.call}
+        starts = {
+            f.start for found in findings for f in found if f.call and f.call.name == facts.call.name
+        }
         for other in claims:
             serves = other is not claim and other.start in starts
             if serves and objects & set(stems(other.text, self._words)):
@@ -497,6 +507,13 @@ class _Judge:
             if title.lower() in conversation.told.text and not candidates.has_text(title):
                 reason = f"{_named(facts)} is not about {title!r}"
                 return self._finding(claim, "not_done", reason, facts, excerpt(_arguments(facts)))
+        title = facts.title
+        objects = objects_of(claim, self._words)
+        if title and not facts.reads and objects & conversation.request_words:
+            is_about = not objects.isdisjoint(facts.stems)
+            if not is_about and not any(candidates.has(value) for value in values):
+                reason = f"{_named(facts)} was about {title!r}"
+                return self._finding(claim, "failed", reason, facts, title)
         names = conversation.names_in(claim, values)
         strangers = [name for name in names if not self._is_about(name, facts, matches)]
         if strangers and self._words.quantifiers.search(claim.text):
@@ -549,21 +566,14 @@ class _Judge:
             return None
         if quantity.low == self._count_of_calls(facts):
             return None
-        if contrary is None and not facts.reads:
+        if contrary is None and not facts.reads and not candidates.yields(value):
             contrary = self._contrary(value, facts, any_field=True)
         contrary = contrary or self._contrary_in_text(value, facts)
         if contrary is not None:
-            finding = self._value_finding(
+            return self._value_finding(
                 value, "failed", f"{_named(facts)} says {contrary}", facts, contrary
             )
-            return replace(finding, start=self._start_of_object(claim, value))
         return None if is_small(value) or self._has_number(value) else self._invented(value)
-
-    def _start_of_object(self, claim: ActionClaim, value: Value) -> int:
-        """Return where a number starts, or the verb right before it: "sent £85"."""
-        verb = claim.verbs[-1]
-        between = claim.text[verb.end - claim.clause_start : value.start - claim.clause_start]
-        return verb.start if verb.end <= value.start and len(between.split()) < 2 else value.start
 
     def _has_number(self, value: Value) -> bool:
         """Return whether a number stands anywhere, or follows from the calls."""
@@ -612,10 +622,32 @@ class _Judge:
                 return f"{number:g} {label}"
         return None
 
+    def _counted_otherwise(
+        self, claim: ActionClaim, value: Value, facts: CallFacts
+    ) -> str | None:
+        """Return the field that is called like the verb and has another number.
+
+        "I deleted the 14 rows", and a result with `matched: 14, deleted: 12`.
+        """
+        quantity = value.quantity
+        if quantity is None or quantity.unit:
+            return None
+        verbs = stems_of_verbs(claim, self._words)
+        for leaf in facts.result_leaves:
+            is_like = not verbs.isdisjoint(stems(leaf.key, self._words))
+            if is_like and leaf.number is not None and leaf.number != quantity.low:
+                return f"{leaf.key}: {leaf.value}"
+        return None
+
     def _overwritten(self, claim: ActionClaim, value: Value, facts: CallFacts) -> Finding | None:
         """Return that a later call of the same tool for the same thing set another value."""
         if value.is_name or facts.reads or value.quantity is None:
             return None
+        contrary = self._counted_otherwise(claim, value, facts)
+        if contrary is not None:
+            return self._value_finding(
+                value, "failed", f"{_named(facts)} says {contrary}", facts, contrary
+            )
         if facts.outcome[0] not in _FINE:
             return None
         for later in self._conversation.calls[facts.call.index + 1 :]:
@@ -659,8 +691,12 @@ class _Judge:
         for match in matches:
             if match.facts.outcome[0] in ("ok", "unknown", "partial"):
                 covered |= match.facts.things | match.facts.areas
-        named = {**self._words.things_in(claim.text), **self._words.areas_in(claim.text)}
+        things = self._words.things_in(claim.text)
+        named = {**things, **self._words.areas_in(claim.text)}
         if len(named) < 2 or not named.keys() & covered:
+            return
+        if len(things) == 1 and not things.keys() & covered and things.keys() <= _TANGIBLE:
+            yield self._finding(claim, "not_done", f"no call is about {min(things)!r}")
             return
         areas = self._words.areas_in(claim.text)
         for thing, (start, end) in named.items():
@@ -779,6 +815,15 @@ class _Judge:
         told_and_called = Source([conversation.told.text], conversation.calls)
         return not told_and_called.yields(value)
 
+    def _phrase_of(self, value: Value) -> tuple[int, int]:
+        """Return where the words begin and end that a number belongs to: "size 42", "at 6:15"."""
+        if value.is_name:
+            return value.start, value.end
+        before = _WORDS_BEFORE.search(self._text, max(0, value.start - _MAX_PHRASE), value.start)
+        after = _WORD_AFTER.match(self._text, value.end)
+        start = value.start if before is None else before.start()
+        return start, value.end if after is None else after.end()
+
     def _finding(
         self,
         claim: ActionClaim,
@@ -804,9 +849,10 @@ class _Judge:
         facts: CallFacts | None = None,
         quote: str = "",
     ) -> Finding:
+        start, end = self._phrase_of(value) if verdict == "failed" else (value.start, value.end)
         return Finding(
-            start=value.start,
-            end=value.end,
+            start=start,
+            end=end,
             verdict=verdict,
             reason=reason,
             call=facts.call if facts else None,
@@ -875,10 +921,15 @@ def _shape(text: str) -> str:
 
 
 def _same_target(one: CallFacts, other: CallFacts) -> bool:
-    keys = fields().targets
-    own = {leaf.key: leaf.value for leaf in one.argument_leaves if leaf.key in keys}
-    others = {leaf.key: leaf.value for leaf in other.argument_leaves if leaf.key in keys}
+    """Return whether two calls of a tool differ in numbers and times only."""
+    own = {leaf.key: leaf.value for leaf in one.argument_leaves if _is_of_target(leaf)}
+    others = {leaf.key: leaf.value for leaf in other.argument_leaves if _is_of_target(leaf)}
     return own == others
+
+
+def _is_of_target(leaf: Leaf) -> bool:
+    is_text = isinstance(leaf.value, str) and not re.search(r"\d", leaf.value)
+    return is_text or leaf.key in fields().targets
 
 
 def _last_word(text: str) -> re.Match[str] | None:

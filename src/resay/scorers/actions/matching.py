@@ -63,6 +63,8 @@ _GENERAL: Final = frozenset(
 )
 # Things that a call for them names.
 _NAMED: Final = frozenset({"branch", "pull_request"})
+# The statements that end a transaction.
+_COMMITS: Final = frozenset({"commit", "end", "transaction", "work"})
 _MAX_WORDS: Final = 4
 # The name of a tool: web_search
 _TOOL: Final = re.compile(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
@@ -287,7 +289,7 @@ class Conversation:
         """
         objects = objects_of(claim, self.words)
         things = self.words.things_in(claim.text).keys()
-        return not objects.isdisjoint(facts.stems) or bool(things & facts.things)
+        return not objects.isdisjoint(facts.stems) or bool(things & facts.things - _GENERAL)
 
     def was_asked_for(self, claim: ActionClaim) -> bool:
         """Return whether a claim is about what the user asked for."""
@@ -306,7 +308,9 @@ def _fit(families: frozenset[str], facts: CallFacts) -> float | None:
     near: set[str] = set()
     for family in families:
         near.update(_NEAR.get(family, "").split())
-    if own & near or (facts.changes_file and _EDITS & families):
+    # What the commands of a shell do, their words say.
+    is_near = bool(own & near) and (facts.shell is None or facts.is_broad)
+    if is_near or (facts.changes_file and _EDITS & families):
         return _CLOSE
     if facts.is_broad or "succeed" in families:
         return _UNKNOWN
@@ -364,9 +368,16 @@ def undoing(facts: CallFacts, calls: Iterable[CallFacts]) -> CallFacts | None:
     words = fields().restoring if removes else fields().undoing
     undone: CallFacts | None = None
     for later in calls:
-        if later.call.index <= facts.call.index or later.outcome[0] not in ("ok", "partial"):
+        if later.call.index <= facts.call.index:
             continue
         doing = later.doing_words
+        is_same_tool = later.call.name == facts.call.name and later.call.turn == facts.call.turn
+        statement = doing - set(later.name_tokens)
+        is_commit = is_same_tool and bool(statement) and statement <= _COMMITS
+        if is_commit and later.outcome[0] == "error":
+            return later
+        if later.outcome[0] not in ("ok", "partial"):
+            continue
         is_same = facts.identifiers & later.identifiers or doing & fields().reverting
         if doing & words and is_same:
             undone = later

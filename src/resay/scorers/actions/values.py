@@ -71,6 +71,7 @@ _MAX_SUMMANDS: Final = 12
 _MAX_SMALL: Final = 12
 _WEEK: Final = 7
 _DAY: Final = 1440
+_ABOUT: Final = 0.01
 _ROUNDED: Final = 2
 _MIN_CODE: Final = 5
 _QUOTE_WORDS: Final = 2
@@ -387,6 +388,8 @@ class Source:
         derived = self._lengths if is_small(value) else self._derived
         step = max(quantity.step, 1e-9)
         slack = step / 2 * 1.001 if quantity.digits >= 2 or quantity.about or step < 1 else 1e-6
+        if quantity.about:
+            slack = max(slack, _ABOUT * abs(quantity.low))
         targets = ((quantity.low, slack), (quantity.plain, slack / quantity.scale))
         return any(
             abs(number - target) <= target_slack

@@ -86,7 +86,7 @@ class ActionWords:
         weak: Verbs that say much else besides.
         lists: What joins things.
         finds: What says that something was found.
-        now: What says how things are since something was done.
+        states: What says how things are since something was done.
         prepositions: What ends the object of a verb.
         pronouns: What stands for the things of the sentence before.
         habit: What says that something is done as a rule.
@@ -121,7 +121,7 @@ class ActionWords:
     quotes: re.Pattern[str]
     begun: re.Pattern[str]
     finds: re.Pattern[str]
-    now: re.Pattern[str]
+    states: re.Pattern[str]
     prepositions: re.Pattern[str]
     pronouns: re.Pattern[str]
     habit: re.Pattern[str]
@@ -167,8 +167,13 @@ class ActionWords:
         if self.auxiliary.search(text) is None:
             return
         for match in self.any_verb.finditer(text):
-            if self.internal.search(match[0]) is None:
+            # "has been taken" claims more than "I took it as given".
+            if " been " in match[0] or self.internal.search(match[0]) is None:
                 yield Verb(match.start(), match.end(), frozenset({"other"}))
+
+    def auxiliary_of(self, text: str) -> bool:
+        """Return whether a text in lower case has what completes a participle."""
+        return self.auxiliary is not _ALWAYS and self.auxiliary.search(text) is not None
 
     def things_in(self, text: str) -> dict[str, tuple[int, int]]:
         """Return the things that a text in lower case names, with where it first does."""
@@ -265,7 +270,7 @@ def action_words(code: str) -> ActionWords:
         quotes=pattern("quotes"),
         begun=pattern("begun"),
         finds=pattern("finds"),
-        now=pattern("now"),
+        states=pattern("states"),
         prepositions=pattern("prepositions"),
         pronouns=pattern("pronouns"),
         habit=pattern("habit"),
