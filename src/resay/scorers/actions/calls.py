@@ -60,6 +60,7 @@ _OF_PROGRAMS: Final = frozenset(
 _CHANGES: Final = frozenset({"save", "create", "update", "delete", "move"})
 PATHS: Final = re.compile(r"(?<![\w~+-])[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
 _TITLES: Final = frozenset({"title", "subject", "summary", "titel", "titre", "título", "titolo"})
+_MAX_BRIEF: Final = 80
 _MAX_LINES: Final = 60
 _MAX_LINE_WORDS: Final = 6
 _MIN_TOKEN: Final = 3
@@ -288,6 +289,18 @@ class CallFacts:
     def stems(self) -> frozenset[str]:
         """The beginnings of its words."""
         return frozenset(stems(self.text, action_words("en")))
+
+    @cached_property
+    def brief_stems(self) -> frozenset[str]:
+        """The beginnings of the words of its name, its fields and their short values."""
+        texts = [*self.name_tokens]
+        for leaf in self.leaves:
+            if leaf.value in _UNSET:
+                continue
+            texts.append(leaf.key)
+            if isinstance(leaf.value, str) and len(leaf.value) <= _MAX_BRIEF:
+                texts.append(leaf.value)
+        return frozenset(stems(" ".join(texts), action_words("en")))
 
     @cached_property
     def english_things(self) -> frozenset[str]:
@@ -563,12 +576,14 @@ def _families_of_name(tokens: tuple[str, ...]) -> frozenset[str]:
 def _families_in(tokens: tuple[str, ...], code: str) -> set[str]:
     """Return what the words of a name do in a language other than English."""
     local = local_tool_words(code)
+    families: set[str] = set()
     for token in tokens:
         folded = without_accents(token)
-        # The first verb is what it does: "guardar_archivo".
-        if len(folded) >= _MIN_TOKEN and folded[:_STEM] in local:
-            return set(local[folded[:_STEM]])
-    return set()
+        if token in fields().reading:
+            return {"search", "read"}
+        if len(folded) >= _MIN_TOKEN:
+            families |= local.get(folded[:_STEM], frozenset())
+    return families
 
 
 def _families_of_argument(leaf: Leaf) -> set[str]:

@@ -42,6 +42,7 @@ _MAX_PREFIX: Final = 3
 _MAX_FRAGMENT_WORDS: Final = 8
 # Actions that need no subject of their own, as what succeeded is their subject.
 _SUBJECTLESS: Final = frozenset({"succeed", "test"})
+_OTHER: Final = frozenset({"other"})
 _STATE: Final = frozenset({"state"})
 # Work on a text, which an answer can show.
 TEXT_WORK: Final = frozenset({"create", "update", "delete"})
@@ -266,7 +267,10 @@ def _voice(clause: str, verbs: list[Verb], sentence: Sentence, words: ActionWord
     if first.families == _STATE:
         return "passive"
     prefix, verb_text = clause[: first.start], clause[first.start : first.end]
-    agent = words.agent.search(clause if words.verb_last else clause[: first.end])
+    # "J'ai compressé" has the agent in its verb, and "let me know" has not.
+    has_own = first.families == _OTHER
+    scope = clause if words.verb_last else clause[: first.end] if has_own else prefix
+    agent = words.agent.search(scope)
     scope = clause if words.verb_last else prefix
     others = words.others.search(prefix)
     if agent is not None and (others is None or agent.start() > others.start() or words.verb_last):
@@ -285,6 +289,14 @@ def _voice(clause: str, verbs: list[Verb], sentence: Sentence, words: ActionWord
         return "passive"
     if others is not None:
         return None
+    return _voice_without_subject(clause, verbs, sentence, words)
+
+
+def _voice_without_subject(
+    clause: str, verbs: Sequence[Verb], sentence: Sentence, words: ActionWords
+) -> Voice | None:
+    """Return who acts in a clause that names nobody and has no auxiliary."""
+    prefix = clause[: verbs[0].start]
     # "Klempner beauftragt, kommt morgen": the participle stands where the verb would.
     ends = clause[verbs[-1].end :].lstrip()[:1] in _PUNCTUATION
     if words.verb_last and ends and 0 < len(prefix.split()) <= _MAX_PREFIX:

@@ -67,7 +67,10 @@ _MAX_NAME: Final = 40
 _MIN_NAME: Final = 3
 _NEAR_CHARS: Final = 24
 # The word before a number, or two if the nearest is short, and the word after it.
-_WORDS_BEFORE: Final = re.compile(r"(?:(?<!\w)[^\W\d_]+ (?=[^\W\d_]{1,4} \S*\Z))?(?<!\w)[^\W\d_]+ (?=\S*\Z)")
+_WORDS_BEFORE: Final = re.compile(
+    r"(?:(?<!\w)[^\W\d_]+ (?=[^\W\d_]{1,4} \S*\Z))?(?<!\w)[^\W\d_]+ (?=\S*\Z)"
+)
+_TWO_WORDS: Final = re.compile(r"(?<!\w)[^\W\d_]+ [^\W\d_]+ \Z")
 _WORD_AFTER: Final = re.compile(r" [^\W\d_]+")
 _MAX_PHRASE: Final = 30
 _LABEL: Final = 4
@@ -178,6 +181,10 @@ class _Judge:
         if _vouches(claim):
             return self._with_details(claim, values, *self._judged_check(claim, kinds))
         matches = self._usable(claim, self._conversation.matches(claim, values))
+        verbs = [claim.words_of(verb) for verb in claim.verbs]
+        if claim.voice == "passive" and all(map(fields().failures.search, verbs)):
+            # "It was rejected."
+            return []
         if not matches:
             finding = self._without_call(claim)
             return [] if finding is None else [finding]
@@ -203,6 +210,8 @@ class _Judge:
         objects = objects_of(claim, self._words)
         # In another language than the arguments', words cannot be shared.
         names_none = not things and (self._words.code != "en" or not objects)
+        # "I shared it with Tom"
+        names_none = names_none and not self._conversation.unknown_names_in(claim)
         changes = bool(claim.families - _READS - _CHECK)
         usable: list[Match] = []
         for match in matches:
@@ -244,6 +253,9 @@ class _Judge:
             return None
         if not conversation.has_tools and self._is_of_text(claim):
             return None
+        has_place = conversation.calls or conversation.has_tools or conversation.has_role
+        if claim.voice == "passive" and not has_place:
+            return None
         if self._is_promise(claim):
             return self._finding(claim, "not_done", "no tool was called")
         if families <= {"succeed"}:
@@ -273,7 +285,16 @@ class _Judge:
             return True
         if families <= _STATES and not things & _DEVICES:
             return False
+        # What is so, or was done in 1932, need not be the agent's doing.
+        is_deed = families <= _OUTSIDE and self._words.perfect.search(claim.text) is not None
+        is_state = bool(things & _DEVICES) and bool(conversation.log.of_turn)
+        if not (conversation.asks_for_change or is_deed or is_state):
+            return False
         asked_for = asked_for or (claim.is_report and conversation.has_tools)
+        if is_deed:
+            # What others did, some result tells.
+            is_known = bool(objects & (conversation.told_stems | conversation.call_stems))
+            asked_for = asked_for or (is_known and not conversation.tells_of_deeds)
         return asked_for and not conversation.is_told_by_results(claim)
 
     def _is_promise(self, claim: ActionClaim) -> bool:
@@ -294,12 +315,28 @@ class _Judge:
         """Return whether a verb that says nothing about tools is about what was asked for."""
         if claim.shown:
             return False
-        requested = self._conversation.request_words
-        verbs = stems_of_verbs(claim, self._words)
+        conversation = self._conversation
         if claim.voice == "agent":
-            return self._conversation.was_asked_for(claim)
-        is_told = self._conversation.is_told_by_results(claim)
-        return not verbs.isdisjoint(requested) and not is_told
+            return conversation.was_asked_for(claim)
+        if conversation.is_told_by_results(claim):
+            return False
+        verbs = {word for verb in claim.verbs for word in claim.words_of(verb).split()}
+        if verbs & conversation.told.words:
+            # "Why was it delayed?": the user says so.
+            return "state" in claim.families and self._is_strong(claim)
+        requested = conversation.request_words
+        if not stems_of_verbs(claim, self._words).isdisjoint(requested):
+            return True
+        if not conversation.asks_for_change or conversation.has_changed:
+            return False
+        objects = objects_of(claim, self._words)
+        return bool(objects & requested) or self._is_strong(claim)
+
+    def _is_strong(self, claim: ActionClaim) -> bool:
+        """Return whether all that was asked for is said to be so: "You're all set"."""
+        strong = self._words.strong.search(claim.text) is not None
+        conversation = self._conversation
+        return strong and conversation.asks_for_change and not conversation.has_changed
 
     def _is_of_text(self, claim: ActionClaim) -> bool:
         """Return whether an agent without tools tells of a text: one it shows, or the user's."""
@@ -457,16 +494,22 @@ class _Judge:
         verbs = stems_of_verbs(claim, self._words)
         missing = own & self._conversation.request_words - facts.stems - verbs
         missing = {stem for stem in missing if not stem.isdigit()}
+        if claim.is_report and own.isdisjoint(facts.stems):
+            # "Ticket opened. Plumber called."
+            missing = objects_of(claim, self._words)
         if own & objects or not missing:
             return finding
         starts = {
-            f.start for found in findings for f in found if f.call and f.call.name == facts.call.name
+            f.start
+            for found in findings
+            for f in found
+            if f.call and f.call.name == facts.call.name
         }
         for other in claims:
             serves = other is not claim and other.start in starts
-            if serves and objects & set(stems(other.text, self._words)):
-                reason = f"{_named(facts)} is not about {min(missing)!r}"
-                return self._finding(claim, "not_done", reason, facts, excerpt(_arguments(facts)))
+            named = facts.stems & objects_of(other, self._words) if claim.is_report else objects
+            if serves and named & set(stems(other.text, self._words)):
+                return self._not_about(claim, min(missing), facts)
         return finding
 
     def _failed_for(
@@ -495,18 +538,31 @@ class _Judge:
         """Return that the call was for another recipient, file or object, if it was."""
         if facts.reads and "read" not in claim.families:
             return None
+        return (
+            self._of_another_value(claim, values, facts, candidates)
+            or self._of_another_title(claim, values, facts, candidates)
+            or self._of_another_name(claim, values, facts, matches)
+        )
+
+    def _of_another_value(
+        self, claim: ActionClaim, values: Sequence[Value], facts: CallFacts, candidates: Source
+    ) -> Finding | None:
         conversation = self._conversation
         for value in values:
             if not value.is_name or value.kind == "quote" or candidates.has(value):
                 continue
             is_real = conversation.all_calls.has(value) or conversation.told.has(value)
             if is_real and _has_like(value, facts):
-                reason = f"{_named(facts)} is not about {value.text!r}"
-                return self._finding(claim, "not_done", reason, facts, excerpt(_arguments(facts)))
-        for title in quoted_in(self._text, claim.clause_start, claim.end):
-            if title.lower() in conversation.told.text and not candidates.has_text(title):
-                reason = f"{_named(facts)} is not about {title!r}"
-                return self._finding(claim, "not_done", reason, facts, excerpt(_arguments(facts)))
+                return self._not_about(claim, value.text, facts)
+        return None
+
+    def _of_another_title(
+        self, claim: ActionClaim, values: Sequence[Value], facts: CallFacts, candidates: Source
+    ) -> Finding | None:
+        conversation = self._conversation
+        for quoted in quoted_in(self._text, claim.clause_start, claim.end):
+            if quoted.lower() in conversation.told.text and not candidates.has_text(quoted):
+                return self._not_about(claim, quoted, facts)
         title = facts.title
         objects = objects_of(claim, self._words)
         if title and not facts.reads and objects & conversation.request_words:
@@ -514,19 +570,33 @@ class _Judge:
             if not is_about and not any(candidates.has(value) for value in values):
                 reason = f"{_named(facts)} was about {title!r}"
                 return self._finding(claim, "failed", reason, facts, title)
+        return None
+
+    def _of_another_name(
+        self,
+        claim: ActionClaim,
+        values: Sequence[Value],
+        facts: CallFacts,
+        matches: Sequence[Match],
+    ) -> Finding | None:
+        conversation = self._conversation
         names = conversation.names_in(claim, values)
         strangers = [name for name in names if not self._is_about(name, facts, matches)]
         if strangers and self._words.quantifiers.search(claim.text):
-            reason = f"{_named(facts)} is not about {strangers[0]!r}"
-            return self._finding(claim, "failed", reason, facts, excerpt(_arguments(facts)))
+            return self._not_about(claim, strangers[0], facts, verdict="failed")
         if len(strangers) < len(names) or not strangers:
             return None
         # A call for somebody or something else: it names what the claim does not.
         is_addressed = _has_recipient(facts) and claim.families & _ADDRESSED
         if is_addressed or self._names_other(facts, claim):
-            reason = f"{_named(facts)} is not about {strangers[0]!r}"
-            return self._finding(claim, "not_done", reason, facts, excerpt(_arguments(facts)))
+            return self._not_about(claim, strangers[0], facts)
         return None
+
+    def _not_about(
+        self, claim: ActionClaim, name: str, facts: CallFacts, verdict: ActionVerdict = "not_done"
+    ) -> Finding:
+        reason = f"{_named(facts)} is not about {name!r}"
+        return self._finding(claim, verdict, reason, facts, excerpt(_arguments(facts)))
 
     def _is_about(self, name: str, facts: CallFacts, matches: Sequence[Match]) -> bool:
         calls = self._conversation.calls
@@ -615,6 +685,11 @@ class _Judge:
         quantity = value.quantity
         if quantity is None or quantity.unit == "ordinal":
             return None
+        before = _TWO_WORDS.search(self._text, max(0, value.start - _NEAR_CHARS), value.start)
+        if before is not None:
+            other = re.search(rf"{re.escape(before[0].lower())}(\d+)\b", facts.text)
+            if other is not None and float(other[1]) != quantity.low:
+                return other[0]
         after = self._text[value.end : value.end + _NEAR_CHARS].lower()
         claimed = {stem[:_LABEL] for stem in stems_of(after)}
         for label, number in facts.labelled_numbers:
@@ -622,9 +697,7 @@ class _Judge:
                 return f"{number:g} {label}"
         return None
 
-    def _counted_otherwise(
-        self, claim: ActionClaim, value: Value, facts: CallFacts
-    ) -> str | None:
+    def _counted_otherwise(self, claim: ActionClaim, value: Value, facts: CallFacts) -> str | None:
         """Return the field that is called like the verb and has another number.
 
         "I deleted the 14 rows", and a result with `matched: 14, deleted: 12`.
@@ -760,7 +833,9 @@ class _Judge:
         line = self._text[start:end].lower()
         is_open = bool(self._words.open.search(line)) and not sentence.claims
         invented: list[Finding] = []
-        for value in self._values(start, end):
+        values = self._values(start, end)
+        beside = any(conversation.all_calls.has(value) for value in values if not is_small(value))
+        for value in values:
             if any(
                 f.start <= value.start < f.end and (f.flagged or f.verdict == "done")
                 for f in findings
@@ -768,9 +843,10 @@ class _Judge:
                 continue
             if is_open or conversation.told.has(value) or conversation.all_calls.has(value):
                 continue
-            if not self._is_checkable(value, acts=acts):
+            if not self._is_checkable(value, acts=acts, beside=beside):
                 continue
-            if value.kind == "number" and not self._tells_of_results(line, value):
+            tells = beside or self._tells_of_results(line, value)
+            if value.kind == "number" and not tells:
                 continue
             invented.append(self._invented(value))
         return invented
@@ -784,8 +860,14 @@ class _Judge:
         tells = any(stem in called for stem in stems(words, self._words))
         return self._words.code != "en" or continues or tells
 
-    def _is_checkable(self, value: Value, *, acts: bool) -> bool:
-        """Return whether a value that stands nowhere must be made up."""
+    def _is_checkable(self, value: Value, *, acts: bool, beside: bool) -> bool:
+        """Return whether a value that stands nowhere must be made up.
+
+        Args:
+            value: The value.
+            acts: Whether something in the answer is claimed and not done.
+            beside: Whether its sentence has other values that are in the calls.
+        """
         conversation = self._conversation
         if value.kind == "quote":
             return bool(conversation.calls)
@@ -802,7 +884,7 @@ class _Judge:
         if quantity.unit == "" and value.text.isdigit() and _is_year(quantity.low):
             return False
         exact = (
-            quantity.digits >= _MIN_DIGITS
+            quantity.digits >= (_MIN_DIGITS - 1 if beside and not quantity.about else _MIN_DIGITS)
             or quantity.step < quantity.scale
             or quantity.unit in ("share", "EUR", "USD", "$")
         )
@@ -971,9 +1053,12 @@ def _links(name: str, facts: CallFacts, calls: Sequence[CallFacts]) -> bool:
         and not isinstance(leaf.value, bool)
         and len(str(leaf.value)) > 2
     }
+    own_ids = {(leaf.key, str(leaf.value)) for leaf in facts.argument_leaves if leaf.key == "id"}
     for other in calls:
         if other is facts or lowered not in other.text:
             continue
+        if any((leaf.key, str(leaf.value)) in own_ids for leaf in other.leaves):
+            return True
         for entry in re.findall(r"\{[^{}]*\}", other.text):
             if lowered in entry and any(address in entry for address in addresses):
                 return True

@@ -66,6 +66,9 @@ _NAMED: Final = frozenset({"branch", "pull_request"})
 # The statements that end a transaction.
 _COMMITS: Final = frozenset({"commit", "end", "transaction", "work"})
 _MAX_WORDS: Final = 4
+_POLITE: Final = re.compile(
+    r"(?:can|could|would|will|please|pls|kannst|können|kön|peux|pouvez|puedes|puede|puoi|può|pode|podes|kun|kan)\b"
+)
 # The name of a tool: web_search
 _TOOL: Final = re.compile(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
 _NAME: Final = re.compile(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’]*[a-zà-ÿłśżа-яё][\w'’]*")
@@ -177,6 +180,22 @@ class Conversation:
         return frozenset(self.words.things_in(self._last_request.lower()))
 
     @cached_property
+    def asks_for_change(self) -> bool:
+        """Whether the user asked for something to be done last, and not only about something."""
+        request = self._last_request.strip().lower()
+        return not request.endswith(("?", "？")) or _POLITE.match(request) is not None
+
+    @cached_property
+    def tells_of_deeds(self) -> bool:
+        """Whether a result tells of something that was done, or no call was made."""
+        return not self.calls or any(facts.result_families for facts in self.calls)
+
+    @cached_property
+    def has_changed(self) -> bool:
+        """Whether a call of the turn may have changed something."""
+        return any(not c.reads for c in self.calls if c.call.turn == self.log.turn)
+
+    @cached_property
     def _request_families(self) -> frozenset[str]:
         """What the user asked to be done last, in English words."""
         families: set[str] = set()
@@ -210,7 +229,7 @@ class Conversation:
         matches: list[Match] = []
         for facts in self.calls:
             fit = _fit(claim.families, facts)
-            if "other" in claim.families and _is_named_after(claim, facts, self.words):
+            if fit != _EXACT and not facts.reads and _is_named_after(claim, facts, self.words):
                 fit = _EXACT
             if fit is None:
                 continue
@@ -266,6 +285,18 @@ class Conversation:
                 names.append(name)
         return names
 
+    def unknown_names_in(self, claim: ActionClaim) -> set[str]:
+        """Return the names in a claim that stand nowhere in the conversation, in lower case.
+
+        Args:
+            claim: The claim.
+        """
+        names = {
+            match[1].lower() for match in _INNER_NAME.finditer(self.text, claim.start, claim.end)
+        }
+        known = self.told.words | self.all_calls.words | self.words.stop
+        return {name for name in names - known if not self.words.is_weekday(name)}
+
     def is_told_by_results(self, claim: ActionClaim) -> bool:
         """Return whether a result tells of what is claimed: what others did."""
         things = self.words.things_in(claim.text).keys()
@@ -320,8 +351,11 @@ def _fit(families: frozenset[str], facts: CallFacts) -> float | None:
 
 def _is_named_after(claim: ActionClaim, facts: CallFacts, words: ActionWords) -> bool:
     """Return whether a call has the verb of a claim: "resized", resize_image."""
-    if not facts.reads and not stems_of_verbs(claim, words).isdisjoint(facts.stems):
-        return True
+    for stem in stems_of_verbs(claim, words):
+        if any(
+            stem[:size] in facts.brief_stems for size in range(max(3, len(stem) - 2), _STEM + 1)
+        ):
+            return True
     names = {name[:_STEM] for name in facts.name_tokens}
     return any(
         stem[: max(len(name), 3)] == name or stem == name

@@ -85,6 +85,7 @@ class ActionWords:
         perfect: What says that something was done, as opposed to being so.
         weak: Verbs that say much else besides.
         lists: What joins things.
+        strong: What says that all that was asked for is so.
         finds: What says that something was found.
         states: What says how things are since something was done.
         prepositions: What ends the object of a verb.
@@ -120,6 +121,7 @@ class ActionWords:
     numbered: re.Pattern[str]
     quotes: re.Pattern[str]
     begun: re.Pattern[str]
+    strong: re.Pattern[str]
     finds: re.Pattern[str]
     states: re.Pattern[str]
     prepositions: re.Pattern[str]
@@ -269,6 +271,7 @@ def action_words(code: str) -> ActionWords:
         numbered=pattern("numbered"),
         quotes=pattern("quotes"),
         begun=pattern("begun"),
+        strong=pattern("strong"),
         finds=pattern("finds"),
         states=pattern("states"),
         prepositions=pattern("prepositions"),
@@ -470,6 +473,7 @@ class Fields:
         targets: Arguments with what it is done to.
         nouns: Words of tools' names that are things, unless they are all that a name has.
         making: Verbs that do what their noun says.
+        reading: Words of tools that change nothing, in other languages.
         general: Words of tools of many uses.
         shells: Words of tools that give commands to a shell.
         agents: Words of tools that leave the work to another agent.
@@ -500,6 +504,7 @@ class Fields:
     targets: frozenset[str]
     nouns: frozenset[str]
     making: frozenset[str]
+    reading: frozenset[str]
     general: frozenset[str]
     shells: frozenset[str]
     agents: frozenset[str]
