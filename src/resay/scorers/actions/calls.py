@@ -60,6 +60,7 @@ _OF_PROGRAMS: Final = frozenset(
 _CHANGES: Final = frozenset({"save", "create", "update", "delete", "move"})
 PATHS: Final = re.compile(r"(?<![\w~+-])[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
 _TITLES: Final = frozenset({"title", "subject", "summary", "titel", "titre", "título", "titolo"})
+_IN_QUOTES: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
 _MAX_BRIEF: Final = 80
 _MAX_LINES: Final = 60
 _MAX_LINE_WORDS: Final = 6
@@ -299,7 +300,8 @@ class CallFacts:
                 continue
             texts.append(leaf.key)
             if isinstance(leaf.value, str) and len(leaf.value) <= _MAX_BRIEF:
-                texts.append(leaf.value)
+                # A message of a commit is no command.
+                texts.append(leaf.value if self.shell is None else _IN_QUOTES.sub(" ", leaf.value))
         return frozenset(stems(" ".join(texts), action_words("en")))
 
     @cached_property
