@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from resay import Answer, AnswerChunk, Verdict
 from resay.adapters.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES, Api, Event
+from resay.adapters.events import SeenEvents
 from resay.adapters.outcomes import outcome_of
 from resay.adapters.stream_rewriter import StreamRewriter
 from resay.core.marks import Mark, with_marks
@@ -34,7 +35,7 @@ def hold(
 ) -> list[Event]:
     """Return the events for chunks that are released as soon as their text has arrived."""
     seen: list[Event] = []
-    rewriter = StreamRewriter(spoken.api, seen, has_marks=True, **setting)
+    rewriter = StreamRewriter(spoken.api, SeenEvents(spoken.api, seen), has_marks=True, **setting)
     arriving = iter(events)
     released = ""
     written: list[Event] = []
@@ -96,7 +97,7 @@ def test_a_stream_without_marks_is_the_providers_own(spoken: Spoken, blocks: Blo
 def test_thoughts_before_the_text_are_sent_at_once(spoken: Spoken):
     events = spoken.stream([["It is grey."]], "hm")
     first = next(i for i in range(len(events)) if read(spoken.api, events[: i + 1]).text)
-    rewriter = StreamRewriter(spoken.api, events[:first], has_marks=True)
+    rewriter = StreamRewriter(spoken.api, SeenEvents(spoken.api, events[:first]), has_marks=True)
 
     assert first > 0
     assert rewriter.of(AnswerChunk("")) == events[:first]
@@ -117,7 +118,7 @@ def test_a_call_after_marked_text_stays(spoken: Spoken):
 def test_after_a_text_that_was_passed_on_the_marks_follow(spoken: Spoken):
     events = spoken.stream([["It is grey."]])
     seen: list[Event] = []
-    rewriter = StreamRewriter(spoken.api, seen, has_marks=True)
+    rewriter = StreamRewriter(spoken.api, SeenEvents(spoken.api, seen), has_marks=True)
     written: list[Event] = []
     for event in events:
         seen.append(event)

@@ -12,6 +12,7 @@ from resay import Answer, AnswerChunk, Usage, Verdict
 from resay.adapters import last_reported
 from resay.adapters.apis import CHAT_COMPLETIONS, Event
 from resay.adapters.choices import ChoiceStream
+from resay.adapters.events import SeenEvents, answer_text
 from resay.adapters.outcomes import outcome_of
 from resay.adapters.stream_rewriter import StreamRewriter
 from resay.core.regeneration import Attempt, Regeneration
@@ -129,7 +130,7 @@ def test_a_draft_that_nothing_better_was_found_for_is_given(spoken: Spoken):
     tried = Regeneration("repair", (Attempt("passage 0.90 > 0.50"),), None, draft=DRAFT)
     verdict = Verdict("flagged", 0.9, "passage 0.90 > 0.50", regeneration=tried)
     events = spoken.stream([PIECES], "hm")
-    rewriter = StreamRewriter(spoken.api, events, can_change=True)
+    rewriter = StreamRewriter(spoken.api, SeenEvents(spoken.api, events), can_change=True)
 
     given_events = [
         *rewriter.of(AnswerChunk(DRAFT)),
@@ -148,7 +149,7 @@ def test_another_answer_to_what_was_withheld_is_not_given(spoken: Spoken):
     assert (outcome.withheld, outcome.message) == (True, "Sorry.")
     assert "Zanzibar" not in str(outcome.data)
     events = spoken.stream([PIECES])
-    rewriter = StreamRewriter(spoken.api, events, can_change=True)
+    rewriter = StreamRewriter(spoken.api, SeenEvents(spoken.api, events), can_change=True)
     given_events = [*rewriter.of(AnswerChunk("Sorry.", is_replacement=True)), *rewriter.of(answer)]
     assert read(spoken.api, given_events).finish_reason == spoken.filtered
     assert "Zanzibar" not in in_words(given_events)
@@ -238,3 +239,27 @@ def test_the_items_of_a_response_are_those_that_were_given():
 def _later(event: Event) -> Event:
     known = "output_index" in event.body
     return Event({**event.body, "output_index": 1}, event.name) if known else event
+
+
+def test_each_event_is_parsed_once_however_much_of_it_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed: list[Event] = []
+    chunks = type(CHAT_COMPLETIONS).chunks
+
+    def counting(self: Any, event: Event) -> Any:
+        parsed.append(event)
+        return chunks(self, event)
+
+    words = ["One ", "two ", "three ", "four."]
+    events = [Event({"choices": [{"index": 0, "delta": {"content": word}}]}) for word in words]
+    seen = SeenEvents(CHAT_COMPLETIONS)
+    rewriter = StreamRewriter(CHAT_COMPLETIONS, seen)
+    for event, word in zip(events, words, strict=True):
+        seen.add(event, word)
+    monkeypatch.setattr(type(CHAT_COMPLETIONS), "chunks", counting)
+    sent = rewriter.of(AnswerChunk("One two th"))
+    sent += rewriter.of(AnswerChunk("ree four."))
+    assert parsed == []
+    assert answer_text(CHAT_COMPLETIONS, sent) == "".join(words)
+    assert rewriter.text == "".join(words)

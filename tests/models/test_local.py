@@ -246,11 +246,11 @@ async def test_offline_a_model_that_is_not_here_says_what_to_do(
 def test_attention_on_a_gpu_is_not_planned_anew_for_each_length() -> None:
     flags = torch.backends.cuda
     before = flags.cudnn_sdp_enabled(), flags.flash_sdp_enabled(), flags.math_sdp_enabled()
-    with attention_kernels(torch, "cuda"):
+    with attention_kernels("cuda"):
         assert not flags.cudnn_sdp_enabled()
         assert flags.flash_sdp_enabled()
         assert flags.math_sdp_enabled()
-    with attention_kernels(torch, "cpu"):
+    with attention_kernels("cpu"):
         assert flags.cudnn_sdp_enabled() == before[0]
     assert (
         flags.cudnn_sdp_enabled(),

@@ -20,6 +20,7 @@ from resay.adapters.apis import (
     Outcome,
     encoded,
 )
+from resay.adapters.events import SeenEvents
 from resay.adapters.stream_rewriter import StreamRewriter
 from resay.core.reasoning import notice_after
 from resay.core.regeneration import Attempt, Regeneration
@@ -243,7 +244,7 @@ def hold(
 ) -> list[Event]:
     """Send the beginning of a text in pieces of these lengths, as soon as it came; then the end."""
     seen: list[Event] = []
-    rewriter = StreamRewriter(api, seen, can_change=can_change)
+    rewriter = StreamRewriter(api, SeenEvents(api, seen), can_change=can_change)
     coming = iter(events)
     text = read(api, events).text
     released, given = 0, list[Event]()
@@ -280,7 +281,7 @@ def regenerated(text: str, draft: str, action: Any = "regenerate") -> Answer:
 def rewrite(api: Api, events: Sequence[Event], shown: Sequence[str], answer: Answer) -> list[Event]:
     """Send part of an answer as it is written, and then another end, or another answer."""
     seen: list[Event] = []
-    rewriter = StreamRewriter(api, seen, can_change=True)
+    rewriter = StreamRewriter(api, SeenEvents(api, seen), can_change=True)
     coming = iter(events)
     given: list[Event] = []
     written = ""

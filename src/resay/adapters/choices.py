@@ -7,6 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
+from resay.adapters.events import SeenEvents
 from resay.adapters.stream_rewriter import StreamRewriter
 from resay.adapters.verdicts import NO_ANSWER
 from resay.core.reasoning import notice_after
@@ -21,15 +22,16 @@ class ChoiceStream:
 
     def __init__(self, api: Api) -> None:
         self._api = api
-        self._seen: list[Event] = []
+        self._seen = SeenEvents(api)
         self._rewriter = StreamRewriter(api, self._seen)
         self._gathered = Gathered()
 
     def add(self, event: Event, *, passes_on: bool) -> list[Event]:
         """Add an event of this answer; return the events to send now."""
-        self._seen.append(event)
+        chunks = self._api.chunks(event)
+        self._seen.add(event, "".join([chunk.text for index, chunk in chunks if index == 0]))
         events: list[Event] = []
-        for _, chunk in self._api.chunks(event):
+        for _, chunk in chunks:
             self._gathered.add(chunk)
             if passes_on:
                 events += self._rewriter.of(AnswerChunk(chunk.text, provider_chunk=chunk))

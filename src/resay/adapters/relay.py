@@ -22,7 +22,7 @@ from resay._internal.notify import arelay_stream, arelay_verdicts
 from resay._internal.telemetry import current_trace_context, use_trace_context
 from resay.adapters.buffered_stream import BufferedStream
 from resay.adapters.choices import ChoiceStream, FirstOfStream
-from resay.adapters.events import is_unread, words_of
+from resay.adapters.events import SeenEvents, is_unread, words_of
 from resay.adapters.outcomes import outcome_of, unchecked_answer, unchecked_outcome
 from resay.adapters.own_field import references_in, without_own_field
 from resay.adapters.runtime import GuardRuntime
@@ -539,7 +539,7 @@ class Relay:
     async def _guard_one(
         self, api_request: ApiRequest, events: AsyncGenerator[Events], upstream: Upstream
     ) -> AsyncGenerator[Events]:
-        seen: list[Event] = []
+        seen = SeenEvents(self.api)
         rewriter = self._rewriter(seen)
         first = FirstOfStream(self.api, events)
         main = OpenedProvider(self.api, first.events(), seen)
@@ -549,7 +549,7 @@ class Relay:
                     yield await self._events_for(part, api_request, first, rewriter, upstream)
         except BrokenAnswerError:
             if not self._can_withhold:
-                yield self._unsent_events(api_request, seen, rewriter, first)
+                yield self._unsent_events(api_request, seen.events, rewriter, first)
             raise
 
     def _unsent_events(
@@ -624,8 +624,8 @@ class Relay:
     ) -> AsyncGenerator[Events]:
         first = FirstOfStream(self.api, events)
         async with BufferedStream(first.events()) as incoming:
-            rewriter = self._rewriter(incoming.seen)
-            main = OpenedProvider(self.api, incoming.events(), [])
+            rewriter = self._rewriter(SeenEvents(self.api, incoming.seen))
+            main = OpenedProvider(self.api, incoming.events(), SeenEvents(self.api))
             check_error: Exception
             try:
                 async with aclosing(self._parts(api_request, main, upstream)) as parts:
@@ -742,7 +742,7 @@ class Relay:
             )
         return iterate_in_place(self._pass_on(BLOCKING, api_request, events, reason))
 
-    def _rewriter(self, seen: list[Event]) -> StreamRewriter:
+    def _rewriter(self, seen: SeenEvents) -> StreamRewriter:
         return StreamRewriter(
             self.api,
             seen,

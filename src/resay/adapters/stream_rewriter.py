@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from resay.adapters.events import answer_text
+from resay.adapters.events import SeenEvents, answer_text
 from resay.adapters.outcomes import outcome_of
 from resay.core.marks import Mark
 from resay.engine.actions import Answer
@@ -28,7 +28,7 @@ class StreamRewriter:
 
     Args:
         api: The API of the stream.
-        seen: The provider's events so far, which their reader appends to.
+        seen: The provider's events so far, which their reader adds to.
         can_change: Whether the rest of a partly sent answer may be withheld or rewritten. Then no
             words are sent before the end but the released text: others may be those withheld.
         has_marks: Whether marks may stand in the text. Then nothing that follows it is sent before
@@ -36,10 +36,11 @@ class StreamRewriter:
     """
 
     def __init__(
-        self, api: Api, seen: list[Event], *, can_change: bool = False, has_marks: bool = False
+        self, api: Api, seen: SeenEvents, *, can_change: bool = False, has_marks: bool = False
     ) -> None:
         self._api = api
-        self._events = seen
+        self._seen = seen
+        self._events = seen.events
         self._can_change = can_change
         self._has_marks = has_marks
         self._marks: list[Mark] = []
@@ -90,7 +91,7 @@ class StreamRewriter:
     @property
     def text(self) -> str:
         """The text that was sent so far."""
-        return answer_text(self._api, self._events) if self._passes_on else self._shown
+        return self._seen.answer if self._passes_on else self._shown
 
     def unchecked_events(self, event: Event) -> list[Event]:
         """Return the events to send for an event after the check was aborted.
@@ -142,7 +143,7 @@ class StreamRewriter:
         position, chars_left = self._position, len(text)
         while position < end and not self._waits:
             event = self._events[position]
-            length = len(answer_text(self._api, [event]))
+            length = len(self._seen.text(position))
             if self._can_change and not self._is_plain(event):
                 # The released text after it waits for the end too.
                 self._waits = True
@@ -157,7 +158,8 @@ class StreamRewriter:
                 stop = min(self._offset + chars_left, length)
                 chars_left -= stop - self._offset
                 events += self._commit(leading, position)
-                events.append(self._piece(event, stop, is_whole=stop == length))
+                shown = self._seen.text(position)[self._offset : stop]
+                events.append(self._piece(event, shown, stop, is_whole=stop == length))
                 if stop < length:
                     self._offset = stop
                     break
@@ -168,15 +170,22 @@ class StreamRewriter:
 
     def _commit(self, leading: list[Event], position: int) -> list[Event]:
         """Return events without text for sending, those before a position."""
-        events = [self._piece(event, 0, is_whole=True) for event in leading]
+        events = [self._piece(event, "", 0, is_whole=True) for event in leading]
         leading.clear()
         self._position = max(self._position, position)
         return events
 
-    def _piece(self, event: Event, stop: int, *, is_whole: bool) -> Event:
-        """Return an event with its text from where it was sent to, as far as it may be sent."""
+    def _piece(self, event: Event, text: str, stop: int, *, is_whole: bool) -> Event:
+        """Return an event with its text from where it was sent to, as far as it may be sent.
+
+        Args:
+            event: The event.
+            text: That part of its text.
+            stop: Where it ends in the event's text; 0 if that is empty.
+            is_whole: Whether it reaches to the end of the event's text.
+        """
         start = self._offset if stop else 0
-        self._add_shown(answer_text(self._api, [event])[start:stop])
+        self._add_shown(text)
         if self._can_change:
             remainder = self._api.remainder(event) if is_whole else None
             self._remainders += [] if remainder is None else [remainder]
@@ -279,7 +288,7 @@ class StreamRewriter:
 
     def _is_all(self, text: str) -> bool:
         """Return whether a text is the whole answer, so that its own events can be sent."""
-        return self._end < len(self._events) and text == answer_text(self._api, self._events)
+        return self._end < len(self._events) and text == self._seen.answer
 
     def _last(self, answer: Answer, outcome: Outcome) -> list[Event]:
         if self._passes_on:

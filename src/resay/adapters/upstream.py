@@ -13,6 +13,7 @@ from typing import Any
 from resay._internal.nesting import marked
 from resay._internal.retries import retry_after_s
 from resay._internal.telemetry import TraceContext
+from resay.adapters.events import SeenEvents
 from resay.adapters.verdicts import NO_ANSWER
 from resay.core.check_context import CheckContext
 from resay.core.provider_params import CONNECTION_PARAMS, MAIN_CALL_ONLY
@@ -276,12 +277,12 @@ class OpenedProvider(OneAnswer):
     Attributes:
         api: The API.
         events: The events. They are closed at the end.
-        seen: The list to which events are appended as they are read.
+        seen: Where events are added as they are read.
     """
 
     api: Api
     events: AsyncGenerator[Event]
-    seen: list[Event]
+    seen: SeenEvents
 
     async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Read the stream to its end."""
@@ -301,8 +302,8 @@ class OpenedProvider(OneAnswer):
     async def _chunks(self) -> AsyncGenerator[Chunk]:
         answered = False
         async for event in self.events:
-            self.seen.append(event)
             chunks = [chunk for index, chunk in self.api.chunks(event) if index == 0]
+            self.seen.add(event, "".join([chunk.text for chunk in chunks]))
             # Each event is yielded, even if it adds nothing.
             for chunk in chunks or [Chunk(raw=event)]:
                 answered = answered or bool(chunk.text or chunk.calls or chunk.finish_reason)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from resay._internal.importing import load_optional
 from resay.errors import ConfigurationError
@@ -243,7 +243,7 @@ class TorchNetwork:
     def run(self, batch: Batch) -> NDArray[np.float32]:
         """Compute a batch."""
         torch, device = self._torch, self._model.device
-        with torch.inference_mode(), attention_kernels(torch, device.type):
+        with torch.inference_mode(), attention_kernels(device.type):
             inputs = {"input_ids": torch.from_numpy(batch.ids).to(device)}
             # Without padding the mask says nothing, and a model would wait for the GPU to read it.
             if not batch.mask.all():
@@ -265,7 +265,7 @@ class TorchNetwork:
         return self._model(**inputs).logits
 
 
-def attention_kernels(torch: Any, device: str) -> AbstractContextManager[None]:
+def attention_kernels(device: str) -> AbstractContextManager[Any]:
     """Return a context in which attention on a GPU is computed by other kernels than cuDNN's.
 
     cuDNN plans for a tenth of a second for each new shape of its input, and nearly every text has
@@ -276,7 +276,7 @@ def attention_kernels(torch: Any, device: str) -> AbstractContextManager[None]:
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     kernels = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
-    return sdpa_kernel(kernels)
+    return cast("AbstractContextManager[Any]", sdpa_kernel(kernels))
 
 
 def _labels(config: ModelConfig, kind: Kind, model: Any) -> tuple[str, ...]:
