@@ -249,11 +249,7 @@ async def run_ragtruth(
             if of_task:
                 rows.append(_ragtruth_row(entry, task, of_task))
         notes += notes_on(entry, results)
-        if model_of(entry) in _RAGTRUTH:
-            notes.append(
-                f"{entry.name}: the published figures were obtained with RAGTruth's own prompts,"
-                " or with a response as one claim; here with the question and the passages."
-            )
+        notes += note_on_prompts(entry)
     about = {"responses": len(responses)}
     return ResultTable("ragtruth", RAGTRUTH_COLUMNS, tuple(rows), tuple(notes), about)
 
@@ -321,6 +317,16 @@ def _ragtruth_row(entry: BenchEntry, task: str, scored: Sequence[Scored]) -> Row
 def ragtruth_paper(entry: BenchEntry, task: str) -> Mapping[str, float] | None:
     """Return the published figures of an entry's model on RAGTruth, for a task or for all."""
     return _RAGTRUTH.get(model_of(entry), {}).get(task)
+
+
+def note_on_prompts(entry: BenchEntry) -> list[str]:
+    """Return how the published figures of an entry's model on RAGTruth were obtained, if any."""
+    if model_of(entry) not in _RAGTRUTH:
+        return []
+    return [
+        f"{entry.name}: the published figures were obtained with RAGTruth's own prompts, or with a"
+        " response as one claim; here with the question and the passages."
+    ]
 
 
 def _aggrefact_row(entry: BenchEntry, dataset: str, scored: Sequence[Scored]) -> Row:

@@ -24,6 +24,7 @@ from resay_lab.benchmarks.grounded import (
     load_aggrefact,
     load_ragtruth,
     model_of,
+    note_on_prompts,
     notes_on,
     ragtruth_paper,
     span_f1,
@@ -183,18 +184,21 @@ async def run(
     """
     rows: list[Row] = []
     all_notes = [*_notes(sets), *notes]
-    unavailable: dict[str, str] = {}
+    # Why an entry's model cannot be run, by the entry's identity.
+    unavailable: dict[int, str] = {}
     for grounded in sets:
         for entry in entries:
             label = f"{grounded.title}, {_label(entry)}"
             try:
                 results, from_file = await _results(grounded, entry, recorded, unavailable, done)
             except (ConfigurationError, ScorerError) as error:
-                unavailable[_label(entry)] = str(error)
+                unavailable[id(entry)] = str(error)
                 all_notes.append(f"{label}: skipped: {error}.")
                 continue
             rows.append(_row(grounded, entry, results))
             all_notes += (f"{grounded.title}, {note}" for note in notes_on(entry, results))
+            if grounded.name == "ragtruth":
+                all_notes += note_on_prompts(entry)
             if from_file:
                 all_notes.append(
                     f"{label}: {from_file} of {len(results)} scores are recorded ones."
@@ -207,7 +211,7 @@ async def _results(
     grounded: GroundedSet,
     entry: BenchEntry,
     recorded: RecordedScores,
-    unavailable: Mapping[str, str],
+    unavailable: Mapping[int, str],
     done: Callable[[], object],
 ) -> tuple[list[Measured], int]:
     """Return the result of each text, and how many of them are recorded."""
@@ -221,8 +225,8 @@ async def _results(
             results[id(judged)] = result
             done()
     from_file = len(results)
-    if missing and _label(entry) in unavailable:
-        raise ScorerError(unavailable[_label(entry)])
+    if missing and id(entry) in unavailable:
+        raise ScorerError(unavailable[id(entry)])
     for start in range(0, len(missing), _BATCH):
         batch = missing[start : start + _BATCH]
         items = [judged.item for judged in batch]
