@@ -44,6 +44,7 @@ BORROWED = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security-policy.md",
     "CODE_OF_CONDUCT.md": "code-of-conduct.md",
+    "tests/versions.md": "versions.md",
 }
 API = {
     "Checking": ("resay", "A guard, and what it returns. Errors derive from `ResayError`."),
