@@ -45,7 +45,7 @@ def opposition_of(text: str, samples: list[str]) -> tuple[Opposition, Statement,
 @given(TEXTS, st.lists(TEXTS, min_size=1, max_size=4))
 def test_no_sentence_that_says_the_opposite_is_missed(text: str, samples: list[str]) -> None:
     opposition, statement, index = opposition_of(text, samples)
-    expected: list[tuple[int, bool]] = []
+    expected: dict[int, bool] = {}
     for position in opposition.comparable:
         other = index.sentences[position].text
         own_lists, other_lists = shared_lists(
@@ -58,11 +58,16 @@ def test_no_sentence_that_says_the_opposite_is_missed(text: str, samples: list[s
             index.question.wording if index.sentences[position].alone else None,
         )
         if is_opposite is not None:
-            expected.append((position, is_opposite))
-    assert list(opposition.compared_sentences()) == expected
+            expected[position] = is_opposite
+    opposing = [position for position, is_opposite in expected.items() if is_opposite]
+    assert list(opposition.opposing) == opposing
+    for sample, positions in enumerate(index.positions):
+        if not any(expected.get(position) for position in positions):
+            has_same = any(expected.get(position) is False for position in positions)
+            assert opposition.agrees(sample) == has_same
 
 
 def test_the_words_of_a_sample_are_compared_like_those_of_a_sentence() -> None:
     text = "Tamsin is the owner of Korvel."
     opposition, _, _ = opposition_of(text, ["Korvel is Tamsin's owner."])
-    assert list(opposition.compared_sentences()) == [(0, True)]
+    assert list(opposition.opposing) == [0]

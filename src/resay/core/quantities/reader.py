@@ -30,6 +30,8 @@ from resay.core.quantities.words import (
     JOINS,
     MONTHS,
     MORE,
+    ONLY_CURRENCIES,
+    ONLY_JOINS,
     ORDINAL_ENDINGS,
     ORDINALS,
     RANGE_SIGNS,
@@ -113,6 +115,10 @@ class Reader:
             # Most articles are no numbers.
             if self._is_mere_article(index):
                 return index + 1
+        elif word in ONLY_CURRENCIES:
+            following = self._text_at(index + 1)
+            if following[:1] != "$" and not following[:1].isdecimal():
+                return index + 1
         elif self._is_plain(index):
             return self._read_plain(index)
         if word in HALVES and self._read_half_after_unit(index):
@@ -155,15 +161,19 @@ class Reader:
         return (
             word.isdecimal()
             and len(word) <= _MAX_PLAIN_DIGITS
-            and (following not in AFTER_NUMBERS or self._precedes_quote(index))
+            and (following not in AFTER_NUMBERS or self._is_unchanged(index))
             and not following[:1].isdecimal()
             and self._text_at(index - 1) not in BEFORE_NUMBERS
             and not self._tokens.is_before_unspaced(index)
         )
 
-    def _precedes_quote(self, index: int) -> bool:
-        """Whether the mark behind a number closes a quotation: "item 12"."""
-        if self._text_at(index + 1) != '"':
+    def _is_unchanged(self, index: int) -> bool:
+        """Whether what follows digits does not change them: "1932 and", or the quoted "item 12"."""
+        following = self._text_at(index + 1)
+        if following in ONLY_JOINS:
+            after = self._text_at(index + 2)
+            return after not in HALVES and after not in ARTICLES
+        if following != '"':
             return False
         return not is_inch_mark(self._tokens, index + 1, self._tokens[index].start, self._last)
 

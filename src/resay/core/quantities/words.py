@@ -348,13 +348,22 @@ FIRST_CHARS: Final = frozenset("0123456789" + CJK)
 STARTS_AND_ROMANS: Final = STARTS | frozenset(ROMANS)
 
 
+ONLY_CURRENCIES: Final = (CURRENCIES | frozenset(DOLLARS)).difference(
+    *(SMALL, HUNDREDS, SCALES, PARTS, DOZENS, ORDINALS, DECADES, MONTHS, TIMES_OF_DAY, ROMANS),
+    *(ARTICLES, HALVES),
+)
+"""These begin a quantity only before digits or a sign: "US $5", but not "American film"."""
+
 # Tokens that change the meaning of an adjacent number; a plain year has none of them.
-AFTER_NUMBERS: Final = frozenset[str]().union(
-    *(UNITS, MONTHS, SCALES, CJK_SCALES, CENTURIES, JOINS, DEGREES, AREAS, CUBES, PER_CENT),
+_CHANGING: Final = frozenset[str]().union(
+    *(UNITS, MONTHS, SCALES, CJK_SCALES, CENTURIES, DEGREES, AREAS, CUBES, PER_CENT),
     *(ORDINAL_ENDINGS, HALVES, PARTS, CURRENCIES, MARKS, ("-", "/", "of", "am", "pm")),
     ("a", "p", "di", "d", "der", "k", "new", "in"),
     *(NATIONS, TIMES_OF_DAY, OCLOCK),
 )
+AFTER_NUMBERS: Final = _CHANGING | JOINS
+ONLY_JOINS: Final = JOINS - _CHANGING
+"""Behind a number these change it only before a half: "2 and a half"."""
 AFTER_ARTICLES: Final = AFTER_NUMBERS | STARTS | BEFORE_MONTHS
 BEFORE_NUMBERS: Final = frozenset[str]().union(
     *(ABOUT, SKIPPED, RANGE_SIGNS, JOINS, CENTURIES, CURRENCIES, ("minus", "q", "fy")),

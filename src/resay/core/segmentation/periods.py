@@ -35,6 +35,7 @@ _ENUMERATOR = re.compile(
     rf"\d{{1,3}}(?:\.\d{{1,3}}){{0,4}}|[^\W\d_]|[ivxIVX]{{1,{_LONGEST_ROMAN}}}"
 )
 _LABEL = re.compile(r"[IVXLCM]{1,6}|[A-Z]")
+_MAY_CONTINUE = ABBREVIATIONS | BEFORE_NUMBER
 _ORDINAL_MONTH = re.compile(rf"(?:{ORDINAL_MONTHS})\b")
 
 
@@ -47,8 +48,10 @@ def is_abbreviation(text: str, period: int, sentence_start: int = 0) -> bool:
         sentence_start: The start of its sentence, at which an enumerator may stand: "1. Open the
             door."
     """
+    if _follows_plain_word(text, period):
+        return False
     match = TERMINATOR.match(text, period)
-    if match is None or match[1] != "." or is_plain_end(text, match):
+    if match is None or match[1] != ".":
         return False
     return not ends_after_period(text, Terminator.of(text, match, match.end()), sentence_start)
 
@@ -65,8 +68,13 @@ def is_plain_end(text: str, match: re.Match[str]) -> bool:
     start, end = match.span()
     if end - start > 1 or text[start] != "." or not _CAPITAL_NEXT.match(text, end):
         return False
-    words = text[max(0, start - LOOK_BEHIND) : start].rsplit(None, 1)
-    if not words or text[start - 1].isspace():
+    return _follows_plain_word(text, start)
+
+
+def _follows_plain_word(text: str, period: int) -> bool:
+    """Whether a period follows an ordinary word or a year, which `ends_after_period` lets end."""
+    words = text[max(0, period - LOOK_BEHIND) : period].rsplit(None, 1)
+    if not words or text[period - 1].isspace():
         return False
     word = words[-1]
     if not word.isascii() or not word.isalpha():
@@ -75,7 +83,7 @@ def is_plain_end(text: str, match: re.Match[str]) -> bool:
     if len(word) <= _LONGEST_ROMAN and _ENUMERATOR.fullmatch(word):
         return False
     key = word.lower()
-    return len(key) > 1 and key not in ABBREVIATIONS and not key.endswith("str")
+    return len(key) > 1 and key not in _MAY_CONTINUE and not key.endswith("str")
 
 
 def ends_after_period(text: str, period: Terminator, sentence_start: int) -> bool:

@@ -38,12 +38,19 @@ _FAR: Final = re.compile(r"distan|entfer|afstand|\b(?:km|kilomet|mi|miles?)\b", 
 _SCORE = re.compile(
     r"(?<![\w.,:–-])(\d{1,3})(?:\s?[-–:]\s?|\s(?:to|zu|à|a)\s)(\d{1,3})(?![\w:–-]|[.,]\d)"
 )
+# Words between two parts of a sentence, with a space before and behind.
+_JOINS: Final = (
+    r"and|but|while|whereas|und|aber|während|et|mais|tandis\sque|y|pero|mientras|e|ma|mentre|mas"
+    r"|enquanto|en|maar|terwijl|although|though|obwohl"
+)
+_DASHES: Final = "-–—"
 # Starts with a single character class, which the regex engine finds quickly.
 _PART_END: Final = re.compile(
-    r"[;,.!?\s](?:(?<=[;,.!?])\s+|(?<=\n)\n*|(?<=[^\S\n])(?:[-–—]|and|but|while|whereas|und|aber"
-    r"|während|et|mais|tandis\sque|y|pero|mientras|e|ma|mentre|mas|enquanto|en|maar|terwijl|although"
-    r"|though|obwohl)\s)"
+    rf"[;,.!?\s](?:(?<=[;,.!?])\s+|(?<=\n)\n*|(?<=[^\S\n])(?:[{_DASHES}]|{_JOINS})\s)"
 )
+# The same in a sentence without such words and dashes.
+_MARKED_END: Final = re.compile(r"[;,.!?]\s+|\n+")
+_JOINING_WORDS: Final = frozenset(re.split(r"\||\\s", _JOINS))
 _PREFIXES: Final = ("un", "in", "im", "il", "ir", "non", "non-", "on")
 _ADJECTIVAL: Final = (
     "able", "ible", "al", "ar", "ed", "ive", "ent", "ant", "ate", "ect", "bar", "lich", "isch",
@@ -142,14 +149,27 @@ class _Lexicon:
                 for position in range(i, end):
                     yield position, *group_and_side
 
+    def has_phrases(self, words: Sequence[str]) -> bool:
+        """Return whether there is a known phrase of several words."""
+        if self.phrase_starts.isdisjoint(words):
+            return False
+        starts = (i for i, word in enumerate(words) if word in self.phrase_starts)
+        return any(self._phrase_at(words, i) is not None for i in starts)
+
+    def _phrase_at(self, words: Sequence[str], i: int) -> tuple[tuple[int, int], int] | None:
+        """Return the group and the side of a phrase of several words, and how many it has."""
+        for size in range(min(_LONG_PHRASE, len(words) - i), 1, -1):
+            group_and_side = self.exact.get(" ".join(words[i : i + size]))
+            if group_and_side is not None:
+                return group_and_side, size
+        return None
+
     def _known_at(self, words: Sequence[str], i: int) -> tuple[tuple[int, int] | None, int]:
         """Return the group and the side of a word or phrase, and how many words it has."""
         word = words[i]
-        if word in self.phrase_starts:
-            for size in range(min(_LONG_PHRASE, len(words) - i), 1, -1):
-                phrase = " ".join(words[i : i + size])
-                if phrase in self.exact:
-                    return self.exact[phrase], size
+        phrase = self._phrase_at(words, i) if word in self.phrase_starts else None
+        if phrase is not None:
+            return phrase
         if word in self.exact:
             return self.exact[word], 1
         prefix = next((word[:length] for length in _CUTS if word[:length] in self.prefixes), None)
@@ -192,19 +212,26 @@ class Wording:
         language: Its language.
         lists: Spans of lists that its parts do not divide.
         words: Its words in lower case, if they are known.
+        stems: The stems of these words, if they are known.
 
     Attributes:
         text: The sentence.
     """
 
     def __init__(
-        self, text: str, language: str, lists: Sequence[Span] = (), words: Sequence[str] = ()
+        self,
+        text: str,
+        language: str,
+        lists: Sequence[Span] = (),
+        words: Sequence[str] = (),
+        stems: frozenset[str] | None = None,
     ) -> None:
         self.text = text
         self._lists = lists
         self._language: str = language
         self._lexicon = _Lexicon.of(language)
         self._words = words or _words_in(text)
+        self._known_stems = stems if words else None
 
     @cached_property
     def negated(self) -> bool:
@@ -220,6 +247,8 @@ class Wording:
     @cached_property
     def stems(self) -> frozenset[str]:
         """The stems of its words."""
+        if self._known_stems is not None:
+            return self._known_stems
         return frozenset(chain.from_iterable(self._stems_by_word))
 
     @cached_property
@@ -247,7 +276,7 @@ class Wording:
     @cached_property
     def part_stems(self) -> Sequence[frozenset[str]]:
         """The stems of each of its parts."""
-        spans = parts_of(self.text, self._lists)
+        spans = parts_of(self.text, self._lists, self._words)
         if not 1 < len(spans) <= _MAX_PARTS:
             return [self.stems]
         stems: list[frozenset[str]] = []
@@ -260,7 +289,7 @@ class Wording:
     @cached_property
     def parts(self) -> list[Wording]:
         """Its clauses or list items, or the wording itself."""
-        spans = parts_of(self.text, self._lists)
+        spans = parts_of(self.text, self._lists, self._words)
         if not 1 < len(spans) <= _MAX_PARTS:
             return [self]
         texts = (self.text[start:end] for start, end in spans)
@@ -279,11 +308,6 @@ class Wording:
     def _groups(self) -> Mapping[int, str]:
         """By position of a word, the name of its group of synonyms and opposites."""
         return {position: name_of_group(group) for position, group, _ in self._sided_words}
-
-    @cached_property
-    def _relating_words(self) -> frozenset[str]:
-        """All that may relate its names; see `Relation.by`."""
-        return frozenset((*self.stems, *self._groups.values(), TOWARDS))
 
     @cached_property
     def _adjectives(self) -> frozenset[str]:
@@ -349,6 +373,44 @@ class Wording:
         if True in denials or (differ and self._is_similar(other)):
             return True
         return False if False in denials or turned is False or same_score else None
+
+    def may_contradict(self, other: Wording, question: Wording | None) -> bool:
+        """Quick check whether `contradicts` may return True, whatever lists divide the parts.
+
+        Args:
+            other: The other sentence.
+            question: As for `contradicts`.
+        """
+        if may_contain_negation(self._words) or may_contain_negation(other._words):
+            return True
+        if self.scores and other.scores:
+            return True
+        return self._may_be_opposite(other) or self._reverses(other, question) is True
+
+    def _may_be_opposite(self, other: Wording) -> bool:
+        """Quick check whether it, or a part of it, may say the opposite of another or its parts."""
+        groups = self.contrasting_groups & other.sides.keys()
+        for group in groups:
+            # Parts take no other sides than the whole.
+            if len(self.sides[group] | other.sides[group]) > 1:
+                return True
+        if groups and (self._has_phrases or other._has_phrases):
+            # A part may end within a phrase, whose words then stand for themselves.
+            return True
+        return not self._prefix_variants.isdisjoint(other._words)
+
+    @cached_property
+    def _has_phrases(self) -> bool:
+        """Whether it has a phrase of several words that has synonyms or opposites."""
+        return self._lexicon.has_phrases(self._words)
+
+    @cached_property
+    def _prefix_variants(self) -> frozenset[str]:
+        """Its adjectives with each negating prefix, and those that have one without it."""
+        variants = set(self._unprefixed_adjectives)
+        for adjective in self._adjectives:
+            variants.update(f"{prefix}{adjective}" for prefix in _PREFIXES)
+        return frozenset(variants)
 
     def compares_parts(self, other: Wording) -> bool:
         """Return whether `contradicts` compares their parts, which depend on lists."""
@@ -457,7 +519,8 @@ class Wording:
 
     def _may_have(self, relation: Relation) -> bool:
         """Quick check whether it may relate the same names, by the same words."""
-        if relation.by.isdisjoint(self._relating_words):
+        by = relation.by
+        if by.isdisjoint(self.stems) and TOWARDS not in by and by.isdisjoint(self._groups.values()):
             return False
         if not relation.second:
             return True
@@ -467,25 +530,28 @@ class Wording:
     @cached_property
     def _names(self) -> list[_RelatedName]:
         """Its names in order; adjacent capitalised words form one name."""
+        text, stems_by_word = self.text, self._stems_by_word
         spans: list[tuple[int, int]] = []
         end = 0
-        for i, match in enumerate(words_of(self.text).finditer(self.text)):
-            between, end = self.text[end : match.start()], match.end()
-            word = match.group()
-            if not word[0].isupper() or word.lower() in ignored_words():
+        # The bench `speed` reads the names of hundreds of sentences: to find their words again is
+        # cheaper than to match them.
+        for i, word in enumerate(words_of(text).findall(text)):
+            before, start = end, text.index(word, end)
+            end = start + len(word)
+            # Common words have no stems.
+            if not word[0].isupper() or not stems_by_word[i]:
                 continue
-            if not word_stems(word.lower()):
-                continue
-            if spans and spans[-1][1] == i and between in (" ", "-", ". "):
+            if spans and spans[-1][1] == i and text[before:start] in (" ", "-", ". "):
                 spans[-1] = spans[-1][0], i + 1
             elif len(spans) < _MAX_NAMES:
                 spans.append((i, i + 1))
             else:
                 break
-        return [
-            _RelatedName(frozenset(chain.from_iterable(self._stems_by_word[start:end])), start, end)
-            for start, end in spans
-        ]
+        names: list[_RelatedName] = []
+        for first, last in spans:
+            stems = frozenset(chain.from_iterable(stems_by_word[first:last]))
+            names.append(_RelatedName(stems, first, last))
+        return names
 
     @cached_property
     def relations(self) -> list[Relation]:
@@ -568,30 +634,34 @@ class Wording:
         return frozenset(content)
 
 
-def groups_of(words: Sequence[str], language: str) -> set[int]:
-    """Return the groups of synonyms and opposites that lower-cased words belong to."""
-    return {group for _, group, _ in _Lexicon.of(language).sides(words)}
-
-
 def name_of_group(group: int) -> str:
     """Return what stands for a group of synonyms and opposites in `Relation.by`."""
     return f"#{group}"
 
 
-def parts_of(text: str, lists: Sequence[Span] = ()) -> list[Span]:
+def parts_of(text: str, lists: Sequence[Span] = (), words: Sequence[str] = ()) -> list[Span]:
     """Return the (start, end) of each clause or list item of a sentence.
 
     Args:
         text: The sentence.
         lists: Spans of lists that stay whole.
+        words: Its words in lower case, if they are known.
     """
+    # The bench `speed` divides hundreds of sentences, most of which join no parts.
+    is_joined = not words or not _JOINING_WORDS.isdisjoint(words) or _has_dash(text)
     cuts = [0]
-    for match in _PART_END.finditer(text):
+    for match in (_PART_END if is_joined else _MARKED_END).finditer(text):
         start, end = match.span()
-        is_in_list = any(first < end < last for first, last in lists)
-        if not is_in_list and not (text[start] == "." and is_abbreviation(text, start, cuts[-1])):
-            cuts.append(end)
+        if any(first < end < last for first, last in lists):
+            continue
+        if text[start] == "." and is_abbreviation(text, start, cuts[-1]):
+            continue
+        cuts.append(end)
     return list(pairwise([*cuts, len(text)]))
+
+
+def _has_dash(text: str) -> bool:
+    return any(dash in text for dash in _DASHES)
 
 
 def swapped(parts: Sequence[frozenset[str]], other_parts: Sequence[frozenset[str]]) -> bool:

@@ -105,7 +105,11 @@ def sentences_of(
 
 
 def quantities_by_clause(
-    text: str, parsed: Sequence[Quantity], start: int = 0, lists: Sequence[Span] = ()
+    text: str,
+    parsed: Sequence[Quantity],
+    start: int = 0,
+    lists: Sequence[Span] = (),
+    words: Sequence[str] = (),
 ) -> list[ClauseQuantities]:
     """Return the quantities of a sentence by clause or item.
 
@@ -114,6 +118,7 @@ def quantities_by_clause(
         parsed: The quantities, with offsets in the text that has the sentence.
         start: Its offset in that text.
         lists: Spans of lists in the sentence that count as one item.
+        words: Its words in lower case, if they are known.
     """
     if not parsed:
         return []
@@ -121,13 +126,13 @@ def quantities_by_clause(
     # "Almonds: 21 g protein, 50 g fat" is all about almonds.
     head = text.partition(":")[0] if ": " in text else ""
     first = 0
-    for clause_start, clause_end in parts_of(text, lists):
+    for clause_start, clause_end in parts_of(text, lists, words):
         last = first
         while last < len(parsed) and parsed[last].start < start + clause_end:
             last += 1
         if last > first:
-            words = plain_stems(f"{head} {text[clause_start:clause_end]}")
-            clauses.append(ClauseQuantities(words, tuple(parsed[first:last])))
+            stems = plain_stems(f"{head} {text[clause_start:clause_end]}")
+            clauses.append(ClauseQuantities(stems, tuple(parsed[first:last])))
             first = last
     return clauses
 

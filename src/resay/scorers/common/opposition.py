@@ -9,7 +9,7 @@ the other answer to a yes-or-no question. A list in another order says the same
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 
 from resay.core.non_claims import non_claim_kind
@@ -141,20 +141,21 @@ class Opposition:
     def contradiction_fact(self) -> Fact | None:
         """Return the sentence as a fact that decides, if texts say the opposite."""
         index = self._index
-        # By text, whether it says the opposite; None if it says nothing on the matter.
-        opposes: list[bool | None] = [None] * index.count
-        opposing_sentence: int | None = None
-        for position, is_opposite in self.compared_sentences():
-            sample = index.sentences[position].sample
-            opposes[sample] = opposes[sample] or is_opposite
-            if is_opposite and opposing_sentence is None:
-                opposing_sentence = position
-        for sample in range(index.count):
-            is_opposite = self._swaps_values_or_parts(sample)
-            if is_opposite is not None:
-                opposes[sample] = opposes[sample] or is_opposite
-        if True not in opposes:
+        swaps = [self._swaps_values_or_parts(sample) for sample in range(index.count)]
+        if True not in swaps and not self.opposing:
+            # Which texts say the same takes long to find, and matters only beside others.
             return None
+        opposing_samples = {index.sentences[position].sample for position in self.opposing}
+        # By text, whether it says the opposite; None if it says nothing on the matter.
+        opposes: list[bool | None] = []
+        for sample, swapped in enumerate(swaps):
+            if swapped or sample in opposing_samples:
+                opposes.append(True)
+            elif swapped is False or self.agrees(sample):
+                opposes.append(False)
+            else:
+                opposes.append(None)
+        opposing_sentence = next(iter(self.opposing), None)
         agreeing, opposing = opposes.count(False), opposes.count(True)
         # A silent sample follows the others, with one more that agrees.
         support_of_silent = (agreeing + 1) / (agreeing + opposing + 1)
@@ -235,27 +236,44 @@ class Opposition:
         """Whether it has several parts; lists can only join them."""
         return len(parts_of(self._statement.text)) > 1
 
-    def compared_sentences(self) -> Iterator[tuple[int, bool]]:
-        """Yield the positions of comparable sentences, and whether each says the opposite."""
+    @cached_property
+    def opposing(self) -> Sequence[int]:
+        """The positions of the comparable sentences that say the opposite, in order."""
         index, own = self._index, self._statement.wording
+        opposing: list[int] = []
         for position in self.comparable:
+            if position not in self._contrasting:
+                continue
+            if own.may_contradict(index.wording(position), self._question_at(position)):
+                if self._is_opposite_at(position):
+                    opposing.append(position)
+        return opposing
+
+    def agrees(self, sample: int) -> bool:
+        """Return whether a sample of which no sentence says the opposite has one that agrees."""
+        index, own = self._index, self._statement.wording
+        contrasting: list[int] = []
+        for position in self._comparable_by_sample.get(sample, ()):
             if position in self._contrasting:
-                is_opposite = self._is_opposite_at(position)
-                if is_opposite is not None:
-                    yield position, is_opposite
+                contrasting.append(position)
             elif own.is_similar_to(index.sentences[position].stems):
-                yield position, False
+                return True
+        return any(self._is_opposite_at(position) is False for position in contrasting)
+
+    def _question_at(self, position: int) -> Wording | None:
+        """Return the question if a sentence is a short answer to it, else None."""
+        index = self._index
+        return index.question.wording if index.sentences[position].alone else None
 
     def _is_opposite_at(self, position: int) -> bool | None:
         """Return whether a comparable sentence says the opposite; see `Wording.contradicts`."""
         index, own = self._index, self._statement.wording
-        question = index.question.wording if index.sentences[position].alone else None
         other = index.wording(position)
         if own.compares_parts(other):
             own_lists, other_lists = self._lists_shared_at(position)
             own = self._own_wording(own_lists)
             other = self._wording_of(position, other_lists)
-        return own.contradicts(other, question)
+        return own.contradicts(other, self._question_at(position))
 
     @cached_property
     def _contrasting(self) -> Set[int]:

@@ -20,7 +20,7 @@ from resay.core.quantities import Quantity, may_contain_negation
 from resay.core.segmentation.spans import Span
 from resay.core.tokens import InvertedIndex
 from resay.lang.detection import detect_from_words
-from resay.scorers.common.contrast import Wording, groups_of, swapped
+from resay.scorers.common.contrast import Wording, swapped
 from resay.scorers.common.indexed_sentences import (
     ClauseQuantities,
     IndexedSentence,
@@ -342,6 +342,7 @@ class SampleIndex:
                     sentence.quantities,
                     sentence.start,
                     lists.get(position, ()),
+                    self._shared_words(position),
                 )
         return [
             ClauseValues(
@@ -388,8 +389,11 @@ class SampleIndex:
     def wording(self, position: int) -> Wording:
         """Return the wording of a sentence, parsed on first use because few are needed."""
         if position not in self._wordings:
-            text, words = self.sentences[position].text, self._shared_words(position)
-            self._wordings[position] = Wording(text, self.language, words=words)
+            sentence = self.sentences[position]
+            words = self._shared_words(position)
+            self._wordings[position] = Wording(
+                sentence.text, self.language, words=words, stems=sentence.stems
+            )
         return self._wordings[position]
 
     @cached_property
@@ -411,8 +415,8 @@ class SampleIndex:
     def groups(self) -> Mapping[int, Set[int]]:
         """By group of synonyms and opposites, the positions of sentences with a word of it."""
         positions_by_group: defaultdict[int, set[int]] = defaultdict(set)
-        for position, sentence in enumerate(self.sentences):
-            for group in groups_of(sentence.words, self.language):
+        for position in range(len(self.sentences)):
+            for group in self.wording(position).sides:
                 positions_by_group[group].add(position)
         return positions_by_group
 
