@@ -24,7 +24,7 @@ import math
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -73,7 +73,7 @@ class Fields(SampleScorer):
     async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
         """Compare every field with one sample."""
         chars = _COMPARING * (len(passage.text) + len(sample.text))
-        return await compute(partial(self._compared, passage, sample), chars=chars)
+        return await compute(partial(self._compared, passage, sample, evidence), chars=chars)
 
     async def contradiction(
         self, sentence: str, evidence: Evidence, scores: Sequence[float | None]
@@ -90,11 +90,12 @@ class Fields(SampleScorer):
                 return Contradiction("sample", sample.index, line)
         return None
 
-    def _compared(self, passage: Passage, sample: Sample) -> Column:
-        other = sample.derived(_Object)
+    def _compared(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
         # Items are matched by all their fields, even if only some fields are still to be compared.
-        own, _, _ = passage.text.partition(SEPARATOR)
-        entries = _ObjectComparison(other).run(_tree(fields_in(own)))
+        text, _, _ = passage.text.partition(SEPARATOR)
+        own = evidence.samples.derived(_Parsing(text))
+        other = sample.derived(_Object)
+        entries = _ObjectComparison(other).run(own.tree)
         other.remember(own, entries)
         scores: list[float | None] = []
         for sentence in passage.sentences:
@@ -109,10 +110,32 @@ def _matcher(pattern: str) -> re.Pattern[str]:
     return re.compile(re.escape(pattern).replace(r"\[\]", r"\[\d+\]") + r"(?![\w$-])")
 
 
-@dataclass(frozen=True, slots=True)
 class _Leaf:
-    path: str
-    value: Any
+    """A value, analysed once for all that it is compared with.
+
+    Args:
+        path: Its path.
+        value: The value.
+    """
+
+    def __init__(self, path: str, value: Any) -> None:
+        self.path = path
+        self.value = value
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Its words in their normal form."""
+        return _words(str(self.value))
+
+    @cached_property
+    def measure(self) -> Quantity | None:
+        """The measure, amount or date that it is; see `_measure_in`."""
+        return _measure_in(self.value)
+
+    @cached_property
+    def link(self) -> str | None:
+        """The link that it is."""
+        return _link_in(self.value)
 
 
 _Node: TypeAlias = "_Leaf | dict[str | int, _Node]"
@@ -133,59 +156,89 @@ class _Entry:
 
 
 class _Object:
-    """The fields of a sample's object, and what they were compared with.
+    """The fields of an object, and of a sample's what they were compared with.
+
+    Args:
+        text: The object, as rendered.
 
     Attributes:
         tree: The fields.
+        lines: The line of each, by path.
     """
 
     def __init__(self, text: str) -> None:
         self.tree = _tree(fields_in(text))
-        self._lines = _lines_by_path(text)
+        self.lines = {line.partition(": ")[0]: line for line in text.split("\n")}
         self._counterparts: dict[str, str] = {}
 
-    def remember(self, own: str, entries: Mapping[str, _Entry]) -> None:
+    def remember(self, own: _Object, entries: Mapping[str, _Entry]) -> None:
         """Remember the places of the fields of an object that differ."""
-        for path, line in _lines_by_path(own).items():
+        for path, line in own.lines.items():
             entry = entries[path]
             if entry.score and entry.other is not None:
-                self._counterparts[line] = self._lines[entry.other]
+                self._counterparts[line] = self.lines[entry.other]
 
     def counterpart(self, line: str) -> str | None:
         """Return the line of this object in the place of another object's line."""
         return self._counterparts.get(line)
 
 
-def _lines_by_path(text: str) -> dict[str, str]:
-    return {line.partition(": ")[0]: line for line in text.split("\n")}
+@dataclass(frozen=True, slots=True)
+class _Parsing:
+    """Parses an object that is compared with samples, once for all of them.
+
+    Attributes:
+        text: The object, as rendered.
+    """
+
+    text: str
+
+    def __call__(self, samples: Sequence[Sample]) -> _Object:
+        """Parse it."""
+        return _Object(self.text)
 
 
-_STEP = re.compile(r'\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|\.?([^.\[]+)')
+_QUOTED_KEY = re.compile(r'\[("(?:[^"\\]|\\.)*")\]')
 
 
 def _tree(fields: Mapping[str, Any]) -> _Node:
     """Return the fields as they were nested."""
     root: dict[str | int, _Node] = {}
+    nodes = {"": root}
     for path, value in fields.items():
         stop_if_abandoned()
-        steps = list(_steps(path))
-        if not steps:
+        if not path:
             return _Leaf(path, value)
-        node = root
-        for step in steps[:-1]:
-            inner = node.setdefault(step, {})
-            assert isinstance(inner, dict)  # noqa: S101 - a path ends at its value
-            node = inner
-        node[steps[-1]] = _Leaf(path, value)
+        parent, step = _last_step(path)
+        _node_at(parent, nodes)[step] = _Leaf(path, value)
     return root
 
 
-def _steps(path: str) -> Iterator[str | int]:
-    for index, quoted, key in _STEP.findall(path):
-        if index:
-            yield int(index)
-        else:
-            yield json.loads(quoted) if quoted else key
+def _node_at(path: str, nodes: dict[str, dict[str | int, _Node]]) -> dict[str | int, _Node]:
+    """Return the object or list at a path, made on first use, with those around it.
+
+    Args:
+        path: The path.
+        nodes: All that are made, by path; at least the root.
+    """
+    node = nodes.get(path)
+    if node is None:
+        parent, step = _last_step(path)
+        node = nodes[path] = {}
+        _node_at(parent, nodes)[step] = node
+    return node
+
+
+def _last_step(path: str) -> tuple[str, str | int]:
+    """Return the path of the object or list that holds a value, and its key or index there."""
+    if path.endswith('"]'):
+        *_, quoted = _QUOTED_KEY.finditer(path)
+        return path[: quoted.start()], json.loads(quoted[1])
+    if path.endswith("]"):
+        parent, _, index = path[:-1].rpartition("[")
+        return parent, int(index)
+    _, _, key = path.rpartition(".")
+    return path[: -len(key)].removesuffix("."), key
 
 
 class _ObjectComparison:
@@ -218,7 +271,7 @@ class _ObjectComparison:
     def _compare_value(self, own: _Leaf, other: _Node | None) -> None:
         stop_if_abandoned()
         if isinstance(other, _Leaf):
-            score = _Values([other.value]).disagreement(own.value)
+            score = _Values([other.value]).disagreement(own)
             self._entries[own.path] = _Entry(score, other.path)
         else:
             # A sample that omits a null or empty value agrees.
@@ -240,7 +293,7 @@ class _ObjectComparison:
                 continue
             stop_if_abandoned()
             same_key = leaves.get(key)
-            score = values.disagreement(inner.value)
+            score = values.disagreement(inner)
             self._entries[inner.path] = _Entry(score, None if same_key is None else same_key.path)
         items = [node for node in own.values() if isinstance(node, dict)]
         if not items:
@@ -297,39 +350,39 @@ class _Values:
         self._written = {_words(str(number)) for number in numbers}
         self._numbers = sorted(n for n in map(_as_float, numbers) if not math.isnan(n))
 
-    def disagreement(self, value: Any) -> float:
+    def disagreement(self, own: _Leaf) -> float:
         """Return how much a value differs from the most similar one, in [0, 1]."""
+        value = own.value
         if _is_nothing(value):
             return float(not self._has_nothing)
         if isinstance(value, bool):
             return float(value not in self._truths)
-        words = _words(str(value))
-        if words in self._given:
+        if own.words in self._given:
             return 0.0
         if not isinstance(value, str):
             number = _as_float(value)
             return float(not self._has_number(number) and number not in self._numbers_in_texts)
-        if words in self._written or self._means_the_same(value):
+        if own.words in self._written or self._means_the_same(own):
             return 0.0
-        if len(words) <= _FEW_WORDS:
+        if len(own.words) <= _FEW_WORDS:
             return 1.0
         tokens = _counted(value)
         return (len(tokens) - self._most_shared(tokens)) / len(tokens)
 
-    def _means_the_same(self, value: str) -> bool:
-        """Return whether the sample has a value as a number, measure, date, truth or link."""
-        if _TRUTHS.get(value.strip().casefold()) in self._truths:
+    def _means_the_same(self, own: _Leaf) -> bool:
+        """Return whether the sample has a text as a number, measure, date, truth or link."""
+        value: str = own.value
+        if self._truths and _TRUTHS.get(value.strip().casefold()) in self._truths:
             return True
         number = _number_in(value)
         if number is not None and self._has_number(number):
             return True
         if not _MEANING.search(value) or len(value) > _MAX_MEASURE_CHARS:
             return False
-        measure = _measure_in(value)
-        if measure is not None:
+        if own.measure is not None:
+            measure = own.measure
             return any(measure.comparable(m) and measure.agrees(m) for m in self._measures)
-        link = _link_in(value)
-        return link is not None and link in self._links
+        return own.link is not None and own.link in self._links
 
     @cached_property
     def _numbers_in_texts(self) -> frozenset[float | None]:

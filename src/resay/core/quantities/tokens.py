@@ -78,11 +78,12 @@ class Tokens:
     def __getitem__(self, index: int) -> Token:
         token = self._tokens.get(index)
         if token is None:
-            start, text = self._start(index), self.texts[index]
+            start, text = self.start(index), self.texts[index]
             token = self._tokens[index] = Token(text, start, start + len(text))
         return token
 
-    def _start(self, index: int) -> int:
+    def start(self, index: int) -> int:
+        """Return the start of a token."""
         # Text between tokens contains no match: any possible start of a token begins one.
         for text in self.texts[len(self._starts) : index + 1]:
             self._end = self.lower.index(text, self._end)
@@ -96,7 +97,7 @@ class Tokens:
 
     def gap(self, index: int) -> str:
         """Return the text between a token and the one before."""
-        return self.lower[self[index - 1].end : self[index].start]
+        return self.lower[self.start(index - 1) + len(self.texts[index - 1]) : self.start(index)]
 
     def has_gap_in(self, index: int, gaps: tuple[str, ...]) -> bool:
         """Whether there are a token and one before it, with one of these texts in between."""
