@@ -138,6 +138,7 @@ class Scores:
 
 # Digits behind these are noise of floating-point arithmetic.
 _DECIMALS = 12
+_NOISE = 1e-9
 
 
 def mean_score(scores: Sequence[float | None]) -> float | None:
@@ -167,6 +168,8 @@ def over(score: float | None, threshold: float | None) -> bool:
     """
     if score is None or threshold is None:
         return False
+    if abs(score - threshold) > _NOISE:
+        return score > threshold
     return without_noise(score) > without_noise(threshold)
 
 

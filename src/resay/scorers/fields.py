@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.contradiction import Contradiction
@@ -142,8 +142,7 @@ _Node: TypeAlias = "_Leaf | dict[str | int, _Node]"
 """A value, or the values of an object by their keys, or of a list by their indexes."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     """The comparison of one field.
 
     Attributes:

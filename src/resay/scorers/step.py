@@ -508,7 +508,9 @@ class Step:
         try:
             scorer = cast("Contradicts", self.scorer)
             contradiction = await scorer.contradiction(sentence, self.view(evidence, None), scores)
-            return contradiction and replace(contradiction, source=self.source)
+            if contradiction is None or contradiction.source == self.source:
+                return contradiction
+            return replace(contradiction, source=self.source)
         # The verdict does not depend on it; without it, words are compared instead.
         except Exception:
             return None

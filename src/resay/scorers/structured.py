@@ -18,6 +18,7 @@ from resay.scorers.common.objects import best_object, schema_of
 _MAX_DEPTH = 100
 PARSING = 5
 """Cost of parsing one character of an object, in characters; see `compute`."""
+_json = json.JSONEncoder(ensure_ascii=False).encode
 _PLAIN_KEY = re.compile(r"[^\W\d][\w$-]*\Z")
 
 
@@ -97,8 +98,7 @@ def rendered(value: Any) -> str:
         value: Any JSON value. The values in it are strings, numbers, booleans, null, and empty
             lists or objects.
     """
-    lines = ((path, json.dumps(leaf, ensure_ascii=False)) for path, leaf in _leaves(value))
-    return "\n".join(f"{path}: {leaf}" for path, leaf in lines)
+    return "\n".join(f"{path}: {_json(leaf)}" for path, leaf in _leaves(value))
 
 
 def passage_of(value: Any, *, beside: str = "") -> Passage:

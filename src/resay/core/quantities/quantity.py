@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 Kind = Literal["number", "date"]
+FIRST_YEAR: Final = 1000
+LAST_YEAR: Final = 2199
+"""Four digits from the first to the last of these may be a year."""
 
 
 class Quantity(NamedTuple):
@@ -78,6 +81,33 @@ class Quantity(NamedTuple):
             plain=value,
             step=step,
             digits=digits,
+        )
+
+    @classmethod
+    def of_digits(cls, start: int, digits: str) -> Quantity:
+        """Return the whole number that digits stand for, which may be a year.
+
+        Args:
+            start: Code-point offset of the first digit.
+            digits: The digits, at most 15.
+        """
+        value = float(digits)
+        zeros = len(digits) - len(digits.rstrip("0"))
+        is_year = len(digits) == 4 and FIRST_YEAR <= value <= LAST_YEAR
+        # By position, since the bench `speed` makes hundreds of them for each answer.
+        return cls(
+            start,
+            start + len(digits),
+            "number",
+            "",
+            value,
+            value,
+            value,
+            10.0**zeros if value else 1.0,
+            len(digits.strip("0")) or 1,
+            False,
+            1.0,
+            int(value) if is_year else None,
         )
 
     def comparable(self, other: Quantity) -> bool:

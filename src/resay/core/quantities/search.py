@@ -17,8 +17,11 @@ def quantities(text: str) -> tuple[Quantity, ...]:
         text: Any text.
     """
     # The words of all languages are read when the first text is.
-    from resay.core.quantities.reader import Reader, may_contain_quantity
+    from resay.core.quantities.reader import Reader, may_contain_quantity, number_after_words
 
+    number = number_after_words(text)
+    if number is not None:
+        return (number,)
     if not may_contain_quantity(text.lower()):
         return ()
     normalized = None if text.isascii() else NormalizedText.of(text)
