@@ -13,6 +13,8 @@ from resay.core.quantities import (
     negations,
     quantities,
 )
+from resay.core.quantities.reader import Reader
+from resay.core.quantities.words import STARTS_AND_ROMANS, UNITS
 from resay.scorers.common.words import words_of
 
 
@@ -449,3 +451,57 @@ def test_further_different_quantities_disagree(a: str, b: str) -> None:
 )
 def test_letters_and_words_that_are_no_units(text: str, written: list[str]) -> None:
     assert [text[q.start : q.end] for q in quantities(text)] == written
+
+
+# Ordinary words, and of each language what may begin a quantity or change the number next to it.
+WORDS_NEAR_NUMBERS = st.sampled_from(
+    sorted(
+        {
+            *(
+                "item",
+                "the",
+                "Kapitel",
+                "chapter",
+                "and",
+                "und",
+                "et",
+                "y",
+                "en",
+                "och",
+                "half",
+                "of",
+            ),
+            *("US", "american", "Canadian", "about", "etwa", "bis", "to", "tausend", "zweihundert"),
+            *("Q", "FY", "century", "siglo", "minus", "a", "one", "May", "mars", "III", "x", "not"),
+            *(word for word in STARTS_AND_ROMANS if word.isascii() and word.isalpha()),
+            *(word for word in UNITS if word.isascii() and word.isalpha()),
+        }
+    )
+)
+
+
+@given(
+    st.lists(WORDS_NEAR_NUMBERS, min_size=1, max_size=4),
+    st.integers(0, 10**17),
+    st.sampled_from(["", '"', "'", "."]),
+)
+def test_a_number_behind_words_is_read_like_any_other(
+    words: list[str], number: int, mark: str
+) -> None:
+    text = f"{mark}{' '.join(words)} {number}{mark}"
+    assert quantities(text) == tuple(Reader(text).read())
+
+
+@pytest.mark.parametrize("join", ["and", "und", "et", "y", "och", "en"])
+def test_a_join_changes_a_number_only_before_a_half(join: str) -> None:
+    assert [q.plain for q in quantities(f"12 {join} 30")] == [12, 30]
+    assert [q.plain for q in quantities(f"1932 {join} 1941")] == [1932, 1941]
+    assert quantities(f"in 1932 {join} later")[0].year == 1932
+    assert only(f"2 {join} a half").plain == 2.5
+    assert only("between 5 and 10 km").unit == "m"
+
+
+@pytest.mark.parametrize("text", ["an American film", "US law", "Canadian rules", "HK cinema"])
+def test_a_country_is_no_amount(text: str) -> None:
+    assert quantities(text) == ()
+    assert only(f"{text.split()[-2]} $5").unit != ""

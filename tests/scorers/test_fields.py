@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -273,3 +273,49 @@ async def test_keys_agree_however_they_are_written(key: str) -> None:
     items = [{"first_name": "Ada", "age": 36}, {"first_name": "Bob", "age": 7}]
     others = [{key: "Bob", "age": 7}, {key: "Ada", "age": 36}]
     assert (await compared(items, others)).sentences == (0.0,) * 4
+
+
+KEYS = st.sampled_from(
+    [
+        "name",
+        "first_name",
+        "größe",
+        "a.b",
+        'a["x"]',
+        "x]",
+        '"]',
+        "[0]",
+        "0",
+        "",
+        " ",
+        "a: b",
+        "$ref",
+    ]
+)
+OBJECTS = st.dictionaries(
+    KEYS,
+    st.recursive(
+        st.integers(0, 9),
+        lambda inner: st.dictionaries(KEYS, inner, max_size=3) | st.lists(inner, max_size=3),
+        max_leaves=8,
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@given(OBJECTS)
+def test_each_path_leads_to_its_value(value: dict[str, Any]) -> None:
+    scores = anyio.run(compared, value, value)
+    assert set(scores.sentences) == {0.0}
+    other = anyio.run(compared, value, _with_other_numbers(value))
+    for sentence, score in zip(passage_of(value).sentences, other.sentences, strict=True):
+        assert score == float(sentence.text[-1].isdigit())
+
+
+def _with_other_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_other_numbers(item) for key, item in cast("Any", value).items()}
+    if isinstance(value, list):
+        return [_with_other_numbers(item) for item in cast("Any", value)]
+    return value + 100

@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from resay.core.passage import Sentence
 from resay.plugins import Sample
-from resay.scorers.common.contrast import Wording
+from resay.scorers.common.contrast import Wording, parts_of
 from resay.scorers.common.lists import Segments, shared_lists
 from resay.scorers.common.opposition import Opposition
 from resay.scorers.common.sample_index import Indexing, SampleIndex
 from resay.scorers.common.statement import Statement
+from resay.scorers.common.words import words_of
 
 WORDS = st.sampled_from(
     [
@@ -65,6 +66,35 @@ def test_no_sentence_that_says_the_opposite_is_missed(text: str, samples: list[s
         if not any(expected.get(position) for position in positions):
             has_same = any(expected.get(position) is False for position in positions)
             assert opposition.agrees(sample) == has_same
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *("Ada", "won", ",", ";", ".", "!", "\n", "-", "–", "No.", "3", "etc.", "_and_"),
+                *(
+                    "and",
+                    "but",
+                    "und",
+                    "während",
+                    "et",
+                    "tandis que",
+                    "y",
+                    "e",
+                    "mas",
+                    "en",
+                    "maar",
+                ),
+                *("And", "mill", "größer", "水車"),
+            ]
+        ),
+        max_size=9,
+    ).map(" ".join)
+)
+def test_known_words_divide_a_sentence_like_the_sentence_alone(text: str) -> None:
+    words = [word.lower() for word in words_of(text).findall(text)]
+    assert parts_of(text, words=words) == parts_of(text)
 
 
 def test_the_words_of_a_sample_are_compared_like_those_of_a_sentence() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import operator
 from math import sqrt
 from statistics import fmean
 
@@ -108,3 +109,13 @@ def test_samples_are_scored_once_for_all_sentences(monkeypatch: pytest.MonkeyPat
 
     anyio.run(stream)
     assert [text for text in scored if text in samples] == samples
+
+
+def test_a_sample_is_read_once_however_many_arrive_after_it() -> None:
+    samples = Samples(["The mill was built in 1932.", "It has 90 sails."])
+    before = Indexing("When?", "")(samples.arrived)
+    samples.add(["It was built in 1941."])
+    after = Indexing("Where?", "")(samples.arrived)
+    assert all(map(operator.is_, before.sentences, after.sentences))
+    assert [sentence.sample for sentence in after.sentences] == [0, 1, 2]
+    assert [[q.plain for q in own] for own in after.rivals] == [[1932], [90], [1941]]

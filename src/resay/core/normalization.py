@@ -149,7 +149,7 @@ class NormalizedText:
 
 def normalized(text: str) -> str:
     """Return the form of a text in which it is compared with others."""
-    return NormalizedText.of(text).text
+    return text if text.isascii() else NormalizedText.of(text).text
 
 
 def without_optional(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 
 # More words are forgotten, so that the memory of a long-lived process stays bounded.
 _MAX_WORDS = 32_768
@@ -25,13 +25,6 @@ class WordFilter:
         if self._failed.issuperset(words):
             return False
         return any(map(self.passes, words))
-
-    def positions(self, words: Sequence[str]) -> list[int]:
-        """Return the positions of the words that pass."""
-        failed = self._failed
-        if failed.issuperset(words):
-            return []
-        return [i for i, word in enumerate(words) if word not in failed and self.passes(word)]
 
     def passes(self, word: str) -> bool:
         """Return whether a word passes."""

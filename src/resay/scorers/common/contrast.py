@@ -12,21 +12,19 @@ grammar, so two names that no word relates are not compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import chain, combinations, islice, pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 from resay.core.quantities import may_contain_negation, negations
 from resay.core.segmentation.periods import is_abbreviation
 from resay.core.segmentation.spans import Span
-from resay.core.word_filter import WordFilter
 from resay.lang.language import all_words, load
 from resay.scorers.common.words import (
     WORD,
     asks_yes_or_no,
-    ignored_words,
     share,
     stance,
     stems_of,
@@ -80,6 +78,11 @@ def _mutual() -> frozenset[str]:
     return frozenset(stems_of(" ".join(_words("mutual"))))
 
 
+_GroupAndSide: TypeAlias = tuple[int, int]
+# More words are forgotten, so that the memory of a long-lived process stays bounded.
+_MAX_WORDS: Final = 32_768
+
+
 @dataclass(frozen=True)
 class _Lexicon:
     """Words with their groups and their sides in them.
@@ -90,22 +93,22 @@ class _Lexicon:
         contrasting: Groups with more than one side.
         deciding: Groups that decide between names.
         negative_sides: Sides that say no.
-        phrase_starts: First words of phrases.
+        phrase_beginnings: The first two words of each phrase.
     """
 
-    exact: Mapping[str, tuple[int, int]]
-    prefixes: Mapping[str, tuple[int, int]]
+    exact: Mapping[str, _GroupAndSide]
+    prefixes: Mapping[str, _GroupAndSide]
     contrasting: frozenset[int]
     deciding: frozenset[int]
-    negative_sides: frozenset[tuple[int, int]]
-    phrase_starts: frozenset[str]
+    negative_sides: frozenset[_GroupAndSide]
+    phrase_beginnings: frozenset[tuple[str, str]]
 
     @classmethod
     @lru_cache(16)
     def of(cls, language: str) -> _Lexicon:
-        exact: dict[str, tuple[int, int]] = {}
-        prefixes: dict[str, tuple[int, int]] = {}
-        negative_sides = set[tuple[int, int]]()
+        exact: dict[str, _GroupAndSide] = {}
+        prefixes: dict[str, _GroupAndSide] = {}
+        negative_sides = set[_GroupAndSide]()
         # An indented line continues the one before.
         lines = re.split(r"\n(?=\S)", load(language).opposites.strip())
         for group, line in enumerate(lines):
@@ -117,46 +120,46 @@ class _Lexicon:
                     (prefixes if word.endswith("*") else exact)[phrase] = group, side
         contrasting = frozenset(group for group, line in enumerate(lines) if "|" in line)
         deciding = frozenset(group for group, line in enumerate(lines) if line.startswith("^"))
-        phrase_starts = frozenset(phrase.split()[0] for phrase in exact if " " in phrase)
+        phrase_beginnings: set[tuple[str, str]] = set()
+        for phrase in exact:
+            phrase_beginnings.update(islice(pairwise(phrase.split()), 1))
         return cls(
             exact=exact,
             prefixes=prefixes,
             contrasting=contrasting,
             deciding=deciding,
             negative_sides=frozenset(negative_sides),
-            phrase_starts=phrase_starts,
+            phrase_beginnings=frozenset(phrase_beginnings),
         )
 
     @cached_property
-    def may_begin(self) -> WordFilter:
-        """Tells whether a word is known, or begins a phrase that is."""
-        return WordFilter(self._may_begin)
+    def _words(self) -> _Words:
+        return _Words(self.exact, self.prefixes)
 
-    def _may_begin(self, word: str) -> bool:
-        if word in self.exact or word in self.phrase_starts:
-            return True
-        return any(word[:length] in self.prefixes for length in _CUTS)
-
-    def sides(self, words: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-        """Yield the position, the group and the side of each known word."""
+    def sides(self, words: Sequence[str]) -> list[tuple[int, int, int]]:
+        """Return the position, the group and the side of each known word."""
+        known = self._words
+        if not self.has_phrases(words):
+            entries = map(known.__getitem__, words)
+            return [(i, *entry) for i, entry in enumerate(entries) if entry is not None]
+        sides: list[tuple[int, int, int]] = []
         end = 0
-        for i in self.may_begin.positions(words):
+        for i, word in enumerate(words):
             if i < end:
                 continue
-            group_and_side, size = self._known_at(words, i)
+            group_and_side, size = self._phrase_at(words, i) or (known[word], 1)
             end = i + size
             if group_and_side is not None:
-                for position in range(i, end):
-                    yield position, *group_and_side
+                sides += [(position, *group_and_side) for position in range(i, end)]
+        return sides
 
     def has_phrases(self, words: Sequence[str]) -> bool:
         """Return whether there is a known phrase of several words."""
-        if self.phrase_starts.isdisjoint(words):
+        if self.phrase_beginnings.isdisjoint(pairwise(words)):
             return False
-        starts = (i for i, word in enumerate(words) if word in self.phrase_starts)
-        return any(self._phrase_at(words, i) is not None for i in starts)
+        return any(self._phrase_at(words, i) is not None for i in range(len(words)))
 
-    def _phrase_at(self, words: Sequence[str], i: int) -> tuple[tuple[int, int], int] | None:
+    def _phrase_at(self, words: Sequence[str], i: int) -> tuple[_GroupAndSide, int] | None:
         """Return the group and the side of a phrase of several words, and how many it has."""
         for size in range(min(_LONG_PHRASE, len(words) - i), 1, -1):
             group_and_side = self.exact.get(" ".join(words[i : i + size]))
@@ -164,16 +167,30 @@ class _Lexicon:
                 return group_and_side, size
         return None
 
-    def _known_at(self, words: Sequence[str], i: int) -> tuple[tuple[int, int] | None, int]:
-        """Return the group and the side of a word or phrase, and how many words it has."""
-        word = words[i]
-        phrase = self._phrase_at(words, i) if word in self.phrase_starts else None
-        if phrase is not None:
-            return phrase
-        if word in self.exact:
-            return self.exact[word], 1
-        prefix = next((word[:length] for length in _CUTS if word[:length] in self.prefixes), None)
-        return (None if prefix is None else self.prefixes[prefix]), 1
+
+class _Words(dict[str, "_GroupAndSide | None"]):
+    """The group and the side of each word that was looked up, by that word.
+
+    Args:
+        exact: Words with their groups and sides.
+        prefixes: Beginnings of words.
+    """
+
+    def __init__(
+        self, exact: Mapping[str, _GroupAndSide], prefixes: Mapping[str, _GroupAndSide]
+    ) -> None:
+        super().__init__()
+        self._exact = exact
+        self._prefixes = prefixes
+
+    def __missing__(self, word: str) -> _GroupAndSide | None:
+        entry = self._exact.get(word)
+        if entry is None:
+            beginnings = (word[:length] for length in _CUTS)
+            entry = next((self._prefixes[cut] for cut in beginnings if cut in self._prefixes), None)
+        if len(self) < _MAX_WORDS:
+            self[word] = entry
+        return entry
 
 
 def _words_in(text: str) -> list[str]:
@@ -274,9 +291,14 @@ class Wording:
         return sides
 
     @cached_property
+    def spans(self) -> Sequence[Span]:
+        """The (start, end) of each of its parts."""
+        return parts_of(self.text, self._lists, self._words)
+
+    @cached_property
     def part_stems(self) -> Sequence[frozenset[str]]:
         """The stems of each of its parts."""
-        spans = parts_of(self.text, self._lists, self._words)
+        spans = self.spans
         if not 1 < len(spans) <= _MAX_PARTS:
             return [self.stems]
         stems: list[frozenset[str]] = []
@@ -289,7 +311,7 @@ class Wording:
     @cached_property
     def parts(self) -> list[Wording]:
         """Its clauses or list items, or the wording itself."""
-        spans = parts_of(self.text, self._lists, self._words)
+        spans = self.spans
         if not 1 < len(spans) <= _MAX_PARTS:
             return [self]
         texts = (self.text[start:end] for start, end in spans)
@@ -302,7 +324,7 @@ class Wording:
     @cached_property
     def _sided_words(self) -> Sequence[tuple[int, int, int]]:
         """The position, the group and the side of each word that has one."""
-        return tuple(self._lexicon.sides(self._words))
+        return self._lexicon.sides(self._words)
 
     @cached_property
     def _groups(self) -> Mapping[int, str]:

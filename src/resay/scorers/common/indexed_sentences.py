@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
@@ -12,9 +12,8 @@ from operator import attrgetter
 from resay.core.normalization import NormalizedText
 from resay.core.quantities import Quantity, may_negate, negations, quantities
 from resay.core.segmentation.periods import is_abbreviation
-from resay.core.segmentation.spans import Span
-from resay.scorers.common.contrast import parts_of
-from resay.scorers.common.words import stems_of, word_stems, words_of
+from resay.scorers.common.contrast import Wording
+from resay.scorers.common.words import is_plain, stems_of, word_stems, words_of
 
 # Starts with a single character class, which the regex engine finds quickly.
 _SENTENCE_END = re.compile(r"[.!?。！？।؟។៕။።۔\n](?:(?<=[.!?])\s+|(?<![.!?]))")
@@ -105,34 +104,31 @@ def sentences_of(
 
 
 def quantities_by_clause(
-    text: str,
-    parsed: Sequence[Quantity],
-    start: int = 0,
-    lists: Sequence[Span] = (),
-    words: Sequence[str] = (),
+    wording: Wording, parsed: Sequence[Quantity], start: int = 0
 ) -> list[ClauseQuantities]:
     """Return the quantities of a sentence by clause or item.
 
     Args:
-        text: The sentence.
+        wording: The wording of the sentence.
         parsed: The quantities, with offsets in the text that has the sentence.
         start: Its offset in that text.
-        lists: Spans of lists in the sentence that count as one item.
-        words: Its words in lower case, if they are known.
     """
     if not parsed:
         return []
-    clauses: list[ClauseQuantities] = []
+    text, spans = wording.text, wording.spans
     # "Almonds: 21 g protein, 50 g fat" is all about almonds.
     head = text.partition(":")[0] if ": " in text else ""
+    if len(spans) == 1 and not head and is_plain(text):
+        return [ClauseQuantities(_without_digits(wording.stems), tuple(parsed))]
+    clauses: list[ClauseQuantities] = []
     first = 0
-    for clause_start, clause_end in parts_of(text, lists, words):
+    for clause_start, clause_end in spans:
         last = first
         while last < len(parsed) and parsed[last].start < start + clause_end:
             last += 1
         if last > first:
-            stems = plain_stems(f"{head} {text[clause_start:clause_end]}")
-            clauses.append(ClauseQuantities(stems, tuple(parsed[first:last])))
+            words = plain_stems(f"{head} {text[clause_start:clause_end]}")
+            clauses.append(ClauseQuantities(words, tuple(parsed[first:last])))
             first = last
     return clauses
 
@@ -165,4 +161,8 @@ def _within(parsed: Sequence[Quantity], start: int, end: int) -> tuple[Quantity,
 
 def plain_stems(text: str) -> frozenset[str]:
     """Return the stems of a text without those that begin with a digit."""
-    return frozenset(stem for stem in stems_of(text) if not stem[0].isdigit())
+    return _without_digits(stems_of(text))
+
+
+def _without_digits(stems: Iterable[str]) -> frozenset[str]:
+    return frozenset([stem for stem in stems if not stem[0].isdigit()])

@@ -234,7 +234,7 @@ class Opposition:
     @cached_property
     def _has_parts(self) -> bool:
         """Whether it has several parts; lists can only join them."""
-        return len(parts_of(self._statement.text)) > 1
+        return len(self._statement.wording.spans) > 1
 
     @cached_property
     def opposing(self) -> Sequence[int]:
@@ -244,9 +244,11 @@ class Opposition:
         for position in self.comparable:
             if position not in self._contrasting:
                 continue
-            if own.may_contradict(index.wording(position), self._question_at(position)):
-                if self._is_opposite_at(position):
-                    opposing.append(position)
+            question = self._question_at(position)
+            if not own.may_contradict(index.wording(position), question):
+                continue
+            if self._is_opposite_at(position):
+                opposing.append(position)
         return opposing
 
     def agrees(self, sample: int) -> bool:
@@ -364,10 +366,7 @@ class Opposition:
         return Wording(statement.text, statement.language, lists)
 
     def _wording_of(self, position: int, lists: Sequence[Span]) -> Wording:
-        index = self._index
-        if not lists:
-            return index.wording(position)
-        return Wording(index.sentences[position].text, index.language, lists)
+        return self._index.wording(position, lists)
 
     @cached_property
     def _clauses(self) -> list[ClauseQuantities]:
@@ -376,7 +375,7 @@ class Opposition:
 
     def _clauses_with(self, lists: Sequence[Span]) -> list[ClauseQuantities]:
         statement = self._statement
-        clauses = quantities_by_clause(statement.text, statement.all_quantities, lists=lists)
+        clauses = quantities_by_clause(self._own_wording(lists), statement.all_quantities)
         if len(clauses) == 1 and statement.standalone:
             words = plain_stems(statement.standalone)
             return [ClauseQuantities(words, clauses[0].quantities)]

@@ -14,8 +14,7 @@ from itertools import chain, islice
 from statistics import fmean
 
 from resay._internal.event_loops import stop_if_abandoned
-from resay.core.citation_marks import without_marks
-from resay.core.normalization import NormalizedText, normalized
+from resay.core.normalization import normalized
 from resay.core.quantities import Quantity, may_contain_negation
 from resay.core.segmentation.spans import Span
 from resay.core.tokens import InvertedIndex
@@ -26,18 +25,18 @@ from resay.scorers.common.indexed_sentences import (
     IndexedSentence,
     quantities_by_cell,
     quantities_by_clause,
-    sentences_of,
 )
 from resay.scorers.common.lists import Segments
 from resay.scorers.common.parsed_question import ParsedQuestion
 from resay.scorers.common.quantity_keys import QuantityKeys
+from resay.scorers.common.sample_reading import SampleReader, SampleReading
 from resay.scorers.common.sentence_items import (
     QUANTITY_WEIGHT,
     NamesAndWords,
     quadratic_mean,
 )
-from resay.scorers.common.verbatim import letters_in_any_case, links_of, ungrouped, without_noise
-from resay.scorers.common.words import WORD, ignored_words, is_plain, share, stance, words_of
+from resay.scorers.common.verbatim import ungrouped
+from resay.scorers.common.words import WORD, ignored_words, is_plain, share, words_of
 from resay.scorers.samples import Sample
 
 # How far the samples agree is measured on so many of them.
@@ -337,13 +336,8 @@ class SampleIndex:
                 clauses += quantities_by_cell(table_header, sentence)
             else:
                 table_header = []
-                clauses += quantities_by_clause(
-                    sentence.text,
-                    sentence.quantities,
-                    sentence.start,
-                    lists.get(position, ()),
-                    self._shared_words(position),
-                )
+                wording = self.wording(position, lists.get(position, ()))
+                clauses += quantities_by_clause(wording, sentence.quantities, sentence.start)
         return [
             ClauseValues(
                 words=clause.words,
@@ -386,8 +380,15 @@ class SampleIndex:
 
     # Wording.
 
-    def wording(self, position: int) -> Wording:
-        """Return the wording of a sentence, parsed on first use because few are needed."""
+    def wording(self, position: int, lists: Sequence[Span] = ()) -> Wording:
+        """Return the wording of a sentence, parsed on first use because few are needed.
+
+        Args:
+            position: The position of the sentence.
+            lists: Spans of lists in it that count as one item.
+        """
+        if lists:
+            return Wording(self.sentences[position].text, self.language, lists)
         if position not in self._wordings:
             sentence = self.sentences[position]
             words = self._shared_words(position)
@@ -502,44 +503,31 @@ class Indexing:
 
     def __call__(self, samples: Sequence[Sample]) -> SampleIndex:
         """Index the samples."""
-        originals: list[str] = []
-        links: list[frozenset[str]] = []
-        stances: list[str | None] = []
+        readings: list[SampleReading] = []
         sentences: list[IndexedSentence] = []
         positions: list[range] = []
-        for sample_index, sample in enumerate(samples):
+        for position, sample in enumerate(samples):
             stop_if_abandoned()
-            unmarked = without_marks(sample.text)
-            original = NormalizedText.of(unmarked)
-            text = without_noise(original.text)
-            originals.append(original.text)
-            is_unmarked = unmarked == sample.text
-            with_marks = original.text if is_unmarked else normalized(sample.text)
-            links.append(frozenset(links_of(with_marks)))
-            stances.append(stance(text))
-            first = len(sentences)
-            sentences += sentences_of(text, original, sample.text, sample_index)
-            positions.append(range(first, len(sentences)))
-        words = [set[str]() for _ in samples]
-        stems = [set[str]() for _ in samples]
-        for sentence in sentences:
-            words[sentence.sample].update(sentence.words)
-            stems[sentence.sample].update(sentence.stems)
+            reading = sample.derived(SampleReader(position))
+            readings.append(reading)
+            positions.append(range(len(sentences), len(sentences) + len(reading.sentences)))
+            sentences += reading.sentences
         question_text = normalized(self.question)
-        language = _language_of([question_text, *originals])
+        language = _language_of([question_text, *(reading.text for reading in readings)])
         question = ParsedQuestion.of(question_text, normalized(self.conversation), language)
+        known = question.given_stems | ignored_words()
         quantities = _distinct_quantities(sentences)
         return SampleIndex(
             count=len(samples),
             question=question,
             language=language,
-            texts=tuple(text.lower() for text in originals),
-            words=tuple(words),
-            stems=tuple(stems),
-            links=tuple(links),
-            letters=tuple(letters_in_any_case(text) for text in originals),
-            stances=tuple(stances),
-            rivals=_quantities_by_kind(sentences, len(samples)),
+            texts=tuple(reading.text.lower() for reading in readings),
+            words=tuple(reading.words for reading in readings),
+            stems=tuple(reading.stems for reading in readings),
+            links=tuple(reading.links for reading in readings),
+            letters=tuple(reading.letters for reading in readings),
+            stances=tuple(reading.stance for reading in readings),
+            rivals=tuple(reading.rivals for reading in readings),
             sentences=tuple(sentences),
             positions=tuple(positions),
             topical=tuple(_most_topical(span, sentences, question) for span in positions),
@@ -548,7 +536,7 @@ class Indexing:
             quantities=quantities,
             quantity_keys=QuantityKeys([quantity for quantity, _ in quantities]),
             shared=InvertedIndex([sentence.stems for sentence in sentences], lambda count: 1.0),
-            repetition=_repetition([own - question.given_stems - ignored_words() for own in stems]),
+            repetition=_repetition([reading.stems - known for reading in readings]),
         )
 
 
@@ -573,22 +561,12 @@ def _distinct_quantities(
     return tuple((quantity, tuple(positions)) for quantity, positions in by_meaning.values())
 
 
-def _quantities_by_kind(
-    sentences: Sequence[IndexedSentence], sample_count: int
-) -> tuple[tuple[Quantity, ...], ...]:
-    """Return, by sample, one quantity of each kind and unit."""
-    by_kind = [dict[object, Quantity]() for _ in range(sample_count)]
-    for sentence in sentences:
-        for quantity in sentence.quantities:
-            kind = quantity.kind, quantity.unit, quantity.year is None
-            by_kind[sentence.sample][kind] = quantity
-    return tuple(tuple(quantities.values()) for quantities in by_kind)
-
-
 def _most_topical(
     positions: range, sentences: Sequence[IndexedSentence], question: ParsedQuestion
 ) -> int | None:
     """Return the position of the sentence with most words of the question, if there is any."""
+    if not question.topic:
+        return next(iter(positions), None)
     return max(
         positions,
         key=lambda position: share(question.topic, sentences[position].stems),
