@@ -27,10 +27,9 @@ from resay_llamaindex._requests import chat_message
 from resay_openai import GuardedOpenAI
 from support.gateway import Gateways
 
-POLICY = "chain: [{method: actions}]\ncache: {store: none}\n"
 CHAIN: Mapping[str, Any] = {"chain": [{"method": "actions"}], "cache": {"store": "none"}}
 Ask = Callable[[Mapping[str, Any]], Verdict]
-Seam = Callable[[FixedAnswer, ExitStack], Ask]
+Seam = Callable[[FixedAnswer, ExitStack, Mapping[str, Any]], Ask]
 
 
 def _last() -> Verdict:
@@ -39,16 +38,16 @@ def _last() -> Verdict:
     return verdict
 
 
-def by_guard(upstream: FixedAnswer, stack: ExitStack) -> Ask:
+def by_guard(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, Any]) -> Ask:
     """`Guard.check` with a conversation."""
     del upstream, stack
-    guard = Guard(CHAIN)
+    guard = Guard(policy)
     return lambda case: guard.check(case["answer"], question=case["messages"])
 
 
-def by_chat_completions(upstream: FixedAnswer, stack: ExitStack) -> Ask:
+def by_chat_completions(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, Any]) -> Ask:
     """OpenAI's client, chat completions."""
-    client = GuardedOpenAI(policy=CHAIN, base_url=f"{upstream.url}/v1", api_key="x")
+    client = GuardedOpenAI(policy=policy, base_url=f"{upstream.url}/v1", api_key="x")
     stack.enter_context(client)
 
     def ask(case: Mapping[str, Any]) -> Verdict:
@@ -59,9 +58,9 @@ def by_chat_completions(upstream: FixedAnswer, stack: ExitStack) -> Ask:
     return ask
 
 
-def by_responses(upstream: FixedAnswer, stack: ExitStack) -> Ask:
+def by_responses(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, Any]) -> Ask:
     """OpenAI's client, responses."""
-    client = GuardedOpenAI(policy=CHAIN, base_url=f"{upstream.url}/v1", api_key="x")
+    client = GuardedOpenAI(policy=policy, base_url=f"{upstream.url}/v1", api_key="x")
     stack.enter_context(client)
 
     def ask(case: Mapping[str, Any]) -> Verdict:
@@ -72,10 +71,10 @@ def by_responses(upstream: FixedAnswer, stack: ExitStack) -> Ask:
     return ask
 
 
-def by_anthropic(upstream: FixedAnswer, stack: ExitStack) -> Ask:
+def by_anthropic(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, Any]) -> Ask:
     """Anthropic's client."""
     own = anthropic.Anthropic(base_url=upstream.url, api_key="x", max_retries=0)
-    client = stack.enter_context(guard_client(own, CHAIN))
+    client = stack.enter_context(guard_client(own, policy))
 
     def ask(case: Mapping[str, Any]) -> Verdict:
         upstream.text = case["answer"]
@@ -86,11 +85,11 @@ def by_anthropic(upstream: FixedAnswer, stack: ExitStack) -> Ask:
     return ask
 
 
-def by_langchain(upstream: FixedAnswer, stack: ExitStack) -> Ask:
+def by_langchain(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, Any]) -> Ask:
     """A chat model of LangChain."""
     del stack
     model = ChatOpenAI(model="fixed", base_url=f"{upstream.url}/v1", api_key="x")  # type: ignore[arg-type] - a key is a text, too
-    chain = guard_runnable(model, CHAIN)
+    chain = guard_runnable(model, policy)
 
     def ask(case: Mapping[str, Any]) -> Verdict:
         upstream.text = case["answer"]
@@ -100,13 +99,13 @@ def by_langchain(upstream: FixedAnswer, stack: ExitStack) -> Ask:
     return ask
 
 
-def by_llamaindex(upstream: FixedAnswer, stack: ExitStack) -> Ask:
+def by_llamaindex(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, Any]) -> Ask:
     """An LLM of LlamaIndex."""
     del stack
     inside = OpenAILike(
         model="fixed", api_base=f"{upstream.url}/v1", api_key="x", is_chat_model=True
     )
-    llm = GuardedLLM(inside, CHAIN)
+    llm = GuardedLLM(inside, policy)
 
     def ask(case: Mapping[str, Any]) -> Verdict:
         upstream.text = case["answer"]
@@ -119,9 +118,10 @@ def by_llamaindex(upstream: FixedAnswer, stack: ExitStack) -> Ask:
 def by_gateway(path: str, body: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Seam:
     """The gateway, by one of its endpoints."""
 
-    def seam(upstream: FixedAnswer, stack: ExitStack) -> Ask:
+    def seam(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, Any]) -> Ask:
         folder = Path(stack.enter_context(TemporaryDirectory()))
-        served = Gateways(folder, upstream.url, stack).start(POLICY)
+        # JSON is YAML.
+        served = Gateways(folder, upstream.url, stack).start(json.dumps(policy))
 
         def ask(case: Mapping[str, Any]) -> Verdict:
             upstream.text = case["answer"]
@@ -133,11 +133,11 @@ def by_gateway(path: str, body: Callable[[Mapping[str, Any]], Mapping[str, Any]]
     return seam
 
 
-def by_batch(upstream: FixedAnswer, stack: ExitStack) -> Ask:
+def by_batch(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, Any]) -> Ask:
     """A row of a batch."""
     del upstream
     folder = Path(stack.enter_context(TemporaryDirectory()))
-    guard = Guard(CHAIN)
+    guard = Guard(policy)
 
     def ask(case: Mapping[str, Any]) -> Verdict:
         source, target = folder / "in.jsonl", folder / f"{case['id']}.jsonl"
@@ -172,7 +172,7 @@ SEAMS: Mapping[str, Seam] = {
 
 
 @contextmanager
-def asked_by(name: str) -> Generator[Ask, None, None]:
-    """Return a way to have cases checked by a seam."""
+def asked_by(name: str, policy: Mapping[str, Any] = CHAIN) -> Generator[Ask, None, None]:
+    """Return a way to have cases checked by a seam, with a policy."""
     with fixed_answers() as upstream, ExitStack() as stack:
-        yield SEAMS[name](upstream, stack)
+        yield SEAMS[name](upstream, stack, policy)

@@ -10,7 +10,7 @@ export type Band = "supported" | "doubtful" | "unsupported" | "contradicted";
 
 /** What a sample, a reference, or an answer to a question about a flagged claim says in its place. */
 export interface Contradiction {
-  source: "sample" | "reference" | "second_opinion" | "answer";
+  source: "sample" | "reference" | "second_opinion" | "answer" | "tool" | "conversation";
   index: number;
   text: string;
   kind: "number" | "date" | "name" | "negation" | "other";

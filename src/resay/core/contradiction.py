@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-EvidenceKind = Literal["sample", "reference", "second_opinion", "answer", "tool"]
+EvidenceKind = Literal["sample", "reference", "second_opinion", "answer", "tool", "conversation"]
 """A sample of the model that wrote the response, a trusted text, another model's statement, a short
-answer of the model to a question about a claim, or a tool call of the conversation."""
+answer of the model to a question about a claim, a tool call of the conversation, or an earlier
+answer of the model in it."""
 
 ContraryKind = Literal["number", "date", "name", "negation", "other"]
 """The kind of difference between two sentences."""
@@ -19,8 +20,8 @@ class Contradiction:
 
     Attributes:
         source: Its origin: a sample, a reference, the policy's second model, or a short answer to a
-            question about the claim, or a tool call.
-        index: The index of the sample, reference or tool call, from 0.
+            question about the claim, a tool call, or an earlier turn of the conversation.
+        index: The index of the sample, reference, tool call or earlier answer, from 0.
         text: The sentence nearest to the flagged claim.
         kind: The kind of difference: a `number`, a `date`, a `name`, the `negation`, or `other`.
         claim_span: The span of the disputed words in the response, in code points: "1923". None if
@@ -42,11 +43,13 @@ class Contradiction:
 
     @property
     def speaker(self) -> str:
-        """Where it comes from: `sample 2`, `reference 1`, `tool call 3`, or a model's name."""
+        """Where it comes from: `sample 2`, `reference 1`, `earlier answer 3`, or a model's name."""
         if self.source == "answer":
             return "the model, asked about it,"
         if self.source == "tool":
             return f"tool call {self.index + 1}"
+        if self.source == "conversation":
+            return f"earlier answer {self.index + 1}"
         return self.model or f"{self.source} {self.index + 1}"
 
     def moved(self, by: int) -> Contradiction:

@@ -158,6 +158,7 @@ class Prompts:
         per_sample: Compares claims with one sample.
         together: Compares claims with several samples.
         documents: Compares claims with documents. This and the next three are English so far.
+        conversation: Asks for what contradicts earlier answers; English, like the previous one.
         questions: Asks for questions about claims.
         short_answers: Asks these questions.
         same_answer: Compares the answers.
@@ -169,6 +170,7 @@ class Prompts:
     per_sample: PerSamplePrompt
     together: TogetherPrompt
     documents: DocumentsPrompt
+    conversation: LinesPrompt
     questions: LinesPrompt
     short_answers: ShortAnswersPrompt
     same_answer: LinesPrompt
@@ -193,6 +195,7 @@ def read_prompts(texts: Mapping[str, Any], english: Mapping[str, Any]) -> Prompt
         per_sample=PerSamplePrompt(**texts["per_sample"]),
         together=TogetherPrompt(**together),
         documents=DocumentsPrompt(**texts["documents"]),
+        conversation=LinesPrompt(**texts["conversation"]),
         questions=LinesPrompt(**texts["questions"]),
         short_answers=ShortAnswersPrompt(**texts["short_answers"]),
         same_answer=LinesPrompt(**texts["same_answer"]),

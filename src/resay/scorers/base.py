@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol, cast, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -131,6 +132,18 @@ class SampleConfig(ScorerConfig):
         """Whether the step compares with all documents of the request, wherever they are in it."""
         # A method's own settings may allow more than these.
         return str(self.evidence) == "documents"
+
+
+def with_conversation_settled(data: object) -> object:
+    """Return a step's settings so that no later step scores what contradicts an earlier answer.
+
+    Args:
+        data: The settings; those with a `settle` of their own stay as they are.
+    """
+    settings = cast("Mapping[str, object]", data if isinstance(data, Mapping) else {})
+    if settings.get("evidence") == "conversation" and "settle" not in settings:
+        return {**settings, "settle": Settle(above=0.5)}
+    return cast("object", data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

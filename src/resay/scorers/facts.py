@@ -53,13 +53,19 @@ from functools import partial
 from statistics import fmean
 from typing import ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from resay._internal.event_loops import compute
 from resay.core.contradiction import Contradiction
 from resay.core.passage import Passage
 from resay.core.scores import Scores
-from resay.scorers.base import Need, SampleConfig, ScorerTraits, Unit
+from resay.scorers.base import (
+    Need,
+    SampleConfig,
+    ScorerTraits,
+    Unit,
+    with_conversation_settled,
+)
 from resay.scorers.common.fact import Fact, pooled_score, scores_by_text
 from resay.scorers.common.fact_comparison import (
     ELSEWHERE,
@@ -96,6 +102,11 @@ class Facts:
             description="The weight, in each sentence's score, of how little the samples say of"
             " each other: a model that answers differently each time does not know the answer.",
         )
+
+        @model_validator(mode="before")
+        @classmethod
+        def _settles_contradictions(cls, data: object) -> object:
+            return with_conversation_settled(data)
 
         @field_validator("evidence", mode="before")
         @classmethod

@@ -51,7 +51,13 @@ from resay.core.quoting import quotable
 from resay.core.scores import Scores, over
 from resay.providers.base import Completion
 from resay.scorers import task_prompt
-from resay.scorers.base import Need, SampleConfig, ScorerTraits, WordsFirst
+from resay.scorers.base import (
+    Need,
+    SampleConfig,
+    ScorerTraits,
+    WordsFirst,
+    with_conversation_settled,
+)
 from resay.scorers.common.comparing import Column, SampleScorer, inconclusive_reason
 from resay.scorers.common.document_verdicts import DocumentVerdict
 from resay.scorers.common.judge_calls import ParsedAnswer, ask, ask_each, claims_by_prompt
@@ -203,6 +209,11 @@ class Prompt(SampleScorer):
                     f" `language: {self.language}`"
                 )
             return self
+
+        @model_validator(mode="before")
+        @classmethod
+        def _settles_contradictions(cls, data: object) -> object:
+            return with_conversation_settled(data)
 
         @model_validator(mode="before")
         @classmethod

@@ -18,10 +18,11 @@ from resay.scorers.actions.words import ActionWords, Verb, action_words, likely_
 Voice = Literal["agent", "passive"]
 """Who acts in a claim: the agent by its own words, or nobody named."""
 
-_QUOTED: Final = re.compile(
+QUOTED: Final = re.compile(
     r"“[^”\n]{1,2000}”|„[^“”\n]{1,2000}[“”]|«[^»\n]{1,2000}»|»[^«\n]{1,2000}«|「[^」\n]{1,2000}」"
     r"|『[^』\n]{1,2000}』|(?<!\w)\"[^\"\n]{1,2000}\"(?!\w)|(?<!\w)'[^'\n]{3,2000}'(?!\w)|`[^`\n]{1,400}`"
 )
+"""Matches what is quoted, and code in a line."""
 _BREAK: Final = re.compile(
     r"[,;](?=\s)|:(?=\s)|[、，；：]|\s[–—-]\s|[()]|\n|→|(?:(?<!\d)|(?<=[^\W\d]\d))\.(?=\s)"
 )
@@ -31,7 +32,7 @@ _LEAD_END: Final = re.compile(r"[:：][ \t*_]*(?=\n|[“„«「\"])")
 _LEAD_STOP: Final = re.compile(r"[\n.!?。]")
 _MAX_LEAD: Final = 200
 _RULE: Final = re.compile(r"\n[^\S\n]*(?:-{3,}|\*{3,}|_{3,})[^\S\n]*\n")
-_SPACED_QUOTE: Final = re.compile(rf"\s*(?:{_QUOTED.pattern})")
+_SPACED_QUOTE: Final = re.compile(rf"\s*(?:{QUOTED.pattern})")
 _QUOTED_LINES: Final = re.compile(r"\s*(>[^\n]*\n?)+")
 _QUOTE_OR_ROW: Final = re.compile(r"[^\S\n]*(?:>|\|.*\|)")
 _CODE_OR_QUOTE: Final = re.compile(rf"```|~~~|^{_QUOTE_OR_ROW.pattern}|[“„«「\"]", re.MULTILINE)
@@ -110,7 +111,7 @@ def may_claim_action(sentence: str) -> bool:
     """
     if _QUESTION.search(sentence):
         return False
-    masked = _masked(_lowered(sentence))
+    masked = _masked(lower_case(sentence))
     whole = Sentence(sentence, 0, len(sentence))
     return any(
         any(_claims_in(masked, whole, 0, action_words(code), shown=False))
@@ -126,9 +127,9 @@ def read_sentences(passage: Passage, words: ActionWords) -> list[ReadSentence]:
         words: The words of its language.
     """
     text = passage.text
-    lowered = _lowered(text)
+    lowered = lower_case(text)
     masked = _masked(lowered)
-    drafts = _draft_spans(lowered, words)
+    drafts = draft_spans(lowered, words)
     last_shown = _last_code_or_quote(text)
     last_in_masked = _last_code_or_quote(masked)
     read: list[ReadSentence] = []
@@ -156,8 +157,12 @@ def _before_question(
     return tuple(c for c in claims[:-1] if c.voice == "agent")
 
 
-def _lowered(text: str) -> str:
-    """Return a text in lower case, of the same length."""
+def lower_case(text: str) -> str:
+    """Return a text in lower case, of the same length.
+
+    Args:
+        text: The text.
+    """
     lowered = text.lower().replace("’", "'")
     if len(lowered) == len(text):
         return lowered
@@ -166,7 +171,7 @@ def _lowered(text: str) -> str:
 
 def _masked(text: str) -> str:
     """Return a text with quotations and code blanked."""
-    return _QUOTED.sub(lambda match: " " * len(match[0]), text)
+    return QUOTED.sub(lambda match: " " * len(match[0]), text)
 
 
 def _is_quoted_line(text: str, start: int) -> bool:
@@ -174,8 +179,13 @@ def _is_quoted_line(text: str, start: int) -> bool:
     return line.lstrip().startswith(">")
 
 
-def _draft_spans(lowered: str, words: ActionWords) -> list[tuple[int, int]]:
-    """Return the spans of texts that are written for somebody else: after "Here is a draft:"."""
+def draft_spans(lowered: str, words: ActionWords) -> list[tuple[int, int]]:
+    """Return the spans of texts that are written for somebody else: after "Here is a draft:".
+
+    Args:
+        lowered: The answer, in lower case.
+        words: The words of its language.
+    """
     spans: list[tuple[int, int]] = []
     for lead in _LEAD_END.finditer(lowered):
         before = lowered[max(0, lead.start() - _MAX_LEAD) : lead.start()]

@@ -27,6 +27,7 @@ from resay.core.quantities import Quantity, negations, quantities
 from resay.core.quotes import find_quote
 from resay.core.references import Reference
 from resay.core.scores import UnsupportedSpan
+from resay.core.segmentation.spans import Span
 from resay.lang.language import all_words
 from resay.scorers.common.cited_documents import source_entries, without_citations
 from resay.scorers.common.document_subjects import DocumentSubjects
@@ -192,12 +193,13 @@ def _settled(
         return None
     written = normalized(alike[0].text)
     said = next((q for q in quantities(written) if q[2:] == value[2:]), None)
+    span = span_of_value(own, sentence)
     return GroundedClaim(
         score=1.0,
         reason=f"{contradicting(documents)}"
         + (f": {written[said.start : said.end]!r}" if said is not None else ""),
         grounds=_grounds(alike, references, supports=False),
-        spans=_spans_of(own, sentence),
+        spans=() if span is None else (UnsupportedSpan(*span, 1.0),),
         method=WORDS,
     )
 
@@ -247,11 +249,16 @@ def _grounds(
     return tuple(grounds.values())
 
 
-def _spans_of(value: Quantity, sentence: Sentence) -> tuple[UnsupportedSpan, ...]:
-    """Return where a sentence has a value."""
+def span_of_value(value: Quantity, sentence: Sentence) -> Span | None:
+    """Return where in the response a sentence has a value; None if its own words do not have it.
+
+    Args:
+        value: The value, of the sentence in its normal form.
+        sentence: The sentence.
+    """
     source = NormalizedText.of(sentence.text)
     for quantity in quantities(source.text):
         if quantity[2:] == value[2:]:
             start, end = source.span(quantity.start, quantity.end)
-            return (UnsupportedSpan(sentence.start + start, sentence.start + end, 1.0),)
-    return ()
+            return sentence.start + start, sentence.start + end
+    return None

@@ -1,0 +1,1 @@
+"""Contradictions of earlier answers: cases, and the ways in which conversations get to a guard."""
