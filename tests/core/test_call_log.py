@@ -48,6 +48,29 @@ def test_a_call_that_is_in_a_message_twice_is_one(block: dict[str, Any]) -> None
     assert results({**message, "content": [block, other]}, result("2", "b")) == [None, "2"]
 
 
+def test_calls_that_an_agent_writes_as_text_are_read() -> None:
+    log = CallLog.of(
+        [
+            {"role": "user", "content": "Mail Ada the plan."},
+            {
+                "role": "assistant",
+                "content": 'Thought: her address?\nAction: find\nAction Input: {"name": "Ada"}',
+            },
+            {"role": "user", "content": "Observation: ada@x.example"},
+            {
+                "role": "assistant",
+                "content": "Action: send_mail\nAction Input: ada@x.example\n"
+                "Observation: sent\nThought: done\nFinal Answer: I sent it.",
+            },
+        ]
+    )
+    assert [(logged.name, logged.arguments, logged.result) for logged in log.calls] == [
+        ("find", {"name": "Ada"}, "ada@x.example"),
+        ("send_mail", "ada@x.example", "sent"),
+    ]
+    assert {logged.turn for logged in log.calls} == {log.turn} == {1}
+
+
 def test_further_results_of_a_log_belong_to_its_calls() -> None:
     log = CallLog.of([call("a"), call("b")])
     item = {"type": "function_call_output", "call_id": "b", "output": "2"}

@@ -1,12 +1,14 @@
 """The log of a conversation's tool calls, in whichever format its messages are.
 
 It reads chat completions messages, Anthropic's content blocks, the items of OpenAI's Responses API
-and the messages of LangChain and LlamaIndex as mappings.
+and the messages of LangChain and LlamaIndex as mappings, and calls that agents write as text, as in
+ReAct (Yao et al. 2023): `Action:`, `Action Input:`, `Observation:`.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +17,16 @@ from typing import Any, Final, cast
 
 from resay.core.references import joined_text
 
+_WRITTEN_CALL: Final = re.compile(
+    r"^[ \t*]*Action:[ \t*]*(?P<name>[^\n*]{1,120}?)[ \t*]*\n"
+    r"[ \t*]*Action Input:[ \t*]*(?P<arguments>.*?)"
+    r"(?=\n[ \t*]*(?:Observation|Thought|Action|Final Answer):|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+_WRITTEN_RESULT: Final = re.compile(
+    r"\s*[*]*Observation:[ \t*]*(?P<result>.*?)(?=\n[ \t*]*(?:Thought|Action|Final Answer):|\Z)",
+    re.DOTALL,
+)
 _USER_ROLES: Final = frozenset({"user", "human"})
 _RESULT_ROLES: Final = frozenset({"tool", "function"})
 # Content blocks and items that are calls, and where they have the arguments.
@@ -140,19 +152,13 @@ class _Reader:
         ]
         if not isinstance(role, str):
             role = ""
-        if role in _USER_ROLES and (not blocks or any(map(_is_said, blocks))):
+        if role in _USER_ROLES and _is_of_user(message, blocks):
             self.turn += 1
+        if isinstance(content, str) and role not in _RESULT_ROLES:
+            self._read_written(content)
         if "role" not in message and isinstance(message.get("type"), str):
             self._read_block(message)
-        count = len(self.calls)
-        for call in _list(message.get("tool_calls")):
-            if isinstance(call, Mapping):
-                self._add_nested(cast("Mapping[str, Any]", call))
-        # LangChain's messages have the same calls among their blocks, if the provider has.
-        ids = {call.id for call in self.calls[count:] if call.id}
-        legacy = message.get("function_call")
-        if isinstance(legacy, Mapping):
-            self._add_nested({"function": legacy})
+        ids = self._read_calls(message)
         if role in _RESULT_ROLES:
             call_id = message.get("tool_call_id") or message.get("id")
             is_error = message.get("is_error") is True or message.get("status") == "error"
@@ -160,6 +166,37 @@ class _Reader:
         for block in blocks:
             if str(block.get("type")) not in _CALL_KINDS or _id_of(block) not in ids:
                 self._read_block(block)
+
+    def _read_calls(self, message: Mapping[str, Any]) -> set[str]:
+        """Read the calls beside a message's text, and return their ids.
+
+        LangChain's messages have the same calls among their blocks, if the provider has.
+        """
+        count = len(self.calls)
+        for call in _list(message.get("tool_calls")):
+            if isinstance(call, Mapping):
+                self._add_nested(cast("Mapping[str, Any]", call))
+        ids = {call.id for call in self.calls[count:] if call.id}
+        legacy = message.get("function_call")
+        if isinstance(legacy, Mapping):
+            self._add_nested({"function": legacy})
+        return ids
+
+    def _read_written(self, text: str) -> None:
+        """Read the calls and results that an agent's text has."""
+        if "Action Input:" not in text and "Observation:" not in text:
+            return
+        start = 0
+        while True:
+            result = _WRITTEN_RESULT.match(text, start)
+            if result is not None:
+                self._answer(None, None, result["result"].strip(), is_error=False)
+                start = result.end()
+            call = _WRITTEN_CALL.search(text, start)
+            if call is None:
+                return
+            self._add(call["name"].strip(" `"), call["arguments"].strip(" `\n"), None)
+            start = call.end()
 
     def _read_block(self, block: Mapping[str, Any]) -> None:
         kind = str(block.get("type"))
@@ -227,9 +264,20 @@ class _Reader:
             self.calls[call.index] = answered
 
 
+def is_observation(message: Mapping[str, Any]) -> bool:
+    """Return whether a user's message is the result of a call that an agent wrote as text."""
+    content = message.get("content")
+    return isinstance(content, str) and content.lstrip(" \n*").startswith("Observation:")
+
+
 def _id_of(block: Mapping[str, Any]) -> str:
     """Return the id of a block that is a call; empty if it has none."""
     return str(block.get("call_id") or block.get("id") or "")
+
+
+def _is_of_user(message: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a user's message has words of the user, and not only results of tools."""
+    return not is_observation(message) and (not blocks or any(map(_is_said, blocks)))
 
 
 def _is_said(block: Mapping[str, Any]) -> bool:

@@ -50,7 +50,21 @@ _HTTP_FAMILIES: Final[Mapping[str, str]] = {
     "patch": "update save set",
     "delete": "delete cancel",
 }
-_COMMAND_KEYS: Final = frozenset({"", "command", "commands", "cmd", "script", "input", "code"})
+_COMMAND_KEYS: Final = frozenset(
+    {
+        "commande",
+        "comando",
+        "befehl",
+        "opdracht",
+        "",
+        "command",
+        "commands",
+        "cmd",
+        "script",
+        "input",
+        "code",
+    }
+)
 _CODE_KEYS: Final = frozenset({"", "code", "script", "source", "python", "javascript"})
 _CODE: Final = re.compile(r"\w\(.*\)|^(?:import|from|const|let|var) ", re.DOTALL | re.MULTILINE)
 # What a program does that has no names for it.
@@ -61,6 +75,10 @@ _CHANGES: Final = frozenset({"save", "create", "update", "delete", "move"})
 PATHS: Final = re.compile(r"(?<![\w~+-])[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
 _TITLES: Final = frozenset({"title", "subject", "summary", "titel", "titre", "título", "titolo"})
 _IN_QUOTES: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
+# "47 ok, 1 checksum mismatch"
+_SOME_FAILED: Final = re.compile(r"\b[1-9]\d* ok\b[,;] *([1-9]\d* [^\n]{1,80})", re.IGNORECASE)
+# "212/215"
+_SHARE: Final = re.compile(r"(?<![\w./-])(\d{1,6}) ?/ ?(\d{1,6})(?![\w./-])")
 _MAX_BRIEF: Final = 80
 _MAX_LINES: Final = 60
 _MAX_LINE_WORDS: Final = 6
@@ -222,6 +240,11 @@ class CallFacts:
         return frozenset(families)
 
     @cached_property
+    def argument_numbers(self) -> frozenset[float]:
+        """The numbers among its arguments."""
+        return frozenset(leaf.number for leaf in self.argument_leaves if leaf.number is not None)
+
+    @cached_property
     def doing_words(self) -> frozenset[str]:
         """The words of its name, and of the arguments that say what it is to do."""
         words = set(self.name_tokens)
@@ -261,6 +284,11 @@ class CallFacts:
         return self.name_tokens == ("task",) or bool(fields().agents & set(self.name_tokens))
 
     @property
+    def is_unknown(self) -> bool:
+        """Whether no word of its name and arguments is known."""
+        return self.shell is None and not (self.families or self.runs_code or self.delegates)
+
+    @property
     def is_broad(self) -> bool:
         """Whether it may do more than its words say."""
         says_little = self.families <= {"run"}
@@ -295,7 +323,7 @@ class CallFacts:
     def brief_stems(self) -> frozenset[str]:
         """The beginnings of the words of its name, its fields and their short values."""
         texts = [*self.name_tokens]
-        for leaf in self.leaves:
+        for leaf in self.leaves if self.shell is None else self.argument_leaves:
             if leaf.value in _UNSET:
                 continue
             texts.append(leaf.key)
@@ -419,6 +447,12 @@ class CallFacts:
         if isinstance(self.result_value, str):
             if self.failed_items:
                 return "partial", excerpt(self.failed_items[0])
+            some = _SOME_FAILED.search(call.result)
+            if some is not None and fields().failures.search(some[1].lower()):
+                return "partial", excerpt(some[0])
+            share = _SHARE.search(call.result)
+            if share is not None and 0 < int(share[1]) < int(share[2]) and not self.reads:
+                return "partial", excerpt(call.result)
             # A file that was read may tell of errors; that reading failed, its first line says.
             is_content = self.reads and "test" not in self.families
             text = call.result.lstrip().split("\n", 1)[0] if is_content else call.result
@@ -474,20 +508,27 @@ class CallFacts:
     def _outcomes_of_fields(self) -> Iterator[tuple[Outcome, str]]:
         if self.failed_items:
             yield "partial", excerpt(self.failed_items[0])
-        if isinstance(self.result_value, Mapping):
-            for key, value in cast("Mapping[str, Any]", self.result_value).items():
-                # "invited": [...], "failed": [{"email": ...}]
-                if value and isinstance(value, list) and key.lower() in fields().errors:
-                    text = json.dumps(value, ensure_ascii=False, default=str)
-                    yield "partial", excerpt(f"{key}: {text}")
+        yield from self._failed_lists()
         for leaf in self.result_leaves:
-            if self.failed_items and len(leaf.path) > 1:
+            # Those of an entry in a list of results.
+            is_of_item = len(leaf.path) > 1 or not isinstance(self.result_value, dict)
+            if self.failed_items and is_of_item:
                 continue
             if self.reads and (len(leaf.path) != 1 or not _is_of_reading(leaf)):
                 continue
             outcome = _outcome_of_leaf(leaf)
             if outcome is not None:
                 yield outcome, f"{leaf.key}: {leaf.value}" if leaf.key else str(leaf.value)
+
+    def _failed_lists(self) -> Iterator[tuple[Outcome, str]]:
+        """Yield the lists of what failed: `"invited": [...], "failed": [{"email": ...}]`."""
+        value = self.result_value
+        if not isinstance(value, Mapping):
+            return
+        for key, entries in cast("Mapping[str, Any]", value).items():
+            if entries and isinstance(entries, list) and key.lower() in fields().errors:
+                text = json.dumps(entries, ensure_ascii=False, default=str)
+                yield "partial", excerpt(f"{key}: {text}")
 
     def _empty_lists(self) -> Iterator[tuple[Outcome, str]]:
         value = self.result_value

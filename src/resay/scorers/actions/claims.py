@@ -39,6 +39,7 @@ _CODE_OR_QUOTE: Final = re.compile(rf"```|~~~|^{_QUOTE_OR_ROW.pattern}|[“„«
 # Words that may stand before a verb without a subject: "- Saved", "And also booked", "✓ sent".
 _ADVERB: Final = re.compile(r"[^\W\d_]+")
 _PUNCTUATION: Final = ".!,;:"
+_MAX_SUBJECT: Final = 12
 _MAX_PREFIX: Final = 3
 _MAX_FRAGMENT_WORDS: Final = 8
 # Actions that need no subject of their own, as what succeeded is their subject.
@@ -287,6 +288,9 @@ def _voice(clause: str, verbs: list[Verb], sentence: Sentence, words: ActionWord
         return "agent"
     if words.first.search(verb_text) and others is None:
         return "agent"
+    needs_subject = not any("succeed" in verb.families for verb in verbs)
+    if needs_subject and _by_pronoun(prefix, words):
+        return None
     is_passive = words.passive.search(scope) is not None or words.itself.search(verb_text)
     if is_passive:
         by = words.by.search(clause, first.end)
@@ -300,6 +304,11 @@ def _voice(clause: str, verbs: list[Verb], sentence: Sentence, words: ActionWord
     if others is not None:
         return None
     return _voice_without_subject(clause, verbs, sentence, words)
+
+
+def _by_pronoun(prefix: str, words: ActionWords) -> bool:
+    """Return whether a verb has another subject: "the files that it checked"."""
+    return words.subjects.search(prefix.rstrip()[-_MAX_SUBJECT:]) is not None
 
 
 def _voice_without_subject(

@@ -19,6 +19,7 @@ from resay.scorers.actions.matching import (
     Conversation,
     Match,
     objects_of,
+    same_target,
     stems_of_verbs,
     undoing,
 )
@@ -42,6 +43,9 @@ _KINDS: Final = frozenset(
 _OUTSIDE: Final = frozenset(
     {"notify", "refund", "cancel", "book", "order", "pay", "schedule", "send", "call"}
 )
+# What no tool does besides something else.
+_OUTSIDE_OF_TOOLS: Final = _OUTSIDE | {"commit", "push", "merge", "install", "deploy", "build"}
+_SUCCESS: Final = frozenset({"succeed"})
 # What any change may have led to.
 _ANY: Final = frozenset({"other", "state"})
 _STATES: Final = frozenset({"on", "off", "open", "close"})
@@ -73,6 +77,7 @@ _WORDS_BEFORE: Final = re.compile(
 _TWO_WORDS: Final = re.compile(r"(?<!\w)[^\W\d_]+ [^\W\d_]+ \Z")
 _WORD_AFTER: Final = re.compile(r" [^\W\d_]+")
 _MAX_PHRASE: Final = 30
+_KEY_WORD: Final = re.compile(r"(?<![^\W_])[a-z]+\d+|[a-z]{4,}")
 _LABEL: Final = 4
 _TIE: Final = 1.01
 _FINE: Final = frozenset({"ok", "unknown", "partial"})
@@ -185,6 +190,8 @@ class _Judge:
         if claim.voice == "passive" and all(map(fields().failures.search, verbs)):
             # "It was rejected."
             return []
+        if not matches and claim.families <= _SUCCESS:
+            matches = self._last_attempt()
         if not matches:
             finding = self._without_call(claim)
             return [] if finding is None else [finding]
@@ -193,6 +200,14 @@ class _Judge:
         if claim.voice == "passive" and self._only_reports(claim, match, finding):
             return []
         return self._with_details(claim, values, finding, matches)
+
+    def _last_attempt(self) -> list[Match]:
+        """Return the last call of the turn, if it failed: "it worked there, too"."""
+        calls = self._conversation.calls
+        if not calls or calls[-1].call.turn != self._conversation.log.turn:
+            return []
+        is_failed = calls[-1].outcome[0] == "error"
+        return [Match(calls[-1], 0, is_exact=False)] if is_failed else []
 
     def _only_reports(self, claim: ActionClaim, match: Match, finding: Finding) -> bool:
         """Return whether a claim only tells what a result says, of others or of a failure."""
@@ -218,9 +233,12 @@ class _Judge:
             facts = match.facts
             # "I opened a claim" is no reading, though a page is opened by reading it.
             is_exact = match.is_exact and not (changes and facts.reads)
+            # "I committed them" needs more than a tool of an unknown kind.
+            is_outside = bool(claim.families & _OUTSIDE_OF_TOOLS) and facts.is_unknown
             shares = self._conversation.has_object(claim, facts) or match.named > 0
             shares = shares or (match.valued > 0 and bool(claim.families & _ANY))
-            if is_exact or shares or names_none or facts.may_do(claim.families):
+            is_free = names_none and not is_outside
+            if is_exact or shares or is_free or facts.may_do(claim.families):
                 usable.append(match)
         return usable
 
@@ -294,6 +312,8 @@ class _Judge:
         if is_deed:
             # What others did, some result tells.
             is_known = bool(objects & (conversation.told_stems | conversation.call_stems))
+            is_message = families <= {"send", "notify"} and bool(conversation.log.of_turn)
+            is_known = is_known or is_message
             asked_for = asked_for or (is_known and not conversation.tells_of_deeds)
         return asked_for and not conversation.is_told_by_results(claim)
 
@@ -725,7 +745,7 @@ class _Judge:
             return None
         for later in self._conversation.calls[facts.call.index + 1 :]:
             is_same = later.call.name == facts.call.name and later.outcome[0] == "ok"
-            if not is_same or not _same_target(facts, later):
+            if not is_same or not same_target(facts, later):
                 continue
             contrary = self._contrary(value, later, any_field=True)
             if contrary is not None and not self._conversation.source_of(later).has(value):
@@ -834,7 +854,10 @@ class _Judge:
         is_open = bool(self._words.open.search(line)) and not sentence.claims
         invented: list[Finding] = []
         values = self._values(start, end)
-        beside = any(conversation.all_calls.has(value) for value in values if not is_small(value))
+        named = bool(conversation.keys & set(_KEY_WORD.findall(line)))
+        beside = named or any(
+            conversation.all_calls.has(value) for value in values if not is_small(value)
+        )
         for value in values:
             if any(
                 f.start <= value.start < f.end and (f.flagged or f.verdict == "done")
@@ -993,6 +1016,9 @@ def _has_like(value: Value, facts: CallFacts, *, results: bool = False) -> bool:
             return True
         if value.kind == "id" and " " not in text and _shape(text) == shape:
             return True
+        # "020 7946 0182"
+        if " " in value.text and _shape(solid(text)) == _shape(solid(value.text)):
+            return True
     return False
 
 
@@ -1000,18 +1026,6 @@ def _shape(text: str) -> str:
     """Return the form of an identifier: its letters, and `9` for runs of digits."""
     letters = re.sub(r"\d+", "9", text.strip("#"))
     return letters.lower() if re.search(r"[^\W\d_]", letters) else f"{len(text.strip('#'))} digits"
-
-
-def _same_target(one: CallFacts, other: CallFacts) -> bool:
-    """Return whether two calls of a tool differ in numbers and times only."""
-    own = {leaf.key: leaf.value for leaf in one.argument_leaves if _is_of_target(leaf)}
-    others = {leaf.key: leaf.value for leaf in other.argument_leaves if _is_of_target(leaf)}
-    return own == others
-
-
-def _is_of_target(leaf: Leaf) -> bool:
-    is_text = isinstance(leaf.value, str) and not re.search(r"\d", leaf.value)
-    return is_text or leaf.key in fields().targets
 
 
 def _last_word(text: str) -> re.Match[str] | None:

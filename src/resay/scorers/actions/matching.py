@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from resay.core.call_log import CallLog
+from resay.core.call_log import CallLog, is_observation
 from resay.core.request import Message, text_of
-from resay.scorers.actions.calls import CallFacts, solid
+from resay.scorers.actions.calls import CallFacts, Leaf, solid
 from resay.scorers.actions.claims import ActionClaim
 from resay.scorers.actions.values import Source, Value
 from resay.scorers.actions.words import ActionWords, fields, stems, tool_words
@@ -54,6 +54,7 @@ _NEAR: Final[Mapping[str, str]] = {
     "call": "",
     "succeed": "",
 }
+_KEY: Final = re.compile(r"[a-z]+\d+|[a-z]{4,}")
 _WORD: Final = re.compile(r"[^\W_]{3,}")
 _EXACT, _CLOSE, _UNKNOWN = 3.0, 2.0, 1.0
 _STEM: Final = 5
@@ -127,7 +128,11 @@ class Conversation:
     @cached_property
     def _told_texts(self) -> list[str]:
         roles = ("user", "human", "system", "developer")
-        return [text_of(m.get("content")) for m in self._messages if m.get("role") in roles]
+        return [
+            text_of(message.get("content"))
+            for message in self._messages
+            if message.get("role") in roles and not is_observation(message)
+        ]
 
     @cached_property
     def _told_names(self) -> frozenset[str]:
@@ -186,6 +191,15 @@ class Conversation:
         return not request.endswith(("?", "？")) or _POLITE.match(request) is not None
 
     @cached_property
+    def keys(self) -> frozenset[str]:
+        """The words of the names of the results' fields."""
+        keys: set[str] = set()
+        for facts in self.calls:
+            for leaf in facts.result_leaves:
+                keys.update(_KEY.findall(leaf.key))
+        return frozenset(keys)
+
+    @cached_property
     def tells_of_deeds(self) -> bool:
         """Whether a result tells of something that was done, or no call was made."""
         return not self.calls or any(facts.result_families for facts in self.calls)
@@ -208,7 +222,7 @@ class Conversation:
     @cached_property
     def _last_request(self) -> str:
         for message in reversed(self._messages):
-            if message.get("role") in ("user", "human"):
+            if message.get("role") in ("user", "human") and not is_observation(message):
                 text = text_of(message.get("content"))
                 if text:
                     return text
@@ -236,6 +250,12 @@ class Conversation:
             shared = sum(1 for stem in claim_stems if stem in facts.stems)
             shared_ids = sum(1 for name in ids if name and name in facts.solid)
             shared_names = sum(1 for name in names if name in facts.words)
+            # "Job 82", where a call says `job: 82`
+            shared_names += sum(
+                1
+                for value in values
+                if value.quantity and value.quantity.low in facts.argument_numbers
+            )
             shared_values = sum(
                 1 for value in values if not value.is_name and self.source_of(facts).has(value)
             )
@@ -249,7 +269,7 @@ class Conversation:
             if things & _NAMED - facts.things and not facts.is_broad:
                 continue
             score = fit + min(shared, _MAX_WORDS) + 3 * shared_ids + 1.5 * shared_things
-            score += 2 * shared_names + min(shared_values, _MAX_WORDS)
+            score += 2 * shared_names + 3 * min(shared_values, _MAX_WORDS)
             score += len(areas & facts.areas)
             score += 0.5 * (facts.call.turn == self.log.turn) + 0.01 * facts.call.index
             if differs:
@@ -343,7 +363,7 @@ def _fit(families: frozenset[str], facts: CallFacts) -> float | None:
     is_near = bool(own & near) and (facts.shell is None or facts.is_broad)
     if is_near or (facts.changes_file and _EDITS & families):
         return _CLOSE
-    if facts.is_broad or "succeed" in families:
+    if facts.is_broad or families <= {"succeed"}:
         return _UNKNOWN
     # Any change may be called by a verb that says nothing about tools, and leads to some state.
     return _UNKNOWN if families & {"other", "state"} and not facts.reads else None
@@ -389,6 +409,27 @@ def stems_of_verbs(claim: ActionClaim, words: ActionWords) -> frozenset[str]:
     return frozenset(stem for verb in claim.verbs for stem in stems(claim.words_of(verb), words))
 
 
+def is_opposed(facts: CallFacts, later: CallFacts) -> bool:
+    """Return whether a call does the opposite of another: `lock`, `unlock`."""
+    opposites = frozenset[str]().union(
+        *(fields().opposites.get(word, frozenset()) for word in facts.doing_words)
+    )
+    return bool(opposites & later.doing_words - facts.doing_words)
+
+
+def same_target(facts: CallFacts, other: CallFacts) -> bool:
+    """Return whether two calls differ in numbers, times and what they do only."""
+    own = {leaf.key: leaf.value for leaf in facts.argument_leaves if _is_of_target(leaf)}
+    others = {leaf.key: leaf.value for leaf in other.argument_leaves if _is_of_target(leaf)}
+    return own == others
+
+
+def _is_of_target(leaf: Leaf) -> bool:
+    is_text = isinstance(leaf.value, str) and not re.search(r"\d", leaf.value)
+    is_doing = leaf.key in fields().doing
+    return (is_text and not is_doing) or leaf.key in fields().targets
+
+
 def undoing(facts: CallFacts, calls: Iterable[CallFacts]) -> CallFacts | None:
     """Return a later call that undoes what a call did, if there is one.
 
@@ -413,7 +454,8 @@ def undoing(facts: CallFacts, calls: Iterable[CallFacts]) -> CallFacts | None:
         if later.outcome[0] not in ("ok", "partial"):
             continue
         is_same = facts.identifiers & later.identifiers or doing & fields().reverting
-        if doing & words and is_same:
+        is_opposite = is_opposed(facts, later) and same_target(facts, later)
+        if (doing & words and is_same) or is_opposite:
             undone = later
         elif undone is not None and later.families & facts.families:
             undone = None

@@ -30,6 +30,9 @@ _PATH: Final = re.compile(
 _ID: Final = re.compile(r"(?<![\w./@-])#?\w+(?:[-_/#:.]\w+)*(?![\w@])")
 # "mid-2024", "24-hour"
 _COMPOUND: Final = re.compile(r"[a-z]{3,}-(?:19|20)\d\d|\d+-[a-z]+|[A-Z]?[a-z]+-\d{1,2}")
+_PHONE: Final = re.compile(r"(?<![\w.-])\+?\d[\d ()/-]{7,18}\d(?!\w|\.\d)")
+_DATED: Final = re.compile(r"\d{4}-\d\d|\d{1,3}(?: \d{3})+\Z")
+_MIN_PHONE: Final = 9
 _CODE: Final = re.compile(r"(?<![\w-])[A-Z0-9]{5,10}(?![\w-])")
 _CLOCK: Final = re.compile(
     r"(?<![\d.:,])([01]?\d|2[0-4])(?:[:h.]|\s?h\s?|\s?Uhr\s?)([0-5]\d)(?!\d|[.,]\d)\s*(am|pm|a\.m\.|p\.m\.)?"
@@ -164,6 +167,11 @@ def _names(text: str, start: int, end: int) -> Iterator[Value]:
         yield Value("address", match.start(), match.start() + len(bare), bare)
     for match in _HANDLE.finditer(text, start, end):
         yield Value("address", match.start(), match.end(), match[0])
+    for match in _PHONE.finditer(text, start, end):
+        # "020 7946 0182", and not "2026-05-04"
+        has_gap = " " in match[0] or match[0].startswith("+")
+        if has_gap and len(solid(match[0])) >= _MIN_PHONE and not _DATED.search(match[0]):
+            yield Value("id", match.start(), match.end(), match[0])
     for match in _PATH.finditer(text, start, end):
         bare = match[0].rstrip(".,;:")
         if _is_path(bare):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Final, cast
@@ -32,11 +32,13 @@ _SCRIPTS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
     ("hi", re.compile(r"[\u0904-\u0939]")),
     ("ru", re.compile(r"[\u0400-\u04ff]")),
 )
+_UKRAINIAN: Final = re.compile(r"(?i)[іїєґ]")
 # So many letters of a script make a text one of its languages: names may be in any script.
 _MIN_SHARE: Final = 4
 _WORD_WEIGHT: Final = 12
 _VERB_WEIGHT: Final = 12
 _OTHER_WEIGHT: Final = 8
+_LIKELY_WITH_VERBS: Final = 4
 _LIKELY: Final = 3
 _SHORT_TEXT: Final = 160
 _VERB_CHARS: Final = 600
@@ -89,6 +91,7 @@ class ActionWords:
         finds: What says that something was found.
         states: What says how things are since something was done.
         prepositions: What ends the object of a verb.
+        subjects: The subject of a verb that follows at once: "it checked".
         pronouns: What stands for the things of the sentence before.
         habit: What says that something is done as a rule.
         stop: The words that carry no subject.
@@ -125,6 +128,7 @@ class ActionWords:
     finds: re.Pattern[str]
     states: re.Pattern[str]
     prepositions: re.Pattern[str]
+    subjects: re.Pattern[str]
     pronouns: re.Pattern[str]
     habit: re.Pattern[str]
     lists: re.Pattern[str]
@@ -275,6 +279,7 @@ def action_words(code: str) -> ActionWords:
         finds=pattern("finds"),
         states=pattern("states"),
         prepositions=pattern("prepositions"),
+        subjects=re.compile(fields.get("subjects") or _NEVER.pattern),
         pronouns=pattern("pronouns"),
         habit=pattern("habit"),
         lists=pattern("lists"),
@@ -304,6 +309,9 @@ def _pattern(code: str, alternatives: str, *, is_whole: bool = True) -> re.Patte
     if code in _UNSPACED:
         return re.compile(f"(?:{grouped})")
     end = rf"(?![\w{_SIGNS}])" if is_whole else ""
+    if code == "ar":
+        # "and" and "so" are written as a part of the word, vowels may be written after it.
+        return re.compile(rf"(?<![\w{_SIGNS}])[\u0648\u0641]?(?:{grouped})[\u064b-\u0652]*{end}")
     return re.compile(rf"(?<![\w{_SIGNS}])(?:{grouped}){end}")
 
 
@@ -362,8 +370,13 @@ def language_of(text: str, context: str) -> ActionWords:
     for code in likely:
         weights[code] += in_context[code] // 2
     # Of few words, those for actions tell most: "Usunąłem plik" has no others.
-    for code in likely:
+    ranked = sorted(likely, key=lambda code: -weights[code])
+    has_verbs = False
+    for rank, code in enumerate(ranked):
+        if rank >= _LIKELY_WITH_VERBS and has_verbs:
+            break
         for verb in action_words(code).verbs(lowered[:_VERB_CHARS]):
+            has_verbs = True
             is_other = "other" in verb.families
             count = len(lowered[verb.start : verb.end].split())
             weights[code] += _OTHER_WEIGHT * count if is_other else _VERB_WEIGHT
@@ -380,7 +393,7 @@ def likely_languages(text: str) -> tuple[str, ...]:
         letters = sum(map(len, _WORD.findall(text)))
         for code, script in _SCRIPTS:
             if _MIN_SHARE * len(script.findall(text)) > letters:
-                return (code,)
+                return ("uk",) if code == "ru" and _UKRAINIAN.search(text) else (code,)
     if len(text) <= _SHORT_TEXT:
         return _of_latin_script()
     weights = _weights(text.lower())
@@ -399,7 +412,7 @@ def _weights(lowered: str) -> Counter[str]:
 
 @cache
 def _of_latin_script() -> tuple[str, ...]:
-    others = {code for code, _ in _SCRIPTS}
+    others = {code for code, _ in _SCRIPTS} | {"uk"}
     return tuple(code for code in action_languages() if code not in others)
 
 
@@ -479,6 +492,7 @@ class Fields:
         agents: Words of tools that leave the work to another agent.
         editing: Words of tools that change a file.
         besides: Words of tools that change nothing that a check vouches for.
+        opposites: Pairs of words of tools that undo each other.
         undoing: Words of tools that undo what was done.
         restoring: Words of tools that undo that something was removed.
         reverting: Words of tools that undo what was done last.
@@ -510,6 +524,7 @@ class Fields:
     agents: frozenset[str]
     editing: frozenset[str]
     besides: frozenset[str]
+    opposites: Mapping[str, frozenset[str]]
     undoing: frozenset[str]
     restoring: frozenset[str]
     reverting: frozenset[str]
@@ -531,12 +546,22 @@ def fields() -> Fields:
     patterns = {
         # "status_pending" has underscores where others have spaces.
         "pending": re.compile(rf"(?<![a-z])(?:{_joined(entries['pending'])})(?![a-z])", re.I),
+        "opposites": _opposites(entries["opposites"].split()),
         "soft": re.compile(entries["soft"]),
         "counting": re.compile(_joined(entries["counting"])),
         "failures": _pattern("en", entries["failures"]),
     }
     words = {name: word_set(text) for name, text in entries.items() if name not in patterns}
     return Fields(**cast("dict[str, Any]", {**words, **patterns}))
+
+
+def _opposites(pairs: Iterable[str]) -> Mapping[str, frozenset[str]]:
+    opposites: dict[str, set[str]] = {}
+    for pair in pairs:
+        word, _, other = pair.partition("/")
+        opposites.setdefault(word, set()).add(other)
+        opposites.setdefault(other, set()).add(word)
+    return {word: frozenset(others) for word, others in opposites.items()}
 
 
 def _joined(pattern: str) -> str:
