@@ -231,3 +231,21 @@ def test_equal_lengths_go_together() -> None:
     work = [Work(Text("x" * size)) for size in (3, 30, 3, 30, 3)]
     batches = list(pack(work, Batching(batch_tokens=1000, padding=0.1)))
     assert [[len(w.item) for w in batch] for batch in batches] == [[30, 30], [3, 3, 3]]
+
+
+async def test_a_network_with_lanes_computes_as_many_batches_at_a_time(
+    worker: ThreadPoolExecutor,
+) -> None:
+    both_began = threading.Barrier(2)
+
+    def run(items: Sequence[Text]) -> list[str]:
+        both_began.wait(30)
+        if items[0].text == "bad":
+            raise ZeroDivisionError("the words of the text")
+        return [item.text.upper() for item in items]
+
+    settings = Batching(window_s=0.0, batch_items=1, cache_bytes=0)
+    of_two = Batcher(run, len, worker, settings, lanes=2)
+    assert await of_two.map(texts("a", "bb", "ccc", "dddd")) == ["A", "BB", "CCC", "DDDD"]
+    with pytest.raises(ScorerError, match="ZeroDivisionError"):
+        await of_two.map(texts("fine", "bad"))

@@ -183,6 +183,22 @@ async def test_eight_bits_do_not_depend_on_what_else_is_computed(calm: Path) -> 
     assert np.abs(batched - single).max() > 1e-4
 
 
+@pytest.mark.parametrize(("threads", "lanes"), [(1, 1), (2, 2), (3, 2), (4, 2), (16, 8)])
+async def test_eight_bit_texts_share_the_cores(
+    calm: Path, monkeypatch: pytest.MonkeyPatch, threads: int, lanes: int
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
+    settings = ModelConfig(name=str(calm), precision="int8", cache_mb=0, window_ms=threads)
+    loaded = onnx_network.load(settings, "classification")
+    assert loaded.network.traits.lanes == lanes
+    model = pair_classifier(settings)
+    together = await model.classify(PAIRS)
+    alone = np.concatenate([await model.classify([pair]) for pair in PAIRS])
+    np.testing.assert_array_equal(together, alone)
+    full = settings.model_copy(update={"precision": "fp32"})
+    assert onnx_network.load(full, "classification").network.traits.lanes == 1
+
+
 async def test_eight_bits_may_be_computed_together_where_that_is_asked_for(calm: Path) -> None:
     alone, together = [
         pair_classifier(

@@ -249,6 +249,8 @@ class Batcher(Generic[ItemT, R]):
         size: Returns the size of a result in bytes.
         worker: The device's single thread.
         settings: How work is batched.
+        lanes: How many batches are computed at the same time, on threads of their own if there are
+            several.
     """
 
     def __init__(
@@ -257,11 +259,13 @@ class Batcher(Generic[ItemT, R]):
         size: Callable[[R], int],
         worker: ThreadPoolExecutor,
         settings: Batching,
+        lanes: int = 1,
     ) -> None:
         self._run = run
         self._size = size
         self._worker = worker
         self._settings = settings
+        self._lanes = None if lanes == 1 else ThreadPoolExecutor(lanes, "resay-lane")
         self._capacity = CapacityLimiter(settings.queue_tokens)
         self._changed = threading.Condition()
         self._queue: deque[_Job[ItemT, R]] = deque()
@@ -375,8 +379,13 @@ class Batcher(Generic[ItemT, R]):
 
     def _drain(self) -> None:
         """Process one round of work, on the worker's thread."""
-        for batch in pack(self._take_round(), self._settings):
-            self._run_batch(batch)
+        batches = list(pack(self._take_round(), self._settings))
+        if self._lanes is None or len(batches) == 1:
+            for batch in batches:
+                self._run_batch(batch)
+        else:
+            # The longest come first, so that none of them is the last to run, alone.
+            list(self._lanes.map(self._run_batch, batches))
         with self._changed:
             self._awake = bool(self._queue)
             # Resubmitted behind the work of other models, which share the device.

@@ -83,7 +83,7 @@ class _Local:
         run = partial(_run, loaded.network, self._finish)
         worker = thread(traits.device)
         settings = batching_of(self._config, on_gpu=traits.on_gpu, alone=traits.alone)
-        batcher = Batcher[Encoded, Row](run, _size, worker, settings)
+        batcher = Batcher[Encoded, Row](run, _size, worker, settings, traits.lanes)
         return _Ready(loaded.encoder, traits.labels, batcher)
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:

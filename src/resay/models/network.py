@@ -37,6 +37,7 @@ class Traits:
         device: The device, such as `cpu` or `cuda:0`. Each device runs one batch at a time.
         alone: Whether each item must be computed alone, because its result depends on the rest of
             its batch: numbers are rounded relative to the largest in the batch.
+        lanes: How many batches it computes at the same time, each called on a thread of its own.
         pooling: How token vectors are combined into a text vector.
     """
 
@@ -44,6 +45,7 @@ class Traits:
     pad_id: int = 0
     device: str = "cpu"
     alone: bool = False
+    lanes: int = 1
     pooling: Pooling = "mean"
 
     @property
@@ -53,7 +55,7 @@ class Traits:
 
 
 class Network(Protocol):
-    """A neural network. Only one thread uses it at a time."""
+    """A neural network. As many threads use it at a time as it has lanes."""
 
     @property
     def traits(self) -> Traits:

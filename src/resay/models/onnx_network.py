@@ -95,10 +95,19 @@ def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
     tokenizer = _tokenizer(config)
     on_gpu = _on_gpu(config)
     path = model_file(config, on_gpu=on_gpu)
-    session = _open(path, config, on_gpu=on_gpu)
+    by_batch = is_quantised_by_batch(path)
+    lanes = 1 if on_gpu or not by_batch else _lanes(_threads())
+    session = _open(path, config, on_gpu=on_gpu, lanes=lanes)
     _check_export(session.get_modelmeta().custom_metadata_map, model_json, config, kind, layer)
     network = OnnxNetwork(
-        session, path, config, kind, model_json, _pad_id(model_json, tokens, tokenizer)
+        session,
+        path,
+        config,
+        kind,
+        model_json,
+        _pad_id(model_json, tokens, tokenizer),
+        by_batch=by_batch,
+        lanes=lanes,
     )
     limit = most_tokens(
         config,
@@ -165,14 +174,33 @@ def _number(config: ModelConfig) -> str:
     return config.device.partition(":")[2] or "0"
 
 
-def _open(path: Path, config: ModelConfig, *, on_gpu: bool) -> Any:
+def _threads() -> int:
+    """Return the number of threads to compute with."""
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    if threads.isdigit() and int(threads) > 0:
+        return int(threads)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _lanes(threads: int) -> int:
+    """Return how many texts to compute at the same time.
+
+    One text does not occupy all threads, and a thread for each text leaves most of them idle while
+    there are few. Half of them therefore take a text each, and the others help all of these.
+    """
+    return max(threads // 2, min(threads, 2))
+
+
+def _open(path: Path, config: ModelConfig, *, on_gpu: bool, lanes: int) -> Any:
     onnxruntime = _import("onnxruntime", package="onnxruntime")
     providers: list[Any] = ["CPUExecutionProvider"]
     if on_gpu:
         providers.insert(0, (_CUDA, {"device_id": _number(config)}))
     try:
         session = onnxruntime.InferenceSession(
-            str(path), _options(onnxruntime), providers=providers
+            str(path), _options(onnxruntime, lanes), providers=providers
         )
     except Exception as error:  # Its exceptions have no common base class.
         raise ConfigurationError(
@@ -187,14 +215,17 @@ def _open(path: Path, config: ModelConfig, *, on_gpu: bool) -> Any:
     return session
 
 
-def _options(onnxruntime: Any) -> Any:
+def _options(onnxruntime: Any, lanes: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     # onnxruntime plans memory for each input shape and keeps every plan; texts have all lengths.
     options.enable_mem_pattern = False
-    threads = os.environ.get("OMP_NUM_THREADS", "")
-    if threads.isdigit():
-        options.intra_op_num_threads = int(threads)
+    if lanes > 1:
+        # Those without work would keep the cores from the others.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if lanes > 1 or os.environ.get("OMP_NUM_THREADS", "").isdigit():
+        # Those that take a text each count too, but for the one that this number includes.
+        options.intra_op_num_threads = _threads() - lanes + 1
     if _may_overflow():
         options.add_session_config_entry("session.x64quantprecision", "1")
     return options
@@ -252,6 +283,8 @@ class OnnxNetwork:
         kind: The network's output.
         model_json: The model's config.json.
         pad_id: The id of the tokenizer's padding token.
+        by_batch: Whether numbers are rounded relative to the largest in a batch.
+        lanes: How many batches are computed at the same time.
 
     Attributes:
         traits: The network's properties.
@@ -271,6 +304,9 @@ class OnnxNetwork:
         kind: Kind,
         model_json: Mapping[str, Any],
         pad_id: int,
+        *,
+        by_batch: bool,
+        lanes: int,
     ) -> None:
         self._session = session
         self._config = config
@@ -278,13 +314,13 @@ class OnnxNetwork:
         self._fixed_items, self.fixed_tokens = _fixed_shape(session)
         output = _output(session, config, kind)
         self._output = output.name
-        by_batch = is_quantised_by_batch(path)
         self.precision = precision_of(config, path, by_batch=by_batch)
         self.traits = Traits(
             labels=_labels(config, kind, model_json, output.width),
             pad_id=pad_id,
             device=f"cuda:{_number(config)}" if _CUDA in session.get_providers() else "cpu",
             alone=by_batch,
+            lanes=lanes,
             pooling=pooling_of(config) if kind == "embedding" else "mean",
         )
 
