@@ -321,3 +321,38 @@ def test_it_runs_on_a_chat_server_only() -> None:
     guardian = {"name": "ibm-granite/granite-guardian-4.1-8b"}
     with pytest.raises(ConfigurationError, match="`backend: chat`, `name` and `url`"):
         Guard({"chain": [{"method": "actions", "guardian": guardian}]})
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        [None, 7, "cancel_order", {"type": "function", "function": "cancel_order"}],
+        [{"name": 7}, {"function": {"name": ""}}, {"name": ["cancel_order"]}],
+        [{"name": "cancel_order", "parameters": 7, "description": None}],
+        [{"name": "cancel_order", "parameters": {"properties": [], "type": "object"}}],
+        [{"name": "cancel_order", "parameters": {"properties": {"a": None}, "required": True}}],
+        [{"name": "cancel_order", "parameters": {"properties": {"a": {"type": ["x", 1]}}}}],
+    ],
+)
+async def test_definitions_of_any_shape_are_read(server: ChatServer, tools: list[Any]) -> None:
+    server.text = NO
+    verdict = await check(server, CANCELLED, tools=tools)
+    assert verdict.decision == "consistent"
+    for body in bodies(server):
+        assert set(body["chat_template_kwargs"]["available_tools"][0]) == {
+            "name",
+            "description",
+            "parameters",
+        }
+
+
+async def test_a_definition_that_is_nested_too_deeply_costs_the_check_at_most(
+    server: ChatServer,
+) -> None:
+    server.text = NO
+    schema: dict[str, Any] = {}
+    for _ in range(100_000):
+        schema = {"properties": {"a": schema}}
+    deep = {"name": "cancel_order", "parameters": schema}
+    verdict = await check(server, CANCELLED, tools=[deep])
+    assert verdict.decision in ("consistent", "inconclusive")

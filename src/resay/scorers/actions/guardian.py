@@ -111,7 +111,7 @@ def tool_definitions(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         if isinstance(name, str) and name:
             definitions[name] = {
                 "name": name,
-                "description": fields.get("description") or "",
+                "description": str(fields.get("description") or ""),
                 "parameters": _parameters(
                     fields.get("parameters") or fields.get("input_schema") or {}
                 ),
@@ -141,7 +141,10 @@ def _parameters(schema: object) -> dict[str, Any]:
     properties = fields.get("properties")
     if not isinstance(properties, Mapping):
         return {} if fields.get("type") == "object" else dict(fields)
-    required = fields.get("required") or ()
+    required = fields.get("required")
+    required_names = (
+        cast("Sequence[object]", required) if isinstance(required, (list, tuple)) else ()
+    )
     parameters: dict[str, Any] = {}
     for name, described in cast("Mapping[str, Any]", properties).items():
         parameter = (
@@ -150,7 +153,7 @@ def _parameters(schema: object) -> dict[str, Any]:
         kind = parameter.get("type")
         if isinstance(kind, str):
             named = _TYPES.get(kind, kind)
-            parameter["type"] = named if name in required else f"{named}, optional"
+            parameter["type"] = named if name in required_names else f"{named}, optional"
         parameters[name] = parameter
     return parameters
 
