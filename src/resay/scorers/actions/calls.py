@@ -509,9 +509,10 @@ class CallFacts:
         if self.failed_items:
             yield "partial", excerpt(self.failed_items[0])
         yield from self._failed_lists()
+        is_list = type(self.result_value) is list
         for leaf in self.result_leaves:
             # Those of an entry in a list of results.
-            is_of_item = len(leaf.path) > 1 or not isinstance(self.result_value, dict)
+            is_of_item = len(leaf.path) > 1 or is_list
             if self.failed_items and is_of_item:
                 continue
             if self.reads and (len(leaf.path) != 1 or not _is_of_reading(leaf)):

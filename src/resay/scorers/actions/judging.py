@@ -206,7 +206,7 @@ class _Judge:
         calls = self._conversation.calls
         if not calls or calls[-1].call.turn != self._conversation.log.turn:
             return []
-        is_failed = calls[-1].outcome[0] == "error"
+        is_failed = calls[-1].outcome[0] in ("error", "partial")
         return [Match(calls[-1], 0, is_exact=False)] if is_failed else []
 
     def _only_reports(self, claim: ActionClaim, match: Match, finding: Finding) -> bool:
@@ -372,6 +372,10 @@ class _Judge:
     def _chosen(self, claim: ActionClaim, matches: Sequence[Match]) -> Match:
         """Return the call that decides: of attempts that fit alike, the last that succeeded."""
         best = matches[0]
+        if "read" in claim.families and "read" not in best.facts.families:
+            # What was found was opened, too, or not.
+            opened = [match for match in matches if "read" in match.facts.families]
+            best = next((match for match in opened if match.facts.outcome[0] == "error"), best)
         alike = [
             match
             for match in matches
@@ -449,7 +453,8 @@ class _Judge:
         outcome, quote = own.outcome
         if outcome != "partial" and not beside:
             return None
-        quantified = self._words.quantifiers.search(claim.text) is not None
+        quantified = claim.families <= _SUCCESS
+        quantified = quantified or self._words.quantifiers.search(claim.text) is not None
         others = set(stems(claim.text, self._words)) - own.stems
         for facts in beside:
             if quantified or not others.isdisjoint(stems(facts.text, self._words)):
