@@ -15,6 +15,7 @@ from resay.core.passage import Passage
 from resay.core.quantities import quantities
 from resay.scorers.actions.calls import PATHS, CallFacts, Leaf, Outcome, excerpt, solid
 from resay.scorers.actions.claims import TEXT_WORK, ActionClaim, ReadSentence, read_sentences
+from resay.scorers.actions.failures import PassedOver, passed_over
 from resay.scorers.actions.matching import (
     Conversation,
     Match,
@@ -139,6 +140,8 @@ def judge_actions(passage: Passage, conversation: Conversation) -> list[list[Fin
     judge = _Judge(passage.text, conversation)
     findings = [judge.findings_of(sentence) for sentence in sentences]
     _one_object_each(sentences, findings, judge)
+    for passed in passed_over(sentences, conversation):
+        judge.pass_over(sentences, findings, passed)
     acts = any(finding.flagged for found in findings for finding in found)
     for sentence, found in zip(sentences, findings, strict=True):
         found += judge.invented_in(sentence, found, acts=acts)
@@ -495,6 +498,34 @@ class _Judge:
         if not deciding.reads:
             details += self._left_out(claim, matches, details)
         return [finding, *details]
+
+    def pass_over(
+        self,
+        sentences: Sequence[ReadSentence],
+        findings: Sequence[list[Finding]],
+        passed: PassedOver,
+    ) -> None:
+        """Add that a sentence passes over a failure, if nothing is found about it yet.
+
+        Args:
+            sentences: The sentences of the answer.
+            findings: All findings.
+            passed: The sentence, with the failed call.
+        """
+        is_told = any(f.flagged for found in findings for f in found if f.call is passed.facts.call)
+        if findings[passed.sentence] or is_told:
+            return
+        sentence = sentences[passed.sentence].sentence
+        findings[passed.sentence].append(
+            Finding(
+                start=sentence.start,
+                end=sentence.end,
+                verdict="failed",
+                reason=f"{_named(passed.facts)} failed: {passed.quote}",
+                call=passed.facts.call,
+                quote=passed.quote,
+            )
+        )
 
     def unless_of_another(
         self,

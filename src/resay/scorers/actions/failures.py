@@ -1,0 +1,150 @@
+"""Failed calls that an answer passes over: "Your table is waiting for you", and an error.
+
+What an agent says in place of a failure has no verb of its own; it names what the call was for, and
+says nothing of the failure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from resay.scorers.actions.calls import CallFacts
+from resay.scorers.actions.claims import ReadSentence
+from resay.scorers.actions.matching import Conversation
+from resay.scorers.actions.words import fields
+
+_TOKEN: Final = re.compile(r"[^\W_]{2,}")
+_TRIAL: Final = re.compile(r"dry|simul|preview|prob|essai|test")
+_MAX_CHARS: Final = 400
+_FAILED: Final = frozenset({"error", "dry_run", "nothing"})
+_UNFINISHED: Final = _FAILED | {"pending"}
+
+
+@dataclass(frozen=True, slots=True)
+class PassedOver:
+    """A sentence that says of a failed call what would be so if it had succeeded.
+
+    Attributes:
+        sentence: The index of the sentence.
+        facts: The call.
+        quote: The words of its result that say what went wrong.
+    """
+
+    sentence: int
+    facts: CallFacts
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    facts: CallFacts
+    quote: str
+    tokens: frozenset[str]
+
+
+def passed_over(
+    sentences: Sequence[ReadSentence], conversation: Conversation
+) -> Iterator[PassedOver]:
+    """Yield the sentences that pass over the failure of a call of the last turn.
+
+    Args:
+        sentences: The sentences of the answer.
+        conversation: The log of calls.
+    """
+    failures = list(_failures(conversation))
+    if not failures:
+        return
+    spoken = [_tokens(read.sentence.text) for read in sentences]
+    admits = [_admits(read, conversation) for read in sentences]
+    of_calls = frozenset[str]().union(*(_of_arguments(f) for f in _of_turn(conversation)))
+    for failure in failures:
+        # "Unfortunately, this did not work" is about any of them.
+        is_admitted = any(
+            admitted and (tokens & failure.tokens or not tokens & of_calls)
+            for admitted, tokens in zip(admits, spoken, strict=True)
+        )
+        if is_admitted:
+            continue
+        for index, read in enumerate(sentences):
+            if read.asserts and spoken[index] & failure.tokens:
+                yield PassedOver(index, failure.facts, failure.quote)
+
+
+def _of_turn(conversation: Conversation) -> list[CallFacts]:
+    return [facts for facts in conversation.calls if facts.call.turn == conversation.log.turn]
+
+
+def _failures(conversation: Conversation) -> Iterator[_Failure]:
+    """Yield the failed changes of the turn that no later call makes good, with their own words."""
+    # Of a tool that no word tells, what the user wants tells whether it changes something.
+    changes = [
+        facts
+        for facts in _of_turn(conversation)
+        if not facts.reads and (conversation.asks_for_change or not facts.is_unknown)
+    ]
+    counts = Counter(token for facts in changes for token in _of_arguments(facts))
+    for index, facts in enumerate(changes):
+        own = _of_arguments(facts)
+        outcome, quote = facts.outcome
+        is_alone = len(changes) == 1
+        if outcome in (_FAILED if is_alone else _UNFINISHED):
+            made_good = any(
+                later.outcome[0] in ("ok", "partial", "unknown") and own & _of_arguments(later)
+                for later in changes[index + 1 :]
+                if is_alone or later.call.name == facts.call.name or outcome == "error"
+            )
+            unique = frozenset(token for token in own if counts[token] == 1)
+            retries = [later for later in changes[index + 1 :] if _of_arguments(later) == own]
+            if not retries and (unique or not made_good):
+                yield _Failure(facts, quote, unique or own)
+        elif outcome == "partial":
+            yield from _failed_items(facts)
+
+
+def _failed_items(facts: CallFacts) -> Iterator[_Failure]:
+    """Yield the entries of a result that failed, with the words that no other entry has."""
+    counts = Counter(_TOKEN.findall((facts.call.result or "").lower()))
+    for item in facts.failed_items:
+        own = Counter(_TOKEN.findall(item.lower()))
+        unique = frozenset(
+            token
+            for token, count in own.items()
+            if counts[token] == count and fields().failures.search(token) is None
+        )
+        if unique:
+            yield _Failure(facts, item, unique)
+
+
+def _of_arguments(facts: CallFacts) -> frozenset[str]:
+    """Return the words of a call's short arguments."""
+    tokens: set[str] = set()
+    for leaf in facts.argument_leaves:
+        text = str(leaf.value)
+        if not isinstance(leaf.value, bool) and len(text) <= _MAX_CHARS:
+            tokens |= _tokens(text)
+    return frozenset(tokens)
+
+
+def _tokens(text: str) -> frozenset[str]:
+    return frozenset(_TOKEN.findall(text.lower()))
+
+
+def _admits(read: ReadSentence, conversation: Conversation) -> bool:
+    """Return whether a sentence tells of a failure, or that something is still to come."""
+    text = read.sentence.text.lower()
+    words = conversation.words
+    return any(
+        pattern.search(text) is not None
+        for pattern in (
+            words.denied,
+            words.open,
+            words.begun,
+            fields().failures,
+            fields().pending,
+            _TRIAL,
+        )
+    )
