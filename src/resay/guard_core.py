@@ -5,8 +5,8 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
-from typing import Any, cast, get_args
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from resay.core.check_context import CheckContext
 from resay.core.request import Request
@@ -16,8 +16,7 @@ from resay.core.verdict_record import Sink
 from resay.engine.actions import Answer
 from resay.engine.answer_stream import AnswerStream
 from resay.engine.chain import Chain
-from resay.engine.check import early_skip_reason
-from resay.engine.request import RequestRunner
+from resay.engine.regeneration.factory import open_regenerator
 from resay.engine.requirements import Requirements
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode, marks_problem
@@ -29,6 +28,10 @@ from resay.providers.sources import Sources
 from resay.reporting.outbox import SinkOutbox
 from resay.reporting.reporter import Reporter
 from resay.reporting.sinks import check_sink, outboxes_of
+
+if TYPE_CHECKING:
+    from resay.engine.lookups import Lookups
+    from resay.engine.request import RequestRunner
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,6 @@ class GuardCore:
         settings: The settings.
         policy: The policy.
         chain: The policy's steps.
-        runner: Runs requests and checks.
         requirements: What the chain requires of a request.
         reporter: Reports verdicts.
 
@@ -108,10 +110,10 @@ class GuardCore:
                 f"`second_opinion` is {second.model!r}, the model that answers, and would repeat"
                 " its own mistakes; name another"
             )
-        cache = open_cache(policy.cache)
         self.settings = settings
         self.policy = policy
-        self.chain = Chain(policy, cache)
+        self._cache = open_cache(policy.cache)
+        self.chain = Chain(policy, self._cache)
         self._batching = _batch_provider(policy, settings.provider)
         live_provider = None if self._batching is not None else settings.provider
         self.requirements = Requirements(
@@ -120,15 +122,23 @@ class GuardCore:
         self.reporter = Reporter(
             settings.policy_name, settings.listeners, (*outboxes_of(policy), *settings.outboxes)
         )
-        outboxes = self.reporter.outboxes
-        self.runner = RequestRunner(
-            policy,
+        self._regenerator = open_regenerator(policy, self.chain, self._cache, settings.retriever)
+        self._lookups = _lookups_of(policy)
+
+    @cached_property
+    def runner(self) -> RequestRunner:
+        """Runs requests and checks. Its modules are imported for the first one, or by `prepare`."""
+        from resay.engine.request import RequestRunner
+
+        return RequestRunner(
+            self.policy,
             self.chain,
-            cache,
-            settings.retriever,
-            policy_name=settings.policy_name,
-            records_evidence=settings.records_evidence
-            or any(outbox.wants_evidence for outbox in outboxes),
+            self._cache,
+            self._regenerator,
+            self._lookups,
+            policy_name=self.settings.policy_name,
+            records_evidence=self.settings.records_evidence
+            or any(outbox.wants_evidence for outbox in self.reporter.outboxes),
         )
 
     async def prepare(self) -> None:
@@ -155,7 +165,7 @@ class GuardCore:
         Args:
             context: The context of the request, complete otherwise.
         """
-        reason = early_skip_reason(self.policy, context)
+        reason = _early_skip_reason(self.policy, context)
         return context if reason == context.skip_reason else replace(context, skip_reason=reason)
 
     def decides_by_references(self, context: CheckContext) -> bool:
@@ -223,6 +233,15 @@ class GuardCore:
             lambda parts: self.reporter.report_after(run(parts), context.request, sources),
             every_chunk=every_chunk,
         )
+
+
+def _early_skip_reason(policy: Policy, context: CheckContext) -> str | None:
+    """Return why a policy does not check a request whatever the response, or None."""
+    if context.unchecked:
+        return context.unchecked
+    if context.wants_object and policy.structured.check == "none":
+        return "the policy does not check structured answers"
+    return policy.when.before(context.request) if policy.when else None
 
 
 def check_usable(policy: Policy) -> None:
@@ -304,6 +323,14 @@ def outboxes_for(sinks: Iterable[Sink]) -> tuple[SinkOutbox, ...]:
         kind = type(sinks).__name__
         raise ConfigurationError(f"sinks must be a list of sinks, not of type {kind}")
     return tuple(SinkOutbox(check_sink(sink, "an item of `sinks`")) for sink in sinks)
+
+
+def _lookups_of(policy: Policy) -> Lookups | None:
+    if policy.lookups is None:
+        return None
+    from resay.engine.lookups import Lookups
+
+    return Lookups(policy.lookups)
 
 
 def _batch_provider(policy: Policy, provider: Provider | None) -> BatchProvider | None:

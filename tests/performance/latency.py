@@ -24,7 +24,7 @@ from resay import Guard, Passage, Policy, Request
 from resay.adapters.providers import LiteLLMProvider, Metered
 from resay.plugins import Evidence, Provider, Sample
 from resay.providers.layers import FanOut
-from resay.scorers import Prompt
+from resay.scorers.prompt import Prompt
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 __all__ = ["WAYS", "Taken", "by_hand", "percentile", "row_of", "run"]

@@ -27,7 +27,7 @@ from resay.adapters import run_sync
 from resay.core.tokens import tokenize
 from resay.errors import ConfigurationError, ResayError
 from resay.plugins import Evidence, Samples, Scores, build
-from resay.scorers import Ngram
+from resay.scorers.ngram import Ngram
 from resay_lab.benchmarks import wikibio
 from resay_lab.benchmarks.measuring import Item
 from resay_lab.benchmarks.table import ResultTable, Row

@@ -12,7 +12,8 @@ from resay import Policy
 from resay.adapters import Block, Sampling, Threshold
 from resay.errors import PolicyError
 from resay.policy import Annotate, Limits, default_text
-from resay.scorers import Ngram, Prompt
+from resay.scorers.ngram import Ngram
+from resay.scorers.prompt import Prompt
 from support.policies import FULL, problems_of_text, with_chain
 
 

@@ -12,8 +12,8 @@ from resay import Passage, Policy, PolicyError
 from resay.adapters.methods import Combination, combine, log_odds, weighted_sum
 from resay.adapters.providers import ReplayProvider
 from resay.plugins import Evidence, Samples, Scores, build
-from resay.scorers import Ngram
 from resay.scorers.combination import StandardisedPart
+from resay.scorers.ngram import Ngram
 from resay.scorers.prompt import render
 from resay.scorers.zero_shot import render as render_zero_shot
 

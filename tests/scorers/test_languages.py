@@ -5,8 +5,8 @@ import pytest
 from resay import Passage, Policy, PolicyError, Request
 from resay.lang.language import load
 from resay.plugins import Completion, Completions, Evidence, Samples, Scores
-from resay.scorers import Prompt
 from resay.scorers.direct_question import DirectQuestion
+from resay.scorers.prompt import Prompt
 
 pytestmark = pytest.mark.anyio
 

@@ -14,9 +14,8 @@ from pydantic import ValidationError
 from resay import ConfigurationError, Passage, Policy, ProviderTimeoutError, Request
 from resay.adapters.providers import ReplayProvider
 from resay.plugins import Completion, Completions, Evidence, Samples, Scores
-from resay.scorers import Prompt
 from resay.scorers.common.nearest_first import Estimate, NearestFirst, overlaps
-from resay.scorers.prompt import render
+from resay.scorers.prompt import Prompt, render
 from resay.scorers.stopping import Decisions, Stopping
 
 pytestmark = pytest.mark.anyio

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from resay import Guard, Passage
 from resay.core.scores import Scores
-from resay.scorers import Ngram
 from resay.scorers.evidence import Evidence
+from resay.scorers.ngram import Ngram
 from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio

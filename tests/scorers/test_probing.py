@@ -24,7 +24,6 @@ from resay import (
     Verdict,
 )
 from resay.plugins import Completion, Completions, Evidence, Samples
-from resay.scorers import Prompt
 from resay.scorers.common.probe_questions import (
     ProbeQuestion,
     independent_groups,
@@ -41,6 +40,7 @@ from resay.scorers.common.short_answers import (
     words_decide,
 )
 from resay.scorers.judge import Judge
+from resay.scorers.prompt import Prompt
 from resay.testing import Invention, SimulatedProvider, Subject, World
 from support.alone import needs
 

@@ -9,11 +9,10 @@ from pydantic import ValidationError
 from resay import Passage, Policy, PolicyError, ProviderTimeoutError, Request, ScorerError
 from resay.adapters.providers import ReplayProvider
 from resay.plugins import Completion, Completions, Evidence, Samples, ScorerTraits, Scores
-from resay.scorers import Prompt
 from resay.scorers.common.per_sample import render as render_all
 from resay.scorers.common.silence import Between, Weights
 from resay.scorers.facts import Facts
-from resay.scorers.prompt import render
+from resay.scorers.prompt import Prompt, render
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ import pytest
 from resay import ConfigurationError, Guard, Policy, PolicyError
 from resay.plugins import ScorerConfig, Step, build, registry
 from resay.policy import policy_schema
-from resay.scorers import Ngram
+from resay.scorers.ngram import Ngram
 from support.installed import installed as distribution
 
 PLUGIN = '''
@@ -138,7 +138,8 @@ def test_a_configuration_of_nobody_is_refused() -> None:
 
 OWN = """
 from resay.core.scores import Scores
-from resay.scorers import Ngram, ScorerConfig, ScorerTraits
+from resay.scorers import ScorerConfig, ScorerTraits
+from resay.scorers.ngram import Ngram
 from resay.scorers.ensemble import Ensemble as TheirEnsemble
 
 class Coin:

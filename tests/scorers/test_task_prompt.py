@@ -7,7 +7,7 @@ import pytest
 from resay import ConfigurationError, Guard, Passage, Request, ScorerError
 from resay.adapters.providers import Metered, ReplayProvider
 from resay.plugins import Completions, Evidence, Samples, Scores
-from resay.scorers import Prompt
+from resay.scorers.prompt import Prompt
 from resay.scorers.task_prompt import TaskContext, render
 
 pytestmark = pytest.mark.anyio

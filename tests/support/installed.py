@@ -9,7 +9,6 @@ from pathlib import Path
 
 from resay._internal.entry_points import _points, installed_names, load_installed
 from resay.adapters import import_named
-from resay.plugins import registry
 from resay.providers.default import _installed, _names
 from resay.scorers.step import _installed as _installed_scorers
 
@@ -47,4 +46,3 @@ def _forget() -> None:
     for cached in (import_named, _points, installed_names, load_installed, _names, _installed):
         cached.cache_clear()
     _installed_scorers.cache_clear()
-    registry.cache_clear()

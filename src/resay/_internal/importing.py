@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from functools import cache
 from importlib import import_module
@@ -12,12 +11,13 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from resay._internal.patterns import lazy_pattern
 from resay.errors import ConfigurationError, MissingDependencyError
 
-_IMPORT_PATH = re.compile(r"[\w-]+(\.[\w-]+)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+_IMPORT_PATH = lazy_pattern(r"[\w-]+(\.[\w-]+)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 # The beginning of Python's own messages; the rest may be a path of this machine.
-_NOT_IMPORTED = re.compile(
+_NOT_IMPORTED = lazy_pattern(
     r"cannot import name '[\w.]+'( from (partially initialized module )?'[\w.]+')?"
     r"|No module named '[\w.]+'"
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
@@ -19,12 +18,13 @@ from tenacity import (
 )
 from tenacity.stop import stop_base
 
+from resay._internal.patterns import lazy_pattern
 from resay.errors import ResayError
 
 T = TypeVar("T")
 
 _MAX_WAIT_S = 60.0
-_SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
+_SECONDS = lazy_pattern(r"[0-9]+(\.[0-9]+)?")
 
 
 def is_retryable(error: BaseException) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, NoReturn, TypeVar, cast
+from typing import Any, Final, Literal, NoReturn, TypeVar, cast
 
 from pydantic import (
     BaseModel,
@@ -23,6 +23,7 @@ from pydantic_core import (
     core_schema,
     to_json,
 )
+from typing_extensions import Self
 
 from resay.errors import ConfigurationError
 
@@ -43,6 +44,11 @@ class Strict(BaseModel):
         hide_input_in_errors=True,
         defer_build=True,  # most sections are never used by themselves
     )
+
+    @classmethod
+    def with_defaults(cls) -> Self:
+        """Return the section with its defaults; unlike `cls()`, without building a validator."""
+        return cls.model_construct()
 
 
 class Shorthand:
@@ -86,12 +92,12 @@ class LazyMapping(Mapping[str, T]):
     """A mapping that looks values up on access, because a lookup may import a module.
 
     Args:
-        names: The keys, in order.
+        names: The keys, in order; they too are looked at on access only.
         find: Returns the value of a key.
     """
 
-    def __init__(self, names: Iterable[str], find: Callable[[str], T]) -> None:
-        self._names = dict.fromkeys(names)
+    def __init__(self, names: Collection[str], find: Callable[[str], T]) -> None:
+        self._names = names
         self._find = find
 
     def __getitem__(self, name: str) -> T:
@@ -206,24 +212,26 @@ class OneOf:
         if not isinstance(value, Mapping):
             raise PydanticKnownError("dict_type")
         data = cast("Mapping[str, object]", value)
-        known = tuple(models)
-        if self._imported is not None:
-            known += tuple(self._imported.names())
-        names = {"noun": self._noun, "known": known, "names": ", ".join(known)}
         if self._key not in data:
             message = "required, but missing; there are {names}"
-            self._refuse(PydanticCustomError(MISSING_TAG, message, names))
+            self._refuse(PydanticCustomError(MISSING_TAG, message, self._names(models)))
         name = data[self._key]
         model = models.get(name) if isinstance(name, str) else None
         imported = self._imported
         if model is None and imported and isinstance(name, str) and imported.takes(name):
             model = self._import(name, imported)
         if model is None:
-            self._refuse(
-                PydanticCustomError(UNKNOWN_TAG, "unknown {noun}; there are {names}", names)
-            )
+            message = "unknown {noun}; there are {names}"
+            self._refuse(PydanticCustomError(UNKNOWN_TAG, message, self._names(models)))
         # As JSON: its strict mode rejects "5" and true as numbers, but accepts a list for a tuple.
         return model.model_validate_json(to_json(data), strict=True)
+
+    def _names(self, models: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
+        """Return what messages say of the models: only they need the names of all."""
+        names = tuple(models)
+        if self._imported is not None:
+            names += tuple(self._imported.names())
+        return {"noun": self._noun, "known": names, "names": ", ".join(names)}
 
     def _is_known(self, value: BaseModel, models: Mapping[str, type[BaseModel]]) -> bool:
         if self._imported is not None and isinstance(value, self._imported.base):

@@ -77,7 +77,6 @@ from resay.providers.apis import (
 )
 from resay.providers.base import Completion, Provider, with_counted_tokens
 from resay.providers.sources import Sources
-from resay.scorers.logprobs import alternatives_needed
 
 Events = Sequence[Event]
 """Events of a stream that arrived together, or are sent together."""
@@ -210,6 +209,8 @@ class Relay:
         """Return the body to send if the main call is sent before the guard runs."""
         if not self._adds_logprobs(api_request):
             return api_request.body
+        from resay.scorers.logprobs import alternatives_needed
+
         return self.api.with_logprobs(
             api_request.body, alternatives_needed(self.guard.policy.chain)
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
@@ -14,6 +13,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperCommand
 
+from resay._internal.patterns import lazy_pattern
 from resay.commands import (
     FLAGGED,
     INCONCLUSIVE,
@@ -52,7 +52,7 @@ _OPTIONS = {
     "api_base": "--api-base",
     "api_key": "--api-key-env",
 }
-_ARGUMENT = re.compile(f"`({'|'.join(_OPTIONS)})`")
+_ARGUMENT = lazy_pattern(f"`({'|'.join(_OPTIONS)})`")
 
 
 EntityOption = Annotated[

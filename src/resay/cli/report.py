@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Protocol, cast
@@ -11,6 +10,7 @@ from typing import Annotated, Any, Protocol, cast
 import typer
 
 from resay._internal.entry_points import installed_names, load_installed
+from resay._internal.patterns import lazy_pattern
 from resay.commands import read_text, write_text
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.reporting.render.html import Reported, page
@@ -33,7 +33,7 @@ class Reporter(Protocol):
 
 
 _DECODER = json.JSONDecoder()
-_SPACE = re.compile(r"[ \t\r\n]*")
+_SPACE = lazy_pattern(r"[ \t\r\n]*")
 
 
 @app.command()

@@ -15,15 +15,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, cast
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.references import joined_text
 
-_WRITTEN_CALL: Final = re.compile(
+_WRITTEN_CALL: Final = lazy_pattern(
     r"^[ \t*]*Action:[ \t*]*(?P<name>[^\n*]{1,120}?)[ \t*]*\n"
     r"[ \t*]*Action Input:[ \t*]*(?P<arguments>.*?)"
     r"(?=\n[ \t*]*(?:Observation|Thought|Action|Final Answer):|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-_WRITTEN_RESULT: Final = re.compile(
+_WRITTEN_RESULT: Final = lazy_pattern(
     r"\s*[*]*Observation:[ \t*]*(?P<result>.*?)(?=\n[ \t*]*(?:Thought|Action|Final Answer):|\Z)",
     re.DOTALL,
 )

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.normalization import NormalizedText
 from resay.core.segmentation.spans import blanked
 from resay.lang.language import all_alternatives, all_words
@@ -75,14 +76,14 @@ _AUTHORS: Final = rf"{_SURNAME}(?:(?:,\s|\s&\s|,?\sand\s|\sund\s|\set\s|\sy\s){_
 _AUTHOR_YEAR: Final = rf"{_AUTHORS}(?:\set\sal\.?,?\s|,\s)(?:{_YEAR})(?:,\s{_LOCATOR})?"
 _AUTHOR_PAGE: Final = rf"{_AUTHORS}\s(?:{_YEAR}),\s{_LOCATOR}"
 # Without a comma only in square brackets: "(Berlin 1945)" may be prose.
-_AUTHOR_BARE: Final = re.compile(rf"{_AUTHORS}(?:\set\sal\.?)?\s(?:{_YEAR})")
-_TIME: Final = re.compile(rf"{_words('times')}\b", re.IGNORECASE)
+_AUTHOR_BARE: Final = lazy_pattern(rf"{_AUTHORS}(?:\set\sal\.?)?\s(?:{_YEAR})")
+_TIME: Final = lazy_pattern(rf"{_words('times')}\b", re.IGNORECASE)
 # The key of an entry in a bibliography: Moor19, moor2019, Moor+19a.
 _KEY: Final = (
     r"[^\W\d_]{2,20}(?:\+|_?et_?al)?[-_:]?(?:(?:1[5-9]|20)\d\d|(?-i:(?<=[a-z+])\d\d))[a-z]?"
 )
 # Inside brackets: 1, 1-3, doc1, Source: 2, S3, ^1, 4:0†source, ref-12, 7: Handbook.
-_LABEL: Final = re.compile(
+_LABEL: Final = lazy_pattern(
     rf"[\^@*†]?(?:{_NUMBERS}\^?|[A-Z]{{1,2}}-?{_NUMBER}|[A-Z]"
     rf"|(?:{_NOUN}|{_IDENTIFIER})[\s_:.#-]{{0,3}}{_NUMBERS}(?:,?\s{_LOCATOR})?"
     rf"|{_NUMBER}(?::\d{{1,3}})?†[^\[\]【】]{{0,60}}|{_NUMBER}:\d{{1,3}}"
@@ -90,59 +91,61 @@ _LABEL: Final = re.compile(
     rf"|\^[\w-]{{1,24}}|@[\w:.-]{{1,40}}|{_KEY})",
     re.IGNORECASE,
 )
-_LABELS: Final = re.compile(
+_LABELS: Final = lazy_pattern(
     rf"{_LABEL.pattern}(?:\s?[,;]\s?{_LABEL.pattern}){{0,9}}", re.IGNORECASE
 )
-_FILES: Final = re.compile(
+_FILES: Final = lazy_pattern(
     rf"(?:{_SEE})?{_FILE}(?::\d{{1,5}}|\#L?\d{{1,5}})?(?:,?\s?\(?{_LOCATOR}\)?)?(?:[,;]\s{_FILE}(?:,?\s{_LOCATOR})?){{0,5}}",
     re.IGNORECASE,
 )
-_NUMBERED: Final = re.compile(
+_NUMBERED: Final = lazy_pattern(
     rf"(?:{_SEE})?(?:the\s)?{_NOUN}[\s:#.]{{0,3}}{_NUMBERS}(?:,?\s{_LOCATOR})?"
     rf"(?:[,;]\s{_NOUN}[\s:#.]{{1,3}}{_NUMBERS}(?:,?\s{_LOCATOR})?){{0,5}}",
     re.IGNORECASE,
 )
-_LOCATED: Final = re.compile(rf"(?:{_SEE})?(?:[\w][^()\[\]]{{0,80}}?,\s)?{_LOCATOR}", re.IGNORECASE)
-_NAMED_SOURCE: Final = re.compile(rf"(?:{_SEE})?{_NOUN}:\s[^()\[\]]{{1,120}}", re.IGNORECASE)
-_LINKED: Final = re.compile(
+_LOCATED: Final = lazy_pattern(
+    rf"(?:{_SEE})?(?:[\w][^()\[\]]{{0,80}}?,\s)?{_LOCATOR}", re.IGNORECASE
+)
+_NAMED_SOURCE: Final = lazy_pattern(rf"(?:{_SEE})?{_NOUN}:\s[^()\[\]]{{1,120}}", re.IGNORECASE)
+_LINKED: Final = lazy_pattern(
     r"(?:\[[^\[\]]{1,120}\]\(?)?https?://[^\s()\[\]]{1,400}\)?(?:,\s[^()]{1,40})?"
 )
-_AUTHORED: Final = re.compile(
+_AUTHORED: Final = lazy_pattern(
     rf"(?:see\s|e\.g\.,?\s|cf\.\s)?(?:{_AUTHOR_YEAR}|{_AUTHOR_PAGE})"
     rf"(?:;\s(?:{_AUTHOR_YEAR}|{_AUTHORS}\s(?:{_YEAR}))){{0,5}}"
 )
-_SQUARE: Final = re.compile(
+_SQUARE: Final = lazy_pattern(
     r"\[\[?(?P<square>[^\[\]\n]{1,120})\]\]?(?:\((?P<link>(?:https?://|#)[^()\s]{1,400})\))?"
     r"|[【⟦〔](?P<corner>[^【】⟦⟧〔〕\n]{1,120})[】⟧〕]|\{\{(?:cite\|)?(?P<braces>[^{}\n]{1,80})\}\}"
     r"|<(?P<angle>(?:co|cite|ref|doc|source)s?:\s?[^<>\n]{1,40})>(?![^<>\n]{1,400}</)"
     r"|\\(?:cite|citep|citet|parencite|footcite|autocite)\*?(?:\[[^\[\]\n]{0,40}\]){0,2}"
     r"\{(?P<key>[^{}\n]{1,120})\}"
 )
-_ROUND: Final = re.compile(r"\((?P<round>(?:[^()\n]|\([^()\n]{0,400}\)){1,400})\)")
-_TAGGED: Final = re.compile(
+_ROUND: Final = lazy_pattern(r"\((?P<round>(?:[^()\n]|\([^()\n]{0,400}\)){1,400})\)")
+_TAGGED: Final = lazy_pattern(
     r"<(?P<tag>sup|cite|ref|citation|source|footnote)(?:\s[^<>]{0,200})?>\s?"
     r"(?P<tagged>[^<>\n]{0,120})</(?P=tag)\s?>|<(?:ref|cite|citation|source)\s[^<>]{0,200}/>",
     re.IGNORECASE,
 )
 # A caret or a dagger before a number, unlike that of 10^2, x^2 and km^2.
-_MARKED: Final = re.compile(
+_MARKED: Final = lazy_pattern(
     r"(?:(?<=[.,;:!?)\"'])|(?<=[^\W_]{4})|(?<=[^\W_]{4}\s))(?<!10)[\^†‡]\d{1,2}(?!\w|[.,]\d)"
 )
 # Raised numbers after the end of a sentence or a word, unlike those of "km²".
-_RAISED: Final = re.compile(
+_RAISED: Final = lazy_pattern(
     r"(?<=[.,;:!?)\"'])[⁰¹²³⁴-⁹]{1,3}|(?<=[^\W\d_]{4})[⁰¹²³⁴-⁹]{1,3}(?!\w)"
     r"|(?:(?<=(?<!\d)1[5-9]\d\d)|(?<=(?<!\d)20\d\d))[⁰¹²³⁴-⁹]{1,2}(?!\w)"
 )
 # Most texts have none, and looking for one is much faster than for a mark.
-_RAISED_CHARACTER: Final = re.compile(r"[⁰¹²³⁴-⁹\^†‡]")
+_RAISED_CHARACTER: Final = lazy_pattern(r"[⁰¹²³⁴-⁹\^†‡]")
 # The same in brackets, or behind a space after a word, a year or the end of a sentence.
-_RAISED_ALONE: Final = re.compile(
+_RAISED_ALONE: Final = lazy_pattern(
     r"(?:(?<=[^\W\d_]{4}\s)|(?<=\d{4}\s)|(?<=[.,;:!?)]\s))[⁰¹²³⁴-⁹]{1,3}(?!\w)"
     r"|[⁽(][⁰¹²³⁴-⁹]{1,3}(?:[,;⁻–-]\s?[⁰¹²³⁴-⁹]{1,3}){0,9}[⁾)]"
 )
 _LEAD: Final = _words("leads")
 _ARTICLE: Final = rf"(?:{_words('articles')}\s)?"
-_IN_PROSE: Final = re.compile(
+_IN_PROSE: Final = lazy_pattern(
     rf"(?:\b{_LEAD}\s{_ARTICLE}(?:{_NOUN_IN_PROSE}[\s#]{{1,2}}\[?{_NUMBERS}\]?|{_FILE})"
     rf"(?:,?\s{_LOCATOR})?,?"
     rf"|\b{_NOUN_IN_PROSE}\s\#?\[?{_NUMBERS}\]?(?!\w|[.,]\d)"
@@ -151,28 +154,28 @@ _IN_PROSE: Final = re.compile(
     re.IGNORECASE,
 )
 # In each match of it is one of these two.
-_FILE_ENDING: Final = re.compile(_FILE_ENDINGS, re.IGNORECASE)
-_BEFORE_NUMBER: Final = re.compile(r"[\s#](?=[\s#]?\[?[\d⁰¹²³⁴-⁹])")
+_FILE_ENDING: Final = lazy_pattern(_FILE_ENDINGS, re.IGNORECASE)
+_BEFORE_NUMBER: Final = lazy_pattern(r"[\s#](?=[\s#]?\[?[\d⁰¹²³⁴-⁹])")
 # Of "search results" the last word.
-_NOUN_AT_END: Final = re.compile(re.sub(r"[^|(]*\\s", "", _NOUN_IN_PROSE) + r"\Z", re.IGNORECASE)
+_NOUN_AT_END: Final = lazy_pattern(re.sub(r"[^|(]*\\s", "", _NOUN_IN_PROSE) + r"\Z", re.IGNORECASE)
 _MAX_NOUN_CHARS: Final = 40
-_NAME: Final = re.compile(r"\d{1,3}:\d{1,3}|[\w-]*\d[\w-]*|\b\w\b|(?<=\^)[\w-]+")
-_LINK: Final = re.compile(r"https?://[^\s()\[\]]{1,400}")
-_FILE_ALONE: Final = re.compile(_FILE.replace("[\\w .()'-]", "[\\w.()'-]"), re.IGNORECASE)
+_NAME: Final = lazy_pattern(r"\d{1,3}:\d{1,3}|[\w-]*\d[\w-]*|\b\w\b|(?<=\^)[\w-]+")
+_LINK: Final = lazy_pattern(r"https?://[^\s()\[\]]{1,400}")
+_FILE_ALONE: Final = lazy_pattern(_FILE.replace("[\\w .()'-]", "[\\w.()'-]"), re.IGNORECASE)
 # "doc1" is the name of a document, and 文献1 its number.
-_NOUN_ALONE: Final = re.compile(
+_NOUN_ALONE: Final = lazy_pattern(
     rf"(?<!\w)(?:{_SEE}|(?:{_NOUN}|{_IDENTIFIER})(?=[\s:#.])|{_NOUN}(?<=[^\x00-\u04ff])(?=\d))"
     r"[:#.]?",
     re.IGNORECASE,
 )
-_LOCATOR_ALONE: Final = re.compile(rf",?\s?\b{_LOCATOR}", re.IGNORECASE)
-_BY_AUTHOR: Final = re.compile(rf"(?P<author>{_SURNAME})[^;()]{{0,200}}?(?P<year>{_YEAR})")
-_LEAD_ALONE: Final = re.compile(rf"\b{_LEAD}\s{_ARTICLE}", re.IGNORECASE)
-_RANGE: Final = re.compile(r"(\d{1,3})\s?[-–]\s?(\d{1,3})")
+_LOCATOR_ALONE: Final = lazy_pattern(rf",?\s?\b{_LOCATOR}", re.IGNORECASE)
+_BY_AUTHOR: Final = lazy_pattern(rf"(?P<author>{_SURNAME})[^;()]{{0,200}}?(?P<year>{_YEAR})")
+_LEAD_ALONE: Final = lazy_pattern(rf"\b{_LEAD}\s{_ARTICLE}", re.IGNORECASE)
+_RANGE: Final = lazy_pattern(r"(\d{1,3})\s?[-–]\s?(\d{1,3})")
 _MAX_RANGE: Final = 50
 
 # The heading of a list of sources.
-_HEADING: Final = re.compile(
+_HEADING: Final = lazy_pattern(
     r"[ \t]{0,3}(?:\#{1,6}\s|[-*•]\s|\d{1,2}[.)]\s|[^\w\s]{1,3}\s)?[*_]{0,3}"
     rf"{_words('headings')}"
     r"(?:\s(?:used|cited|consulted))?[*_]{0,3}\s?"
@@ -180,12 +183,12 @@ _HEADING: Final = re.compile(
     r"(?P<entry>[^\n]*)",
     re.IGNORECASE,
 )
-_ENTRY: Final = re.compile(
+_ENTRY: Final = lazy_pattern(
     r"[ \t]{0,8}(?:[-*•+]\s|\d{1,3}[.)]\s|\[\^?[\w-]{1,12}\]:?|\(\d{1,3}\)|[⁰¹²³⁴-⁹]{1,3}\s?|【)"
 )
-_DEFINITION: Final = re.compile(r"[ \t]{0,3}\[\^?[\w-]{1,24}\]:\s[^\n]*")
-_SENTENCE: Final = re.compile(r"[^\W\d_]{2}[^.!?]{0,400}[.!?]\s*\Z")
-_SOURCE_PART: Final = re.compile(rf"https?://|\((?:{_YEAR})\)|,\s(?:{_YEAR})\b|{_FILE}")
+_DEFINITION: Final = lazy_pattern(r"[ \t]{0,3}\[\^?[\w-]{1,24}\]:\s[^\n]*")
+_SENTENCE: Final = lazy_pattern(r"[^\W\d_]{2}[^.!?]{0,400}[.!?]\s*\Z")
+_SOURCE_PART: Final = lazy_pattern(rf"https?://|\((?:{_YEAR})\)|,\s(?:{_YEAR})\b|{_FILE}")
 _MAX_TITLE_CHARS: Final = 200
 
 
@@ -263,8 +266,8 @@ def _bracketed(text: str) -> Iterator[CitationMark]:
 
 _MAX_CHARS_BEFORE: Final = 60
 # Before an index: x[1].
-_VARIABLE: Final = re.compile(r"(?<!\w)[A-Za-z]\Z")
-_AFTER_NAME: Final = re.compile(r"(?:[A-ZÀ-Þ][\w'-]*|[\"*_])\s?\Z")
+_VARIABLE: Final = lazy_pattern(r"(?<!\w)[A-Za-z]\Z")
+_AFTER_NAME: Final = lazy_pattern(r"(?:[A-ZÀ-Þ][\w'-]*|[\"*_])\s?\Z")
 
 
 def _text_before(text: str, position: int) -> str:
@@ -317,8 +320,8 @@ def _raised(text: str) -> Iterator[CitationMark]:
         yield CitationMark(match.start(), match.end(), "label", _names(match[0], "label"))
 
 
-_YEAR_BEFORE: Final = re.compile(rf"(?<![\w.,])(?:{_YEAR})\Z")
-_BASE_OF_POWER: Final = re.compile(r"(?:\d|(?<![^\W\d_])[^\W\d_]{1,3})\Z")
+_YEAR_BEFORE: Final = lazy_pattern(rf"(?<![\w.,])(?:{_YEAR})\Z")
+_BASE_OF_POWER: Final = lazy_pattern(r"(?:\d|(?<![^\W\d_])[^\W\d_]{1,3})\Z")
 _MAX_BASE_CHARS: Final = 8
 _LOWERED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.details import (
     has_new_number,
     has_new_predicate,
@@ -283,19 +284,19 @@ def is_single_sentence(passage: Passage) -> bool:
 
 _CLAIMING = frozenset[ClaimKind]({"fact", "hedged"})
 _MAX_LEAD = 160
-_LETTER = re.compile(r"[^\W\d_]")
-_LETTERS = re.compile(r"[^\W\d_]+")
+_LETTER = lazy_pattern(r"[^\W\d_]")
+_LETTERS = lazy_pattern(r"[^\W\d_]+")
 # "About", "With" and the like are written in lower case in titles, too.
 _MAX_FUNCTION_WORD = 5
-_DIGIT = re.compile(r"\d")
+_DIGIT = lazy_pattern(r"\d")
 # "**Opened:** 1932", "opened: 1932", and text after an emoji.
-_FIELD = re.compile(
+_FIELD = lazy_pattern(
     r"(?:\*\*|__)?[^\W\d_][\w ()/'’-]{0,40}(?:\*\*|__)?[:：](?:\*\*|__)?[ \t]+\S"
     r"|[\u2190-\u2bff\U0001f300-\U0001faff]\ufe0f?[ \t]+\S"
 )
-_BOLD = re.compile(r"(\*\*|__)[^*_\n]{1,120}\1[:：]?|(\*\*|__)[^*_\n]{1,120}[:：]\2")
+_BOLD = lazy_pattern(r"(\*\*|__)[^*_\n]{1,120}\1[:：]?|(\*\*|__)[^*_\n]{1,120}[:：]\2")
 # "Yes, it swims." in bold type is a sentence, but not "Important!".
-_ENDS_SENTENCE = re.compile(r"(?:\S\s+\S+\s+\S+[.!]|[。！])\Z")
+_ENDS_SENTENCE = lazy_pattern(r"(?:\S\s+\S+\s+\S+[.!]|[。！])\Z")
 # A head of a column with more words may be a sentence.
 _MAX_HEAD_WORDS = 8
 
@@ -405,4 +406,4 @@ def cells_of(row: Sentence) -> Iterator[tuple[int, Sentence]]:
 
 
 # A bar after a backslash or in inline code does not end a cell.
-_BAR = re.compile(r"\\.|`[^`\n]{0,400}`|\|", re.DOTALL)
+_BAR = lazy_pattern(r"\\.|`[^`\n]{0,400}`|\|", re.DOTALL)

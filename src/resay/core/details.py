@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.quantities import quantities
 from resay.lang.language import all_alternatives, all_words
 
-_CAPITALISED = re.compile(r"(?<![\w'’-])(?!I\b)[^\W\d_][\w'’-]*")
-_WORD = re.compile(r"\w+")
+_CAPITALISED = lazy_pattern(r"(?<![\w'’-])(?!I\b)[^\W\d_][\w'’-]*")
+_WORD = lazy_pattern(r"\w+")
 _MANY_NEW_WORDS = 2
 _STEM = 5
 _MIN_LETTERS = 3

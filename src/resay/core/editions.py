@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import date
 from typing import Any, Final
+
+from resay._internal.patterns import lazy_pattern
 
 _METADATA_KEYS: Final = (
     "edition",
@@ -19,7 +20,7 @@ _METADATA_KEYS: Final = (
     "valid_from",
     "published",
 )
-_NUMBER: Final = re.compile(r"\d{1,18}")
+_NUMBER: Final = lazy_pattern(r"\d{1,18}")
 _FIRST_YEAR: Final = 1_000
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ from itertools import islice
 from typing import Generic, TypeVar, overload
 
 from resay._internal.event_loops import compute
+from resay._internal.patterns import lazy_pattern
 from resay.core.passage import Passage, Piece, Sentence
 from resay.core.segmentation.blocks import parse_layout
 from resay.core.segmentation.finality import (
@@ -22,7 +22,7 @@ from resay.core.segmentation.finality import (
 )
 from resay.core.segmentation.splitters import Splitter
 
-_ALNUM = re.compile(r"[^\W_]")
+_ALNUM = lazy_pattern(r"[^\W_]")
 # Weight of a character that is split again, in the characters that `compute` counts.
 _SPLIT_COST = 8
 # Up to this amount of work, a window is split again whenever a sentence may have ended.

@@ -6,20 +6,22 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-_LINK = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]\"'“”«»|\\^`{}]{3,400}", re.IGNORECASE)
+from resay._internal.patterns import lazy_pattern
+
+_LINK = lazy_pattern(r"(?:https?://|www\.)[^\s<>()\[\]\"'“”«»|\\^`{}]{3,400}", re.IGNORECASE)
 _HOST = (
     r"(?<![\w@./-])(?!\d+\.[a-z])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,6}[a-z]{2,24}"
     r"(?![\w@-])"
 )
 _PATH = r"/[^\s<>()\[\]\"'“”«»|\\^`{}]{0,400}"
-_BARE = re.compile(rf"{_HOST}(?:{_PATH})?", re.IGNORECASE)
+_BARE = lazy_pattern(rf"{_HOST}(?:{_PATH})?", re.IGNORECASE)
 # A host alone may be a file or a name with a full stop in it, such as "Node.js".
-_WITH_PATH = re.compile(rf"{_LINK.pattern}|{_HOST}{_PATH}", re.IGNORECASE)
-_SCHEME = re.compile(r"^https?://", re.IGNORECASE)
+_WITH_PATH = lazy_pattern(rf"{_LINK.pattern}|{_HOST}{_PATH}", re.IGNORECASE)
+_SCHEME = lazy_pattern(r"^https?://", re.IGNORECASE)
 _AROUND = ".,;:!?*_`~"
-_DEFAULT_PORT = re.compile(r":(?:80|443)$")
+_DEFAULT_PORT = lazy_pattern(r":(?:80|443)$")
 # Fields that only say where a visitor comes from.
-_TRACKING = re.compile(r"(?:utm_\w{1,40}|gclid|fbclid|msclkid|mc_[ce]id)=", re.IGNORECASE)
+_TRACKING = lazy_pattern(r"(?:utm_\w{1,40}|gclid|fbclid|msclkid|mc_[ce]id)=", re.IGNORECASE)
 
 
 def link_spans(text: str) -> Iterator[tuple[int, int]]:

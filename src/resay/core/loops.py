@@ -7,10 +7,10 @@ none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.passage import Passage, Sentence
 from resay.core.tokens import tokenize
 
@@ -24,8 +24,8 @@ _LONG_WORDS, _MIN_LONG_TIMES = 20, 3
 _GRAM = 4
 # So many sentences in a row begin with so many same words, and share so much of the rest.
 _MIN_SENTENCES, _SAME_WORDS, _MIN_SHARED = 6, 4, 0.5
-_FACT = re.compile(r"\d|(?<=\w\s)[^\W\d_a-zß-öø-ÿ]")
-_STOP = re.compile(r"[.!?…。！？।][\"'”’»)\]*_]*\Z")
+_FACT = lazy_pattern(r"\d|(?<=\w\s)[^\W\d_a-zß-öø-ÿ]")
+_STOP = lazy_pattern(r"[.!?…。！？।][\"'”’»)\]*_]*\Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,27 +11,28 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple
 
+from resay._internal.patterns import lazy_pattern
 from resay.lang.language import all_alternatives, all_words
 
-_WORD: Final = re.compile(r"[^\W\d_]+")
-_ASIDE: Final = re.compile(r"\([^()]{0,100}\)")
-_LABEL: Final = re.compile(
+_WORD: Final = lazy_pattern(r"[^\W\d_]+")
+_ASIDE: Final = lazy_pattern(r"\([^()]{0,100}\)")
+_LABEL: Final = lazy_pattern(
     r"[ \t]{0,3}[#>*_=\[ -]{0,8}(?P<words>[^\n:：]{1,160}?)[\]*_ ]{0,4}[:：]"
     r"[*_]{0,3}(?P<rest>[^\n]*)"
 )
-_HEADING: Final = re.compile(
+_HEADING: Final = lazy_pattern(
     r"[ \t]{0,3}(?:#{1,6}|[*_]{2}|-{3,}|={3,})[ \t]*(?P<words>[^\n*_=#-]{1,80}?)[ \t]*"
     r"(?:[*_]{2}|-{3,}|={3,})?[ \t]*"
 )
-_MARK: Final = re.compile(r"[ \t]{0,3}([-=#*~_\"'<>]{3,80}|[`~]{3,}[\w-]{0,20}|<<<+|>>>+)[ \t]*")
-_PASSAGE: Final = re.compile(
+_MARK: Final = lazy_pattern(r"[ \t]{0,3}([-=#*~_\"'<>]{3,80}|[`~]{3,}[\w-]{0,20}|<<<+|>>>+)[ \t]*")
+_PASSAGE: Final = lazy_pattern(
     r"[ \t]{0,3}[*_#]{0,4}[ \t]?(?:\[(?P<mark>[\w.-]{1,24})\][ \t]?[:.)-]?"
     r"|(?P<noun>[^\W\d_]{3,12})[ \t]?[#№]?[ \t]?\[?(?P<number>\d{1,3}|[A-Z])\]?"
     r"(?P<title>[ \t]?[(–—-][^\n:]{0,100})?[*_]{0,2}[:.]"
     r"|(?P<plain>\d{1,3})[.)][ \t])[*_]{0,2}[ \t]?"
 )
-_TAG: Final = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]{0,40})(?P<rest>[^<>]{0,300})>")
-_ATTRIBUTE: Final = re.compile(
+_TAG: Final = lazy_pattern(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]{0,40})(?P<rest>[^<>]{0,300})>")
+_ATTRIBUTE: Final = lazy_pattern(
     r"(?:id|index|number|n|title|name|source|url|href)\s*=\s*[\"']?([^\"'>\s][^\"'>]{0,200})"
 )
 # Names of tags besides the nouns for context.

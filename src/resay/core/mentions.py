@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-_WORD: Final = re.compile(r"[^\W_]+")
-_BETWEEN_WORDS: Final = re.compile(r"[\W_]{1,3}\Z")
+from resay._internal.patterns import lazy_pattern
+
+_WORD: Final = lazy_pattern(r"[^\W_]+")
+_BETWEEN_WORDS: Final = lazy_pattern(r"[\W_]{1,3}\Z")
 # "X100-S" does not name an X100.
-_PART_OF_ANOTHER: Final = re.compile(r"[-‐‑]\w")
-_NEXT_WORD: Final = re.compile(r"[ \u00a0]([^\W_])")
-_YEAR: Final = re.compile(r"1[5-9]\d\d|20\d\d")
+_PART_OF_ANOTHER: Final = lazy_pattern(r"[-‐‑]\w")
+_NEXT_WORD: Final = lazy_pattern(r"[ \u00a0]([^\W_])")
+_YEAR: Final = lazy_pattern(r"1[5-9]\d\d|20\d\d")
 
 
 class MentionIndex:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
+
 # Words and numbers with one space between them.
-_RUN: Final = re.compile(r"(?<!\w)[^\W\d_][\w’-]*(?:[ \u00a0][^\W_][\w’-]*)*")
-_RUN_WORD: Final = re.compile(r"[^\W_][\w’-]*")
-_ARTICLE: Final = re.compile(
+_RUN: Final = lazy_pattern(r"(?<!\w)[^\W\d_][\w’-]*(?:[ \u00a0][^\W_][\w’-]*)*")
+_RUN_WORD: Final = lazy_pattern(r"[^\W_][\w’-]*")
+_ARTICLE: Final = lazy_pattern(
     r"(?:The|An?|Der|Die|Das|Dem|Den|Des|Le|La|Les|Un|Une|El|Los|Las|Il|Lo|Gli|O|Os|As|De|Het|Een"
     r"|When|What|Who|Which|Where|How|Is|Are|Was|Does|Did|Do|In|On|It|Its|This|That)(?:\s+|$)"
 )

@@ -15,13 +15,14 @@ Everything takes time linear in the length of the text.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 from unicodedata import category, combining, decimal, decomposition, normalize
+
+from resay._internal.patterns import lazy_pattern
 
 _APOSTROPHES: Final = (
     "\u2018\u2019\u201a\u201b\u02b9\u02bb\u02bc\u02c8\u2032\u2035\u00b4\u055a\ua78c"
@@ -51,19 +52,21 @@ _EQUIVALENTS: Final = {
 # What nobody sees, or may be left out in writing: soft hyphens, joiners, directional marks and what
 # chooses a glyph; the short vowels of Arabic and Hebrew, and the stroke that lengthens an Arabic
 # word.
-_OPTIONAL: Final = re.compile(
+_OPTIONAL: Final = lazy_pattern(
     "[\u00ad\u034f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u061c\u0640\u064b-\u0652\u0670\u115f\u1160"
     "\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e01ef]"
 )
 # Scripts without spaces between words: there a zero-width space separates two words.
-_UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-_PERSIAN: Final = re.compile("[\u0620-\u06ff]")
+_UNSPACED: Final = lazy_pattern(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
+)
+_PERSIAN: Final = lazy_pattern("[\u0620-\u06ff]")
 _ZERO_WIDTH_SPACE, _NON_JOINER = "\u200b", "\u200c"
 # Full-width punctuation includes the space that follows it.
 _WIDE_PUNCTUATION: Final = frozenset("！，：；？")
 # Raised characters that do not mean a power: "¹⁄₂", "19ᵗʰ", "Ca²⁺", "¹⁴C".
-_RAISED: Final = re.compile(
+_RAISED: Final = lazy_pattern(
     "[⁰¹²³⁴-⁹]{1,3}(?=[\u2044/][₀-₉0-9])|(?<=[0-9])(?:ᵗʰ|ˢᵗ|ⁿᵈ|ʳᵈ|ᵉʳ|ʳᵉ|ᵈᵉ|ᵉ)"
     "|(?<=[A-Za-z₀-₉])[¹²³⁴-⁹]?[⁺⁻](?![⁰¹²³⁴-⁹])|(?<![^\\s(/-])[⁰¹²³⁴-⁹]{1,3}(?=[A-Z][a-z]?(?![a-z]))"
 )

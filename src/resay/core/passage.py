@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.alignment import UnalignedError, align
 from resay.core.segmentation.blocks import Kind, parse_layout
 from resay.core.segmentation.characters import LINE_BREAKS, STOPS, after_space
@@ -19,19 +20,19 @@ from resay.errors import ConfigurationError
 
 SEPARATOR = "\n\n"
 """What separates the lines of `Passage.of_lines` from the text beside them."""
-_ALNUM = re.compile(r"[^\W_]")
-_LINE_BREAK = re.compile(rf"[{LINE_BREAKS}]")
+_ALNUM = lazy_pattern(r"[^\W_]")
+_LINE_BREAK = lazy_pattern(rf"[{LINE_BREAKS}]")
 # The opening line of a fence around prose.
-_FENCE = re.compile(
+_FENCE = lazy_pattern(
     r"[\W_]{0,200}(?:(?:\d{1,3}|[a-z]|[ivx]{2,4})[\W_]{1,40}[xX]?[\W_]{0,40})?(?:`{3}|~{3})[ \t]*"
     r"(?:text|txt|plain|plaintext|markdown|md)\s*\Z",
     re.IGNORECASE,
 )
 # The label of a list item or footnote, and a checkbox, from the first to the last alphanumeric.
-_LABEL = re.compile(r"(?:\d{1,3}|[a-z]|[ivx]{2,4})?(?:[.)\]:\s]{0,4}\[?[xX])?")
+_LABEL = lazy_pattern(r"(?:\d{1,3}|[a-z]|[ivx]{2,4})?(?:[.)\]:\s]{0,4}\[?[xX])?")
 # The end of a line, and of a sentence with what closes after it.
-_WHOLE_END = re.compile(rf"(?:[{STOPS}][\"'”’»)\]}}*_`|]*\s*|[{LINE_BREAKS}]\s*)\Z")
-_LAST_WORD = re.compile(r"[^\W_]{2,}\Z")
+_WHOLE_END = lazy_pattern(rf"(?:[{STOPS}][\"'”’»)\]}}*_`|]*\s*|[{LINE_BREAKS}]\s*)\Z")
+_LAST_WORD = lazy_pattern(r"[^\W_]{2,}\Z")
 _FEW_WORDS = 3
 
 

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.details import words_in
 from resay.lang.language import all_alternatives
 
-_DIGIT = re.compile(r"\d")
-_WITH_DIGIT = re.compile(r"(?<!\w)[\w-]*\d[\w-]*")
+_DIGIT = lazy_pattern(r"\d")
+_WITH_DIGIT = lazy_pattern(r"(?<!\w)[\w-]*\d[\w-]*")
 
 
 def _alternatives(name: str) -> str:

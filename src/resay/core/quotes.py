@@ -11,12 +11,13 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.quantities import negations, quantities
 from resay.core.segmentation.spans import Span
 
-_WORD = re.compile(r"\w+")
-_ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:…|\.{2,})\s*\]|\(\s*(?:…|\.{2,})\s*\)|…|\.{3,})\s*")
+_WORD = lazy_pattern(r"\w+")
+_ELLIPSIS = lazy_pattern(r"\s*(?:\[\s*(?:…|\.{2,})\s*\]|\(\s*(?:…|\.{2,})\s*\)|…|\.{3,})\s*")
 _MAX_WORDS = 200
 # Each of these numbers of words may have one wrong word more.
 _WORDS_WITH_AN_ERROR = (5, 12, 24)

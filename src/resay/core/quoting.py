@@ -13,10 +13,12 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from resay._internal.patterns import lazy_pattern
+
 LEFT_OUT = "[…]"
 """Takes the place of what is left out."""
 
-TEMPLATE_TOKENS = re.compile(
+TEMPLATE_TOKENS = lazy_pattern(
     r"""
     <[|｜][^|｜<>\n]{1,40}[|｜]>               # <|im_start|>, <｜User｜>, <|eot_id|>
   | <[|｜]?/?(?:im_start|im_end|im_sep|endoftext|eot_id|start_header_id|end_header_id|system
@@ -39,7 +41,7 @@ TEMPLATE_TOKENS = re.compile(
 )
 """The tokens by which chat templates separate roles."""
 
-_ORDERS = re.compile(
+_ORDERS = lazy_pattern(
     r"""
     \b(?:ignore|disregard|forget|override|bypass|neglect|discard)\b [^.!?\n]{0,40}
         \b(?:previous|prior|above|earlier|preceding|foregoing|former|your|system|original|given|all)\b
@@ -79,8 +81,8 @@ _ORDERS = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_INSIDE_BRACKETS = re.compile(r"(?<=[<\[])|(?=[>\]])")
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’»)]*\s+|\n+|(?<=[。！？])")
+_INSIDE_BRACKETS = lazy_pattern(r"(?<=[<\[])|(?=[>\]])")
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?…])[\"'”’»)]*\s+|\n+|(?<=[。！？])")
 
 
 def break_tokens(text: str) -> str:

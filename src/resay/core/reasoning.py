@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.reasoning_marks import (
     AFTER_ANSWER,
     ALL_MARKS,
@@ -26,30 +27,30 @@ from resay.core.reasoning_marks import (
 )
 from resay.core.segmentation.spans import Span
 
-_SPACE = re.compile(r"[\s\ufeff\u200b]*")
-_CODE_FENCE = re.compile(r"^[ ]{0,3}(?:`{3}|~{3})", re.MULTILINE)
+_SPACE = lazy_pattern(r"[\s\ufeff\u200b]*")
+_CODE_FENCE = lazy_pattern(r"^[ ]{0,3}(?:`{3}|~{3})", re.MULTILINE)
 _OPENING_QUOTES = frozenset("\"'“‘«„(`")
 _CLOSING_QUOTES = frozenset("\"'”’»“)`")
 # A sentence goes on after a mark that it mentions.
-_MENTIONED_AFTER = re.compile(
+_MENTIONED_AFTER = lazy_pattern(
     r"[.,;:)]|[ \t]+(?:is|are|was|were|and|or|to|tags?|tokens?|elements?|blocks?|marks?|means?"
     r"|opens?|closes?|ends?|starts?|begins?|wraps?|encloses?|denotes?|indicates?|before|after"
     r"|und|oder|ist|et|ou|est)\b(?![:.)])"
 )
 # What stands between two marks that a sentence mentions together.
-_BETWEEN_MENTIONED = re.compile(
+_BETWEEN_MENTIONED = lazy_pattern(
     r"\s*(?:and|or|to|/|&|,|\.{2,3}|…|-|–|und|oder|bis|et|ou|y|e|o|,\s*and)?\s*"
 )
-_SENTENCE_END = re.compile(r"[.!?…。！？:\"”’»)*\]}`$]\Z")
+_SENTENCE_END = lazy_pattern(r"[.!?…。！？:\"”’»)*\]}`$]\Z")
 # After these words, a mark is what the sentence speaks of.
-_MENTIONED_BEFORE = re.compile(
+_MENTIONED_BEFORE = lazy_pattern(
     r"\b(?:the|a|an|with|by|and|or|tag|token|is|like|between|to|of|in|using|use|write|called|named"
     r"|close|add|put|type|emit|as|at|before|after|und|mit|avec|con|von|de|the\ tag)\Z",
     re.IGNORECASE,
 )
-_INDENTED = re.compile(r" {4}|\t")
-_LIST_MARKER = re.compile(r"\s*(?:[-*+•>|]|\d{1,3}[.)])")
-_LINE_END = re.compile(r"[ \t]*(?:[\r\n]|\Z)")
+_INDENTED = lazy_pattern(r" {4}|\t")
+_LIST_MARKER = lazy_pattern(r"\s*(?:[-*+•>|]|\d{1,3}[.)])")
+_LINE_END = lazy_pattern(r"[ \t]*(?:[\r\n]|\Z)")
 # As far as this, a line is read back from a mark, and a text back from its end.
 _LINE_CHARS = 400
 _MARK_CHARS = 200

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from resay._internal.patterns import lazy_pattern
+
 _NAME = (
     r"(?:[a-z]{1,12}[:_])?"
     r"(?:think|thinking|thought|thoughts|reasoning|reflection|reflect|scratchpad|monologue|cot"
@@ -42,8 +44,8 @@ def _marks(
     opening: str, closing: str, template: str, *, needs_both: bool = False
 ) -> ReasoningMarks:
     return ReasoningMarks(
-        opening=re.compile(opening, re.IGNORECASE),
-        closing=re.compile(closing, re.IGNORECASE),
+        opening=lazy_pattern(opening, re.IGNORECASE),
+        closing=lazy_pattern(closing, re.IGNORECASE),
         template=template,
         needs_both=needs_both,
     )
@@ -101,24 +103,24 @@ _SPECIAL_MARKS = [
     if not marks.needs_both
     for pattern in (marks.opening, marks.closing)
 ]
-ANY_MARK = re.compile(
+ANY_MARK = lazy_pattern(
     rf"(?=[<\[◁])(?:{'|'.join(map(_without_name, _SPECIAL_MARKS))})", re.IGNORECASE
 )
 """An opening or closing mark that does not consist of ordinary words."""
-BEFORE_ANSWER = re.compile(
+BEFORE_ANSWER = lazy_pattern(
     r"<\s*(?P<name>answer|response|output|solution|final|final_answer|final_response)\s*>"
     r"|<\|(?:begin_of_solution|START_RESPONSE|START_TEXT)\|>",
     re.IGNORECASE,
 )
 """What a model writes before its answer once it has reasoned."""
-AFTER_ANSWER = re.compile(
+AFTER_ANSWER = lazy_pattern(
     r"\s*(?:<\s*/\s*(?:answer|response|output|solution|final|final_answer|final_response)\s*>"
     r"|<\|(?:end_of_solution|END_RESPONSE|END_TEXT|return|end|im_end|endoftext|eot_id)\|>)\s*\Z",
     re.IGNORECASE,
 )
 """What it writes after its answer."""
 _CLOSING_WORDS = [marks.closing for marks in ALL_MARKS if marks.needs_both]
-DECISIVE_MARK = re.compile(
+DECISIVE_MARK = lazy_pattern(
     "|".join(
         [
             ANY_MARK.pattern,
@@ -130,9 +132,9 @@ DECISIVE_MARK = re.compile(
     re.IGNORECASE,
 )
 """A mark that may change where the answer begins or ends."""
-BEGUN_TAG = re.compile(rf"<\s*{_NAME}\s[^<>]{{0,200}}\Z", re.IGNORECASE)
+BEGUN_TAG = lazy_pattern(rf"<\s*{_NAME}\s[^<>]{{0,200}}\Z", re.IGNORECASE)
 """The beginning of an opening mark with attributes, at the end of a text."""
-BEGUN_MARK = re.compile(r"\s*(?:[<\[◁][^<>\[\]▷]{0,80})?\Z")
+BEGUN_MARK = lazy_pattern(r"\s*(?:[<\[◁][^<>\[\]▷]{0,80})?\Z")
 """The end of a text that may be the beginning of a mark."""
 FIRST_OF_MARK = frozenset("<[◁")
 """The characters that marks begin with, if they do not consist of ordinary words."""

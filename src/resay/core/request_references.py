@@ -7,21 +7,21 @@ messages are never searched.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.check_context import CheckContext
 from resay.core.marked_context import makes_context_optional, marked_spans, requires_context
 from resay.core.references import Reference, document_text, joined_text, own_reference
 from resay.core.request import Message, Request
 
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_WORD: Final = lazy_pattern(r"[^\W\d_]+")
 _MIN_WORDS: Final = 3
 _KEY: Final = r"[^\W\d][\w-]*"
-_PATH: Final = re.compile(rf"{_KEY}(?:\.{_KEY}|\[(?:\d{{1,6}}|\*)\])+")
-_STEP: Final = re.compile(rf"({_KEY})|\[(\d+|\*)\]")
+_PATH: Final = lazy_pattern(rf"{_KEY}(?:\.{_KEY}|\[(?:\d{{1,6}}|\*)\])+")
+_STEP: Final = lazy_pattern(rf"({_KEY})|\[(\d+|\*)\]")
 # The keys of a model's message with its own words; the others are filled by somebody else.
 _MODEL_OUTPUT_KEYS: Final = frozenset(
     (

@@ -11,6 +11,7 @@ from math import fsum
 from typing import NamedTuple
 
 from resay._internal.event_loops import stop_if_abandoned
+from resay._internal.patterns import lazy_pattern
 from resay.core.normalization import normalized, without_optional
 
 # Scripts written without spaces, without their digits. A Chinese or Japanese character is one
@@ -32,11 +33,11 @@ _SIGNS = (
     r"\u0300-\u036f\u0483-\u0487\u0610-\u061a\u0653-\u065f\u06d6-\u06dc\u0900-\u0963\u0966-\u0dff"
     r"\u0f18-\u0f19\u0f35-\u0f39\u0f71-\u0f84\u0f8d-\u0fbc\u135d-\u135f"
 )
-_HAS_OTHERS = re.compile(f"[{_UNSPACED}{_SIGNS}]")
+_HAS_OTHERS = lazy_pattern(f"[{_UNSPACED}{_SIGNS}]")
 
 
 def _rules(unspaced: str, signs: str, clusters: str, joins: str) -> re.Pattern[str]:
-    """Compile token rules that follow the published code's tokenizer (spaCy's English one).
+    """Return token rules that follow the published code's tokenizer (spaCy's English one).
 
     Initials keep their periods ("J.", "U.S."), numbers their separators ("1,000", "1946-1952",
     "5/24"), clitics are separate ("'s"), and every other mark is a token of its own.
@@ -44,7 +45,7 @@ def _rules(unspaced: str, signs: str, clusters: str, joins: str) -> re.Pattern[s
     letter, word = rf"[^\W\d_{unspaced}]", rf"[^\W{unspaced}]"
     if signs:
         word = rf"(?:{word}|[{signs}])"
-    return re.compile(
+    return lazy_pattern(
         rf"""
         (?:{letter}\.)+                               # J.  U.S.
       | {word}+(?:(?:[.&]|['’](?!s\b)|(?<=\d)[{joins}](?=\d)|(?<=\D)-(?=\d)){word}+)*

@@ -26,7 +26,13 @@ from resay.engine.code_names import NameClaim, NameFinder, compare_names, index_
 from resay.engine.decide import Decider
 from resay.engine.flagged_claims import FlaggedClaims
 from resay.engine.model_claims import claims_by_model
-from resay.engine.policy_steps import concurrent_groups, leading_steps, reference_steps_of, steps_of
+from resay.engine.policy_steps import (
+    compares_with_references,
+    concurrent_groups,
+    leading_steps,
+    reference_steps_of,
+    steps_of,
+)
 from resay.engine.state import ClaimResult, RunState
 from resay.engine.step_run import StepRun, write_results
 from resay.engine.stopping_rule import stopping_rule
@@ -38,8 +44,6 @@ from resay.providers.limits import Budget
 from resay.retrieval.function import reference_functions
 from resay.scorers import Need, Scorer, Step
 from resay.scorers.evidence import Evidence
-from resay.scorers.fields import Fields
-from resay.scorers.tools import Arguments
 
 # Costs for `compute`, in characters: searching a character for contradictions, finding claims in
 # one, deciding about a piece, flagging a sentence.
@@ -77,6 +81,7 @@ class Chain:
         structured: Whether they compare the fields of objects.
 
     Attributes:
+        grounds: Whether claims are compared with the request's references before anything else.
         reference_functions: The application's own functions that find references for a request.
 
     Raises:
@@ -99,7 +104,7 @@ class Chain:
         for when in (policy.when, *(config.when for config in policy.chain)):
             if when is not None:
                 when.load()
-        self._reference_steps = reference_steps_of(policy, () if structured else self._steps)
+        self.grounds = not structured and compares_with_references(policy, self._steps)
         sources = policy.references.from_ if self.reads_documents else ()
         self.reference_functions = reference_functions(sources)
         self._classify = import_named(policy.non_claims) if ":" in policy.non_claims else None
@@ -117,6 +122,8 @@ class Chain:
     @classmethod
     def of_fields(cls, policy: Policy, cache: Cache | None = None) -> Chain:
         """Return the chain that checks structured answers, in place of the policy's chain."""
+        from resay.scorers.fields import Fields
+
         config = Fields.Config(ignore=policy.structured.ignore)
         step = Step(config, cast("Scorer", Fields(config)))
         return cls(policy, cache, steps=[step], structured=True)
@@ -124,6 +131,9 @@ class Chain:
     @classmethod
     def of_calls(cls, policy: Policy, cache: Cache | None = None) -> Chain:
         """Return the chain that checks tool calls, in place of the policy's chain."""
+        from resay.scorers.fields import Fields
+        from resay.scorers.tools import Arguments
+
         config = Fields.Config(ignore=policy.structured.ignore)
         step = Step(config, cast("Scorer", Arguments(config)))
         return cls(policy, cache, steps=[step], structured=True)
@@ -158,10 +168,9 @@ class Chain:
         policy = self._policy.model_copy(update={"code": "none"})
         return Chain(policy, self._cache, steps=steps)
 
-    @property
-    def grounds(self) -> bool:
-        """Whether claims are compared with the request's references before anything else."""
-        return self._reference_steps is not None
+    @cached_property
+    def _reference_steps(self) -> tuple[Step, Step] | None:
+        return reference_steps_of(self._policy, self._steps) if self.grounds else None
 
     @property
     def reads_documents(self) -> bool:

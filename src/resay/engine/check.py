@@ -796,12 +796,3 @@ class Check:
             omitted_calls=log.omitted,
         )
         return recorded or None
-
-
-def early_skip_reason(policy: Policy, context: CheckContext) -> str | None:
-    """Return why a policy does not check a request whatever the response, or None."""
-    if context.unchecked:
-        return context.unchecked
-    if context.wants_object and policy.structured.check == "none":
-        return "the policy does not check structured answers"
-    return policy.when.before(context.request) if policy.when else None

@@ -16,6 +16,7 @@ from difflib import SequenceMatcher
 from itertools import groupby, islice
 
 from resay._internal.event_loops import stop_if_abandoned
+from resay._internal.patterns import lazy_pattern
 from resay.core.claims import Claim
 from resay.core.code.blocks import Code, code_in
 from resay.core.code.names import CodeLanguage, CodeName
@@ -41,8 +42,8 @@ _MAX_CANDIDATES = 100
 # Names at least this similar are nearly identical.
 _NEAR = 0.75
 _MIN_CHARS = 3
-_NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_IDENTIFIER = re.compile(r"[@\w][\w./@-]*")
+_NAME_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_IDENTIFIER = lazy_pattern(r"[@\w][\w./@-]*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -10,6 +9,7 @@ from itertools import pairwise
 from math import log
 
 from resay._internal.event_loops import stop_if_abandoned
+from resay._internal.patterns import lazy_pattern
 from resay.core.claim_verdict import Part, PartKind
 from resay.core.claims import Claim
 from resay.core.contradiction import Contradiction, ContraryKind, EvidenceKind
@@ -323,10 +323,10 @@ def _names(text: str) -> list[tuple[str, Span]]:
     return [(match.group(), match.span()) for match in _NAME.finditer(text) if match.start()]
 
 
-_MARKS = re.compile(r"[,;:()、，；–—]")
-_SPACES = re.compile(r"\s+")
+_MARKS = lazy_pattern(r"[,;:()、，；–—]")
+_SPACES = lazy_pattern(r"\s+")
 # A name, possibly with small words in it; a sentence's first word is capitalized anyway.
-_NAME = re.compile(
+_NAME = lazy_pattern(
     r"(?<!\w)[^\W\d_a-zß-öø-ÿ][\w'’-]*(?:\s(?:(?:of|the|de|la|van|von|der|du|di|da)\s)?"
     r"[^\W\d_a-zß-öø-ÿ][\w'’-]*){0,5}"
 )

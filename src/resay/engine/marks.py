@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.documents import Document
 from resay.core.marks import Mark, with_marks
 from resay.core.reasoning import notice_after, split_reasoning
@@ -13,8 +14,8 @@ from resay.core.verdict import Verdict
 from resay.engine.caveats import Caveat, CaveatKind
 from resay.policy import MarkStyle
 
-_FOOTNOTE = re.compile(r"\[\^(\d{1,6})\]")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_FOOTNOTE = lazy_pattern(r"\[\^(\d{1,6})\]")
+_FENCE = lazy_pattern(r" {0,3}(`{3,}|~{3,})(.*)")
 _LABELS: dict[CaveatKind, str] = {
     "contradicted": "Contradicted",
     "unsupported": "Unsupported",
@@ -22,7 +23,7 @@ _LABELS: dict[CaveatKind, str] = {
 }
 # The last characters of a word that a footnote directly after it would become part of: an address,
 # and the text of a link.
-_NEEDS_SPACE = re.compile(r"(\]|://\S*)\Z")
+_NEEDS_SPACE = lazy_pattern(r"(\]|://\S*)\Z")
 
 
 def inline_marks(

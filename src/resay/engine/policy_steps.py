@@ -10,8 +10,6 @@ from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.scorers import Scorer, Step
 from resay.scorers.common.judge_config import JudgedConfig
-from resay.scorers.cross_model import CrossModel
-from resay.scorers.references import References
 
 
 def steps_of(policy: Policy) -> tuple[Step, ...]:
@@ -30,23 +28,38 @@ def steps_of(policy: Policy) -> tuple[Step, ...]:
                 "`second_opinion.ask` is 'samples', but no method of the chain compares with"
                 " samples; add one, or use 'verification'"
             )
+    # Loaded here and below, because few policies use them.
+    from resay.scorers.cross_model import CrossModel
+
     config = CrossModel.Config(second_opinion=second)
     return (*steps, Step(config, cast("Scorer", CrossModel(config, compare))))
 
 
-def reference_steps_of(policy: Policy, steps: Sequence[Step]) -> tuple[Step, Step] | None:
-    """Return the steps that compare claims with references, or None.
+def compares_with_references(policy: Policy, steps: Sequence[Step]) -> bool:
+    """Return whether claims are compared with references before the steps run.
+
+    They are not if the policy compares with none, or configures the comparison itself.
+    """
+    refer = any("references" in step.needs or step.reads_documents for step in steps)
+    return bool(policy.references.from_ and not refer and _automatic(steps))
+
+
+def _automatic(steps: Sequence[Step]) -> list[Step]:
+    """Return the steps that compare with samples, and with references where there are some."""
+    compare = [step for step in steps if "samples" in step.needs]
+    return [step for step in compare if getattr(step.config, "evidence", "auto") == "auto"]
+
+
+def reference_steps_of(policy: Policy, steps: Sequence[Step]) -> tuple[Step, Step]:
+    """Return the steps that compare claims with references.
 
     The first flags claims that no reference mentions, the second does not. They use the first judge
-    of the chain, or words if it has none. None if the policy does not compare with references, or
-    configures the comparison itself.
+    of the chain, or words if it has none.
     """
-    compare = [step for step in steps if "samples" in step.needs]
-    automatic = [s for s in compare if getattr(s.config, "evidence", "auto") == "auto"]
-    refer = any("references" in step.needs or step.reads_documents for step in steps)
-    if not automatic or refer or not policy.references.from_:
-        return None
-    judged = next((s.config for s in automatic if isinstance(s.config, JudgedConfig)), None)
+    from resay.scorers.references import References
+
+    configs = [step.config for step in _automatic(steps)]
+    judged = next((config for config in configs if isinstance(config, JudgedConfig)), None)
     config = References.Config(by="words")
     if judged is not None and policy.references.by != "words":
         config = References.Config(judge=judged.judge, restate=judged.restate)

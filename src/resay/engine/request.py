@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, cast
 
 import anyio
@@ -25,7 +25,7 @@ from resay.engine.lookups import Lookups
 from resay.engine.main_call import MainCall, deadline_error
 from resay.engine.outcome import run_with_telemetry
 from resay.engine.pass_through import PassThrough
-from resay.engine.regeneration.factory import open_regenerator
+from resay.engine.regeneration.base import Regenerator
 from resay.engine.regeneration.whole_text import regenerate
 from resay.engine.stream_gate import StreamGate
 from resay.errors import ConfigurationError
@@ -35,7 +35,6 @@ from resay.providers.caching import Cache
 from resay.providers.layers import Retrying, WithLogprobs
 from resay.providers.prices import Metered, Priced
 from resay.providers.sources import Sources
-from resay.scorers.logprobs import alternatives_needed
 
 # Costs for `compute`, in characters: freeing a character of text, and the memory kept for each
 # character of a held response.
@@ -50,7 +49,8 @@ class RequestRunner:
         policy: What to check, and how.
         chain: The policy's chain.
         cache: Cache for samples; None for no caching.
-        retriever: Source of documents, for a policy that regenerates.
+        regenerator: What regenerates flagged answers, if the policy does.
+        lookups: What looks up packages, links and DOIs, if the policy does.
         policy_name: The policy's name in telemetry.
         records_evidence: Whether verdicts hold the texts that answers were checked with.
     """
@@ -60,7 +60,8 @@ class RequestRunner:
         policy: Policy,
         chain: Chain,
         cache: Cache | None,
-        retriever: object | None = None,
+        regenerator: Regenerator | None = None,
+        lookups: Lookups | None = None,
         *,
         policy_name: str = "",
         records_evidence: bool = False,
@@ -69,13 +70,20 @@ class RequestRunner:
         methods = [config.method_name for config in policy.chain]
         self._evaluator = Evaluator(policy_name, methods, lambda: policy.digest)
         self._records_evidence = records_evidence
-        self._regenerator = open_regenerator(policy, chain, cache, retriever)
+        self._regenerator = regenerator
         self._chain = chain
-        self._field_chain = Chain.of_fields(policy, cache)
-        self._call_chain = Chain.of_calls(policy, cache) if policy.tools == "arguments" else None
-        self._lookups = None if policy.lookups is None else Lookups(policy.lookups)
+        self._lookups = lookups
         self._cache = cache
         self.names_models = bool(policy.named_models)
+
+    @cached_property
+    def _field_chain(self) -> Chain:
+        return Chain.of_fields(self._policy, self._cache)
+
+    @cached_property
+    def _call_chain(self) -> Chain | None:
+        compares_calls = self._policy.tools == "arguments"
+        return Chain.of_calls(self._policy, self._cache) if compares_calls else None
 
     async def prepare(self) -> None:
         """Load everything the first request would otherwise wait for."""
@@ -237,6 +245,8 @@ class RequestRunner:
         meter = Metered(Priced(sources.main, self._policy.prices, sources.model))
         provider: Provider = Retrying(meter, self._policy.limits.retries)
         if self._chain.required_by("logprobs") and not context.wants_object:
+            from resay.scorers.logprobs import alternatives_needed
+
             provider = WithLogprobs(provider, alternatives_needed(self._policy.chain))
         return MainCall(context.request, provider, meter)
 

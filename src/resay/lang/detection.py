@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.lang.language import languages
 
-_WORD: Final = re.compile(r"\w+")
-_KANA: Final = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
-_HAN: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
-_LETTER: Final = re.compile(r"[^\W\d_]")
+_WORD: Final = lazy_pattern(r"\w+")
+_KANA: Final = lazy_pattern(r"[\u3041-\u3096\u30a1-\u30fa]")
+_HAN: Final = lazy_pattern(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+_LETTER: Final = lazy_pattern(r"[^\W\d_]")
 # The weight of a word: the least common multiple of 1 to 10, so that its shares are whole numbers,
 # whose sums are the same in any order.
 _WEIGHT: Final = 2_520

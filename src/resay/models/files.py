@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import mmap
-import re
 from collections.abc import Mapping
 from importlib import import_module
 from itertools import product
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from resay._internal.importing import load_optional
+from resay._internal.patterns import lazy_pattern
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
 from resay.models.network import Kind, Pooling
@@ -178,7 +178,7 @@ def precision_of(config: ModelConfig, path: Path, *, by_batch: bool) -> str:
 _UNNAMED: Mapping[str, tuple[str, ...]] = {
     "potsawee/deberta-v3-large-mnli": ("entailment", "contradiction"),
 }
-_PLACEHOLDER = re.compile(r"label_\d+")
+_PLACEHOLDER = lazy_pattern(r"label_\d+")
 
 
 def labels_of(config: ModelConfig, id2label: Mapping[int, str]) -> tuple[str, ...]:

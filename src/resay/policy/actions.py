@@ -116,7 +116,7 @@ class Regenerate(Strict):
     otherwise: Annotated[
         Annotate | Block, OneOf("action", "do", _otherwise, short=lambda name: {"do": name})
     ] = Field(
-        default=Annotate(),
+        default=Annotate.with_defaults(),
         description="The action if even the best attempt is flagged or could not be checked; a"
         " string is short for the action of that name.",
     )

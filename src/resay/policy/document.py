@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field
 from typing import Any, cast
+
+from resay._internal.patterns import lazy_pattern
 
 Path = tuple[str | int, ...]
 """The path of a value: keys and list indexes from the top."""
 MAX_VALUES = 10_000
 MAX_DEPTH = 50
 _MAX_REPR_CHARS = 60
-_SIMPLE_KEY = re.compile(r"[\w-]{1,60}")
+_SIMPLE_KEY = lazy_pattern(r"[\w-]{1,60}")
 
 
 @dataclass(frozen=True, slots=True)

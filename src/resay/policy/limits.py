@@ -67,11 +67,11 @@ class Limits(Strict):
     )
     retries: int = Field(default=2, ge=0, le=10, description="Retries of a failed call.")
     process: ProcessLimits = Field(
-        default=ProcessLimits(),
+        default=ProcessLimits.with_defaults(),
         description="Combined limits for all checks of this process.",
     )
     session: SessionLimits = Field(
-        default=SessionLimits(),
+        default=SessionLimits.with_defaults(),
         description="Combined limits for the checks of one session of an agent (`resay mcp`).",
     )
     shared: SharedLimitsConfig | None = Field(

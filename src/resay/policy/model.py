@@ -45,7 +45,7 @@ from resay.providers.batching import CallsConfig, LiveCallsConfig, calls_configs
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
 from resay.providers.prices import Prices
 from resay.scorers import ScorerConfig, scorer_class
-from resay.scorers.cross_model import SecondOpinion
+from resay.scorers.common.second_opinion import SecondOpinion
 from resay.scorers.gate import When
 
 StreamMode = Literal["hold", "after", "buffer"]
@@ -66,7 +66,9 @@ class Policy(Strict):
     """
 
     version: Literal[1] = Field(default=1, description="The version of this format.")
-    sampling: Sampling = Field(default=Sampling(), description="How samples are drawn.")
+    sampling: Sampling = Field(
+        default=Sampling.with_defaults(), description="How samples are drawn."
+    )
     chain: tuple[Step, ...] = Field(
         min_length=1,
         strict=False,
@@ -84,7 +86,7 @@ class Policy(Strict):
         " short for the model of that name, null = none.",
     )
     threshold: Annotated[Threshold, Shorthand("passage", "sentence", kind="number")] = Field(
-        default=Threshold(),
+        default=Threshold.with_defaults(),
         description="The scores above which the response or a sentence is flagged; a number is"
         " short for both.",
     )
@@ -92,12 +94,12 @@ class Policy(Strict):
         Annotate | Block | Regenerate,
         OneOf("action", "do", _actions, short=lambda name: {"do": name}),
     ] = Field(
-        default=Annotate(),
+        default=Annotate.with_defaults(),
         description="What to do with a flagged response; a name is short for the action of that"
         " name.",
     )
     references: ReferencesConfig = Field(
-        default=ReferencesConfig(),
+        default=ReferencesConfig.with_defaults(),
         description="The trusted texts to compare answers with first.",
     )
     lookups: LookupsConfig | None = Field(
@@ -105,19 +107,22 @@ class Policy(Strict):
         description="Look-ups of packages, links and DOIs that an answer names, which flag what"
         " does not exist; null = none.",
     )
-    limits: Limits = Field(default=Limits(), description="Limits for a check.")
+    limits: Limits = Field(default=Limits.with_defaults(), description="Limits for a check.")
     prices: Prices = Field(
         default_factory=Prices,
         description="Prices by model name, as used in calls. They override litellm's list.",
     )
     calls: Annotated[CallsConfig, OneOf("way to ask", "via", calls_configs)] = Field(
-        default=LiveCallsConfig(),
+        default=LiveCallsConfig.with_defaults(),
         description="How to call models for samples and judges' answers: live, or through the"
         " providers' Batch APIs.",
     )
     cache: Annotated[
         CacheConfig, OneOf("store", "store", cache_configs, short=lambda store: {"store": store})
-    ] = Field(default=MemoryCacheConfig(), description="The cache of samples and judges' answers.")
+    ] = Field(
+        default=MemoryCacheConfig.with_defaults(),
+        description="The cache of samples and judges' answers.",
+    )
     journal: JournalConfig | None = Field(
         default=None, description="The journal that records verdicts; null = none."
     )
@@ -131,7 +136,7 @@ class Policy(Strict):
         " (hold), immediately (after), or all at the end (buffer).",
     )
     structured: Structured = Field(
-        default=Structured(),
+        default=Structured.with_defaults(),
         description="How to check answers that are objects instead of prose.",
     )
     tools: Literal["none", "arguments"] = Field(

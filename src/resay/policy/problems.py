@@ -11,6 +11,7 @@ from typing import Literal, cast, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from resay._internal.patterns import lazy_pattern
 from resay._internal.strict import MISSING_TAG, UNKNOWN_TAG
 from resay.policy.document import Document, Path, Problem, truncated
 from resay.policy.redaction import displayed, is_secret, redacted
@@ -37,9 +38,9 @@ _BOUNDS: Mapping[str, str] = {
 }
 # A number with a leading zero is text even without quotes.
 _UNQUOTED: Mapping[str, re.Pattern[str]] = {
-    "int_type": re.compile(r"-?(?:0|[1-9][0-9]*)"),
-    "float_type": re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"),
-    "bool_type": re.compile(r"true|false"),
+    "int_type": lazy_pattern(r"-?(?:0|[1-9][0-9]*)"),
+    "float_type": lazy_pattern(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"),
+    "bool_type": lazy_pattern(r"true|false"),
 }
 _SIZES: Mapping[str, str] = {
     "too_short": "must have at least {min_length}, not {actual_length}",
@@ -65,7 +66,7 @@ _ELSEWHERE: Mapping[object, str] = {
 }
 _MISSING = frozenset({"missing", MISSING_TAG})
 _CHOICES = frozenset({"literal_error", "enum"})
-_QUOTED = re.compile(r"'([^']*)'")
+_QUOTED = lazy_pattern(r"'([^']*)'")
 _ABSENT = object()
 
 

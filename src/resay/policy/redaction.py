@@ -6,17 +6,18 @@ import re
 from collections.abc import Iterator
 from typing import cast
 
+from resay._internal.patterns import lazy_pattern
 from resay.policy.document import Document, Path, truncated
 
-CREDENTIALS = re.compile(r"://[^/\s]*@")
-_SECRET_KEY = re.compile(
+CREDENTIALS = lazy_pattern(r"://[^/\s]*@")
+_SECRET_KEY = lazy_pattern(
     r"api_?key|access_?key|private_?key|token|secret|authorization|passw|credential|cookie",
     re.IGNORECASE,
 )
 _HIDDEN = "'***'"
 # Shorter ones would also match inside ordinary words.
 _MIN_SECRET_CHARS = 6
-_IDENTIFIER = re.compile(r"[\w-]+")
+_IDENTIFIER = lazy_pattern(r"[\w-]+")
 
 
 def is_secret(path: Path) -> bool:

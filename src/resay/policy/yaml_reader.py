@@ -19,6 +19,7 @@ from typing import Any, cast
 import yaml
 
 from resay._internal.importing import name_as_written
+from resay._internal.patterns import lazy_pattern
 from resay.errors import PolicyError
 from resay.policy.document import (
     Document,
@@ -34,9 +35,9 @@ from resay.policy.document import (
 MAX_BYTES = 1024 * 1024
 """The largest file accepted, in bytes; a policy needs about 1,000."""
 
-_VARIABLE = re.compile(r"\$\$|\$\{([A-Za-z_]\w*)(?::-((?:[^}$]|\$(?!\{))*))?\}|\$\{", re.ASCII)
-_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,300})")
-_FLOAT = re.compile(
+_VARIABLE = lazy_pattern(r"\$\$|\$\{([A-Za-z_]\w*)(?::-((?:[^}$]|\$(?!\{))*))?\}|\$\{", re.ASCII)
+_INT = lazy_pattern(r"[-+]?(?:0|[1-9][0-9]{0,300})")
+_FLOAT = lazy_pattern(
     r"[-+]?(?=\S*[.eE])(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 )
 _WORDS: Mapping[str, object] = {

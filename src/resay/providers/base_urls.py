@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+from resay._internal.patterns import lazy_pattern
+
 CHAT_PATH = "/chat/completions"
 """The path of chat completions, after the address of an API."""
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_LOCAL = re.compile(r"(localhost|[\d.]+|\[[\da-fA-F:]+\])(:\d+)?", re.IGNORECASE)
+_SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_LOCAL = lazy_pattern(r"(localhost|[\d.]+|\[[\da-fA-F:]+\])(:\d+)?", re.IGNORECASE)
 
 
 def base_url_in(params: Mapping[str, Any]) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from resay._internal.event_loops import PerLoop
+from resay._internal.patterns import lazy_pattern
 from resay._internal.retries import retry_after_s
 from resay.core.usage import Usage
 from resay.errors import (
@@ -46,7 +46,7 @@ PER_CALL: Mapping[str, Any] = {
 }
 # A call that is cancelled, or fails, while litellm makes its coroutine leaves that one behind.
 _NEVER_AWAITED = r"coroutine '(OpenAI|Azure|Anthropic|BaseLLMHTTP)\w*\.a\w+' was never awaited"
-_NO_KEY = re.compile(r"Missing credentials|api_key client option|(?i:missing .{0,40}api key)")
+_NO_KEY = lazy_pattern(r"Missing credentials|api_key client option|(?i:missing .{0,40}api key)")
 
 
 async def load_litellm() -> Any:

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.request import Request
 from resay.errors import ProviderRefusedError
 from resay.providers.apis.values import mapping, text
@@ -50,8 +51,8 @@ KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
 _URL_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 # A request with one of these has another key, or needs none.
 _CREDENTIALS = ("api_key", "azure_ad_token", "client", "extra_headers", "headers", "mock_response")
-_ENUM_VALUE = re.compile(r'^    [A-Z0-9_]+ = "([^"]+)"', re.MULTILINE)
-_ENUM = re.compile(r"^class LlmProviders\(.*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
+_ENUM_VALUE = lazy_pattern(r'^    [A-Z0-9_]+ = "([^"]+)"', re.MULTILINE)
+_ENUM = lazy_pattern(r"^class LlmProviders\(.*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def is_litellm_provider(name: str) -> bool:

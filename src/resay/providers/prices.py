@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ import anyio
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from resay._internal.patterns import lazy_pattern
 from resay._internal.strict import Strict
 from resay.core.request import Request
 from resay.core.usage import Usage, last_reported
@@ -28,8 +28,8 @@ _MILLION = 1_000_000
 # The copy of the price list bundled with a litellm release.
 _FILE = "model_prices_and_context_window_backup.json"
 _INPUT, _OUTPUT = "input_cost_per_token", "output_cost_per_token"
-_LONG_PROMPT = re.compile(rf"{_INPUT}_above_(\d+)k_tokens")
-_DATED = re.compile(r"(.+)-(?:\d{4}-\d{2}-\d{2}|\d{8})")
+_LONG_PROMPT = lazy_pattern(rf"{_INPUT}_above_(\d+)k_tokens")
+_DATED = lazy_pattern(r"(.+)-(?:\d{4}-\d{2}-\d{2}|\d{8})")
 
 
 class Price(Strict):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
@@ -10,12 +9,13 @@ from functools import partial
 
 import anyio.lowlevel
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.errors import ProviderError
 from resay.providers.base import Chunk, Completion, Completions, Provider
 
-_WORD = re.compile(r"\s*\S+|\s+")
+_WORD = lazy_pattern(r"\s*\S+|\s+")
 
 
 class ReplayProvider:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.blocks import Block, Kind, parse_layout
 from resay.core.segmentation.sentences import sentence_ends
 from resay.retrieval.front_matter import FrontMatter, front_matter
@@ -15,17 +15,17 @@ MAX_CHARS = 1200
 # Anything longer is a paragraph above a line of dashes.
 _MAX_HEADING = 200
 _TITLE_SEPARATOR = " > "
-_ANCHOR = re.compile(r"(?<!\s)\s*\{#[^{}]*\}\s*\Z")
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
-_MARKUP = re.compile(r"[*`_\[{]")
-_EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
+_ANCHOR = lazy_pattern(r"(?<!\s)\s*\{#[^{}]*\}\s*\Z")
+_LINK = lazy_pattern(r"!?\[([^\[\]]*)\]\([^()]*\)")
+_MARKUP = lazy_pattern(r"[*`_\[{]")
+_EMPHASIS = lazy_pattern(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 # A heading in the first line; a possible heading, or the line below one; a letter or digit.
-_FIRST_HEADING = re.compile(
+_FIRST_HEADING = lazy_pattern(
     r"(?:[ \t]*\r?\n)*(?P<heading>#{1,6} [^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+)\n"
 )
-_MAYBE_HEADING = re.compile(r"[#=-](?:(?<=#)|[ \t]*(?:\Z|[^\S \t]))")
-_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
-_NO_SPACE = re.compile(r"\S")
+_MAYBE_HEADING = lazy_pattern(r"[#=-](?:(?<=#)|[ \t]*(?:\Z|[^\S \t]))")
+_LETTER_OR_DIGIT = lazy_pattern(r"[^\W_]")
+_NO_SPACE = lazy_pattern(r"\S")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import threading
 import unicodedata
@@ -11,10 +10,11 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Protocol
 
+from resay._internal.patterns import lazy_pattern
 from resay.lang.language import stop_words
 from resay.retrieval.folder_languages import SNOWBALL, require_stems
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = lazy_pattern(r"[^\W_]+")
 _NO_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
 
 # Marks belong to words: otherwise, words of most Indic scripts would be split at their vowels.

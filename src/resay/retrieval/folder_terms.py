@@ -10,10 +10,10 @@ the others. The form in the query also counts itself, and therefore ranks first.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from resay._internal.patterns import lazy_pattern
 from resay.retrieval.folder_stems import stemmer, words_of
 
 _SYLLABIC = (
@@ -24,9 +24,9 @@ _SYLLABIC = (
 _ALPHABETIC = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\uaa60-\uaa7f"
 # Full-width letters and half-width kana, whose usual forms are indexed as well.
 _WIDTHS = r"\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uff9f"
-_UNSPACED = re.compile(rf"[{_SYLLABIC}{_ALPHABETIC}{_WIDTHS}]")
-_TOKEN = re.compile(rf"(?:[^\W_]|[{_ALPHABETIC}])+")
-_SCRIPT_RUN = re.compile(
+_UNSPACED = lazy_pattern(rf"[{_SYLLABIC}{_ALPHABETIC}{_WIDTHS}]")
+_TOKEN = lazy_pattern(rf"(?:[^\W_]|[{_ALPHABETIC}])+")
+_SCRIPT_RUN = lazy_pattern(
     rf"(?P<syllabic>[{_SYLLABIC}]+)|(?P<alphabetic>[{_ALPHABETIC}]+)"
     rf"|[^\W_{_SYLLABIC}{_ALPHABETIC}]+"
 )

@@ -11,23 +11,25 @@ from typing import Any, TypeAlias, TypeGuard, cast
 
 import yaml
 
+from resay._internal.patterns import lazy_pattern
+
 MetadataValue: TypeAlias = str | int | float
 Metadata: TypeAlias = Mapping[str, MetadataValue | tuple[MetadataValue, ...]]
 """A file's metadata; booleans are integers here, as everywhere in Python."""
 
-_FRONT_MATTER = re.compile(
+_FRONT_MATTER = lazy_pattern(
     r"---[ \t]*\r?\n(?P<body>[\w-]+:.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE
 )
-_TITLE = re.compile(r"^title:[ \t]*(?P<title>.*)$", re.MULTILINE)
+_TITLE = lazy_pattern(r"^title:[ \t]*(?P<title>.*)$", re.MULTILINE)
 # Longer text is not a file's metadata, and deep nesting could exhaust the parser's stack.
 _MAX_CHARS = 16_384
-_NESTING = re.compile(r"[\[{]|- |\? ")
+_NESTING = lazy_pattern(r"[\[{]|- |\? ")
 _MAX_NESTING = 500
 # A line can repeat another by its name (*name, <<: *name), and that one others: their number grows
 # exponentially.
 _MAX_VALUES = 10_000
 # `key: value` in words or a whole number, as in most files: YAML reads them so, too.
-_PLAIN_LINE = re.compile(
+_PLAIN_LINE = lazy_pattern(
     r"(?P<key>[A-Za-z][\w-]{0,99}): +(?:(?P<words>[A-Za-z][\w.,/-]*(?: [\w(][\w.,/()-]*)*)"
     r"|(?P<number>0|[1-9][0-9]{0,17}))[ \t]*\r?(?:\n|\Z)",
     re.ASCII,

@@ -16,8 +16,6 @@ from resay.scorers.base import (
 )
 from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.common.judge_config import JudgeConfig, JudgedConfig
-from resay.scorers.ngram import Ngram
-from resay.scorers.prompt import Prompt
 from resay.scorers.step import IMPORTED, Step, build, imported_config, registry, scorer_class
 
 __all__ = [
@@ -28,9 +26,7 @@ __all__ = [
     "JudgeConfig",
     "JudgedConfig",
     "Need",
-    "Ngram",
     "Prepares",
-    "Prompt",
     "SampleConfig",
     "SampleScorer",
     "Scorer",

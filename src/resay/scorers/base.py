@@ -46,7 +46,7 @@ WordsFirst = Annotated[
 class Settle(BaseModel):
     """The scores that a step settles; sentences with scores in between go on to the next step."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     below: Unit | None = Field(default=None, description="Scores below this are settled.")
     above: Unit | None = Field(default=None, description="Scores above this are settled.")

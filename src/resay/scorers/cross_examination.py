@@ -22,6 +22,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.passage import Passage
 from resay.core.request import Message
 from resay.core.scores import Scores
@@ -60,11 +61,11 @@ _CONCLUSIONS: Choices[bool] = Choices(
 )
 _TOKENS_OF_QUESTIONS = 1_024
 _TOKENS_OF_ANSWERS = 4_096
-_STATEMENT = re.compile(
+_STATEMENT = lazy_pattern(
     r"\b(?:claim|statement|it)\s+(?:is|was|seems|appears|remains)\b[^.!?\n]*", re.IGNORECASE
 )
 # What asks something: a question mark of any script, or a line that tells to name something.
-_QUESTION = re.compile(
+_QUESTION = lazy_pattern(
     r"[?？؟՞]|^\W*(?:\d{1,3}\W+)?(?:name|state|give|list|describe|specify|tell|identify|explain|provide"
     r"|nenne|nennen|gib|beschreibe|cite|nomme|indique|nombra|indica|elenca|descreva)\b",
     re.IGNORECASE | re.MULTILINE,
@@ -72,13 +73,13 @@ _QUESTION = re.compile(
 _QUESTIONS_RESTATED = (
     "Write your questions as a numbered list, one question per line, and nothing else."
 )
-_WRONG = re.compile(
+_WRONG = lazy_pattern(
     r"\b(?:incorrect|inaccurate|false|wrong|not (?:entirely |fully |completely )?(?:correct|true)"
     r"|(?:partially|partly) (?:correct|true))\b",
     re.IGNORECASE,
 )
-_RIGHT = re.compile(r"\b(?:correct|true|accurate)\b", re.IGNORECASE)
-_NEGATED = re.compile(r"\bnot (?:\w+ )?(?:incorrect|inaccurate|false|wrong)\b", re.IGNORECASE)
+_RIGHT = lazy_pattern(r"\b(?:correct|true|accurate)\b", re.IGNORECASE)
+_NEGATED = lazy_pattern(r"\bnot (?:\w+ )?(?:incorrect|inaccurate|false|wrong)\b", re.IGNORECASE)
 
 
 class CrossExamination:

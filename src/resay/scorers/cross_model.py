@@ -38,25 +38,24 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import anyio
-from pydantic import Field, model_validator
 
-from resay._internal.strict import Strict
 from resay.core.contradiction import Contradiction
 from resay.core.failures import tally
 from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage
 from resay.core.scores import Scores, mean_score
 from resay.providers.base import Completion
-from resay.scorers.base import Need, ScorerConfig, ScorerTraits, Unit
+from resay.scorers.base import Need, ScorerConfig, ScorerTraits
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.judge_calls import TOKENS_OF_VERDICT, ask
 from resay.scorers.common.judge_config import JudgeConfig, judge_for
 from resay.scorers.common.judge_words import TRUTH
 from resay.scorers.common.numbered_lines import parse_numbered
+from resay.scorers.common.second_opinion import SecondOpinion
 from resay.scorers.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -113,75 +112,6 @@ _CHOICES: Choices[_Answer] = Choices(
     order=("right", "wrong", "unknown"),
 )
 _SCORES: Mapping[_Answer, float | None] = {"right": 0.0, "wrong": 1.0, "unknown": None}
-# With one of these parameters, equal names may be different models.
-_PLACES = frozenset({"api_base", "base_url", "custom_llm_provider"})
-
-
-class Doubtful(Strict):
-    """The scores between which a claim is in doubt."""
-
-    above: Unit = Field(default=0.15, description="Claims with scores up to this are not in doubt.")
-    below: Unit = Field(
-        default=0.85,
-        description="Claims with scores from this on are contradicted, whatever the second"
-        " model says.",
-    )
-
-    @model_validator(mode="after")
-    def _must_be_in_order(self) -> Doubtful:
-        if self.above > self.below:
-            raise ValueError(
-                f"above ({self.above!r}) must not be greater than below ({self.below!r})"
-            )
-        return self
-
-
-class SecondOpinion(Strict):
-    """The second model, and when and how to ask it."""
-
-    model: str = Field(
-        min_length=1,
-        description="The model as litellm names it; not the one that writes the answers.",
-    )
-    params: dict[str, Any] = Field(
-        default_factory=dict,
-        repr=False,  # may contain a key
-        description="Provider parameters: api_base, api_key, temperature, max_tokens, …",
-    )
-    ask: Literal["verification", "samples"] = Field(
-        default="verification",
-        description="What to ask the model: whether the claims are right, in one call"
-        " (verification); or the same question as the first model, for samples that the chain's"
-        " own method compares with (samples).",
-    )
-    samples: int = Field(
-        default=1, ge=1, le=20, description="With `ask: samples`: the number of samples to draw."
-    )
-    share: Unit = Field(
-        default=1.0,
-        description="The share of the answers without doubtful claims to ask about too, selected by"
-        " a hash of the conversation; 0 = ask only about answers in doubt.",
-    )
-    doubtful: Doubtful = Field(
-        default=Doubtful(), description="The range of scores in which a claim is in doubt."
-    )
-    weight: Unit = Field(
-        default=0.5,
-        description="The share of a claim's score that the model's support removes; 1 = its verdict"
-        " alone decides.",
-    )
-    restate: bool = Field(
-        default=True,
-        description="Whether to ask once more, with the format restated, if an answer cannot be"
-        " parsed.",
-    )
-
-    def is_model(self, other: str | None) -> bool:
-        """Return whether a model is this one: the same name, with or without its provider."""
-        if other is None or not _PLACES.isdisjoint(self.params):
-            return False
-        bare = self.model.rpartition("/")[2] == other.rpartition("/")[2]
-        return self.model == other or (bare and not ("/" in self.model and "/" in other))
 
 
 @dataclass(frozen=True, slots=True)

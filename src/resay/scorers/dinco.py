@@ -38,6 +38,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.passage import Passage
 from resay.core.request import Request
 from resay.core.scores import Scores, mean_score
@@ -88,7 +89,7 @@ Claim: {claim}
 
 Yes or No:"""
 _RESTATED = "Answer with one word, Yes or No. Is the claim correct?"
-_LABEL = re.compile(r"^[\W_]*distractor[*_\s]*[:：]", re.IGNORECASE)
+_LABEL = lazy_pattern(r"^[\W_]*distractor[*_\s]*[:：]", re.IGNORECASE)
 _MAX_CHARS = 1000
 
 

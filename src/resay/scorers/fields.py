@@ -30,6 +30,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from resay._internal.event_loops import compute, stop_if_abandoned
+from resay._internal.patterns import lazy_pattern
 from resay.core.contradiction import Contradiction
 from resay.core.links import links_in, normal_link
 from resay.core.normalization import normalized
@@ -47,10 +48,10 @@ _FEW_WORDS = 6
 _MAX_MEASURE_CHARS = 400
 # Measures of one sample's list that a value is compared with.
 _MAX_MEASURES = 256
-_MEANING = re.compile(r"[\d./]|[^\W\d_]{3}")
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,14})?")
+_MEANING = lazy_pattern(r"[\d./]|[^\W\d_]{3}")
+_NUMBER = lazy_pattern(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,14})?")
 _TRUTHS = {"true": True, "false": False}
-_BETWEEN_WORDS = re.compile(r"[\W_]+")
+_BETWEEN_WORDS = lazy_pattern(r"[\W_]+")
 # Cost of comparing one character, in characters; see `compute`.
 _COMPARING = 10
 
@@ -197,7 +198,7 @@ class _Parsing:
         return _Object(self.text)
 
 
-_QUOTED_KEY = re.compile(r'\[("(?:[^"\\]|\\.)*")\]')
+_QUOTED_KEY = lazy_pattern(r'\[("(?:[^"\\]|\\.)*")\]')
 
 
 def _tree(fields: Mapping[str, Any]) -> _Node:

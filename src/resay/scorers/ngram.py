@@ -30,7 +30,6 @@ texts of rare words; of all methods it needs the most samples.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -42,6 +41,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from resay._internal.event_loops import compute, stop_if_abandoned
+from resay._internal.patterns import lazy_pattern
 from resay.core.passage import Passage
 from resay.core.scores import Scores
 from resay.core.tokens import CachedTokenizer
@@ -51,7 +51,7 @@ from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Sample
 
 _START = "\x02"
-_WORD = re.compile(r"\w")
+_WORD = lazy_pattern(r"\w")
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.passage import Passage
 from resay.core.request import Request
 from resay.core.scores import Scores, mean_score
@@ -69,7 +70,7 @@ Question: {question}, Proposed Answer: {answer}. Is the proposed answer: (A) Cor
 (C) I am not sure. The output should strictly use the following template: explanation: [insert \
 analysis], answer: [choose one letter from among choices A through C]"""
 _PUBLISHED_AGAIN = "answer: [choose one letter from among choices A through C]"
-_ANSWER = re.compile(r"\banswer\s*[:：]\s*(.*)", re.IGNORECASE)
+_ANSWER = lazy_pattern(r"\banswer\s*[:：]\s*(.*)", re.IGNORECASE)
 _CHOICES: Choices[float] = Choices(
     words={
         **{word: 0.0 if true else 1.0 for word, true in TRUTH.words.items()},

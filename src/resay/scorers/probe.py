@@ -25,7 +25,6 @@ the whole. Bad at: cost, and claims that answer no question with a single answer
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -36,6 +35,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage
 from resay.core.request import Request
@@ -91,7 +91,7 @@ So far we have written:
 
 The next sentence should be the answer to the following question:"""
 _NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
-_LINE = re.compile(r"\s*(?:\d{1,3}\s*[.):]\s*)?(?P<question>\S.*?)\s+(?:--|—)\s+(?P<answer>\S.*)")
+_LINE = lazy_pattern(r"\s*(?:\d{1,3}\s*[.):]\s*)?(?P<question>\S.*?)\s+(?:--|—)\s+(?P<answer>\S.*)")
 _NOT_KNOWN = ("not available", "not provided", "unknown", "unclear")
 _MAX_CHARS = 300
 _BEFORE_CHARS = 4_000

@@ -30,7 +30,6 @@ conclusions that no document states, `by: words` also at paraphrase.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -40,6 +39,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from resay._internal.event_loops import compute
+from resay._internal.patterns import lazy_pattern
 from resay.core.grounds import Grounds
 from resay.core.normalization import normalized
 from resay.core.passage import Passage, Sentence
@@ -77,8 +77,8 @@ from resay.scorers.common.words import stance
 from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Samples
 
-_DIGITS = re.compile(r"\d+")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_DIGITS = lazy_pattern(r"\d+")
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?])\s+|\n+")
 # References up to this length are compared as a whole.
 _SHORT = 1_500
 _STEM = 4

@@ -8,8 +8,7 @@ class by its import path, `package.module:Class`.
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -20,7 +19,8 @@ from pydantic import ConfigDict, Field, create_model
 from resay._internal.construction import creating
 from resay._internal.entry_points import installed_names, load_installed
 from resay._internal.importing import import_named, import_path_of, is_import_path
-from resay._internal.strict import Imported, LazyMapping
+from resay._internal.patterns import lazy_pattern
+from resay._internal.strict import Imported
 from resay.core.contradiction import Contradiction, EvidenceKind
 from resay.core.passage import Passage
 from resay.core.request import Request
@@ -75,27 +75,43 @@ _BY_EVIDENCE: Mapping[str, tuple[str, str]] = {
     "documents": ("documents", "Documents"),
     "conversation": ("conversation", "Conversation"),
 }
-_NAME = re.compile(r"[\w.-]{1,60}")
+_NAME = lazy_pattern(r"[\w.-]{1,60}")
 _log = logging.getLogger(__name__)
 
 
-@cache
+class _Registry(Mapping[str, type[Any]]):
+    """The built-in and installed scorer classes by method name.
+
+    Built-in classes are imported when they are looked up, and distributions are searched for others
+    when a name is not built in: reading the entry points of all takes longer than reading a policy.
+    """
+
+    def __getitem__(self, name: str) -> type[Any]:
+        if name not in _BUILT_IN:
+            return _installed()[0][name]
+        return getattr(import_module(f"resay.scorers.{name}"), _BUILT_IN[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in _BUILT_IN or name in _installed()[0]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from _BUILT_IN
+        yield from _installed()[0]
+
+    def __len__(self) -> int:
+        return len(_BUILT_IN) + len(_installed()[0])
+
+
+_REGISTRY = _Registry()
+
+
 def registry() -> Mapping[str, type[Any]]:
     """Return the built-in and installed scorer classes by method name.
-
-    Built-in classes are imported when they are looked up.
 
     A plug-in that cannot be loaded is left out with a warning in the log: it must not take down an
     application whose policy does not use it.
     """
-    installed, _ = _installed()
-
-    def find(name: str) -> type[Any]:
-        if name not in _BUILT_IN:
-            return installed[name]
-        return getattr(import_module(f"resay.scorers.{name}"), _BUILT_IN[name])
-
-    return LazyMapping([*_BUILT_IN, *installed], find)
+    return _REGISTRY
 
 
 @cache

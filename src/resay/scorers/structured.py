@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
 from resay._internal.event_loops import compute
+from resay._internal.patterns import lazy_pattern
 from resay.core.check_context import CheckContext
 from resay.core.passage import Passage, whole_part
 from resay.core.request import Request
@@ -19,7 +19,7 @@ _MAX_DEPTH = 100
 PARSING = 5
 """Cost of parsing one character of an object, in characters; see `compute`."""
 _json = json.JSONEncoder(ensure_ascii=False).encode
-_PLAIN_KEY = re.compile(r"[^\W\d][\w$-]*\Z")
+_PLAIN_KEY = lazy_pattern(r"[^\W\d][\w$-]*\Z")
 
 
 def object_in(completion: Completion, context: CheckContext) -> Any:
@@ -60,8 +60,8 @@ def object_with_words(completion: Completion, context: CheckContext) -> tuple[An
     return best.value, f"{before}\n\n{after}".strip()
 
 
-_OPENING_FENCE = re.compile(r"(?:```|~~~)[^\n]*\n\s*\Z")
-_CLOSING_FENCE = re.compile(r"\A\s*(?:```|~~~)")
+_OPENING_FENCE = lazy_pattern(r"(?:```|~~~)[^\n]*\n\s*\Z")
+_CLOSING_FENCE = lazy_pattern(r"\A\s*(?:```|~~~)")
 
 
 def parse_object(text: str) -> Any:

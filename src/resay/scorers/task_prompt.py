@@ -25,6 +25,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.passage import Passage
 from resay.core.quoting import quotable
 from resay.core.scores import Scores
@@ -39,7 +40,7 @@ Task = Literal["definition", "paraphrase", "translation"]
 # How the shared task's sources, and people's questions, mark the term.
 _QUOTES = "[\"'“”‘’]?"
 _TERMS = tuple(
-    re.compile(pattern.replace("Q", _QUOTES), re.IGNORECASE | re.DOTALL)
+    lazy_pattern(pattern.replace("Q", _QUOTES), re.IGNORECASE | re.DOTALL)
     for pattern in (
         # No term is longer; the limit also keeps an unclosed tag from causing repeated scans.
         r"<define>(.{1,400}?)</define>",

@@ -22,6 +22,7 @@ from functools import cached_property, partial
 from typing import Any, cast
 
 from resay._internal.event_loops import compute, stop_if_abandoned
+from resay._internal.patterns import lazy_pattern
 from resay.core.passage import Passage
 from resay.core.quantities import Quantity, quantities
 from resay.core.scores import Scores
@@ -34,11 +35,11 @@ from resay.scorers.structured import fields_in, parse_object, rendered
 NOT_GIVEN = "appears in neither the conversation nor a tool's result"
 """The note on a value that the model must have made up."""
 
-_NAMES = re.compile(r"tools\[\d+\]\Z")
-_CODE = re.compile(r"[A-Z]{1,3}\Z")
-_RUN = re.compile(r"[^\W\d_]+|\d+")
-_DIGIT = re.compile(r"\d")
-_ADDRESS = re.compile(r"://|@")
+_NAMES = lazy_pattern(r"tools\[\d+\]\Z")
+_CODE = lazy_pattern(r"[A-Z]{1,3}\Z")
+_RUN = lazy_pattern(r"[^\W\d_]+|\d+")
+_DIGIT = lazy_pattern(r"\d")
+_ADDRESS = lazy_pattern(r"://|@")
 _LONG_WORDS = 7
 # Compiling a pattern takes a thousand times as long as searching for the same text.
 _MAX_PATTERN_CHARS = 200

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +10,11 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from resay._internal.patterns import lazy_pattern
+
 MODEL = "simulated"
 R = TypeVar("R", bound="ChatRequest")
-_TOKEN = re.compile(r"\s*(?:\w+|[^\w\s]+)|\s+")
+_TOKEN = lazy_pattern(r"\s*(?:\w+|[^\w\s]+)|\s+")
 
 
 def tokenize(text: str) -> list[str]:

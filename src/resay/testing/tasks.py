@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.passage import Passage
 from resay.lang.language import languages
 from resay.testing.faults import RequestKind
@@ -36,25 +37,25 @@ from resay.testing.world import (
     supports,
 )
 
-_SINGLE = re.compile(
+_SINGLE = lazy_pattern(
     r"Context:(?P<context>.*)\n\s*Sentence:(?P<sentence>.*?)\n\s*"
     r"Is the sentence supported by the context above\?",
     re.DOTALL,
 )
-_LIST = re.compile(
+_LIST = lazy_pattern(
     r"<context-(?P<code>\w+)>\n(?P<context>.*)\n</context-(?P=code)>\s*"
     r"<claims-(?P=code)>\n(?P<claims>.*)\n</claims-(?P=code)>",
     re.DOTALL,
 )
-_QUIZ = re.compile(
+_QUIZ = lazy_pattern(
     r"<claims-(?P<code>\w+)>\n(?P<claims>.*)\n</claims-(?P=code)>.*the right answer, copied from",
     re.DOTALL,
 )
-_PROBE = re.compile(
+_PROBE = lazy_pattern(
     r"<questions-(?P<code>\w+)>\n(?P<questions>.*)\n</questions-(?P=code)>.*in a few words",
     re.DOTALL,
 )
-_COMPARE = re.compile(
+_COMPARE = lazy_pattern(
     r"Compare two short answers.*<answers-(?P<code>\w+)>\n(?P<pairs>.*)\n</answers-(?P=code)>",
     re.DOTALL,
 )
@@ -63,59 +64,59 @@ STANDALONE_TASKS = tuple(
     language.prompts.standalone_question.task for language in languages() if language.has_prompts
 )
 """How the prompts begin that have a question written so that it stands alone."""
-_STANDALONE = re.compile(
+_STANDALONE = lazy_pattern(
     r"<conversation-(?P<code>\w+)>\n(?P<conversation>.*)\n</conversation-(?P=code)>\s*"
     r"<question-(?P=code)>\n(?P<question>.*)\n</question-(?P=code)>",
     re.DOTALL,
 )
-_PRONOUN = re.compile(r"\b(?:it|he|she|they|him|them|this|that)\b", re.IGNORECASE)
+_PRONOUN = lazy_pattern(r"\b(?:it|he|she|they|him|them|this|that)\b", re.IGNORECASE)
 
 # Numbers, dates and names after the first word.
-_DETAIL = re.compile(
+_DETAIL = lazy_pattern(
     r"(?<=\s)(?:\d[\d,.]*\d|\d|[A-Z][\w'’-]*)(?:\s(?:\d[\d,.]*\d|\d|[A-Z][\w'’-]*))*"
 )
-_NUMBERED_TEXTS = re.compile(
+_NUMBERED_TEXTS = lazy_pattern(
     r"<(?P<kind>documents|samples)-(?P<code>\w+)>\n(?P<texts>.*)\n</(?P=kind)-(?P=code)>\s*"
     r"<claims-(?P=code)>\n(?P<claims>.*)\n</claims-(?P=code)>",
     re.DOTALL,
 )
-_CHECK = re.compile(
+_CHECK = lazy_pattern(
     r"Check the claims of an answer that another model wrote\..*"
     r"<claims-(?P<code>\w+)>\n(?P<claims>.*)\n</claims-(?P=code)>",
     re.DOTALL,
 )
-_REWRITE = re.compile(
+_REWRITE = lazy_pattern(
     r"(?:Sentences of an answer are in doubt|Shorten sentences of an answer)\..*"
     r"<sentences-(?P<code>\w+)>\n(?P<sentences>.*)\n</sentences-(?P=code)>",
     re.DOTALL,
 )
-_ITEM_LINE = re.compile(r"^ +(other answers|keep|in doubt): (.*?)(?: \(x(\d+)\))?$", re.MULTILINE)
-_NUMBERED = re.compile(r"\s*(\d+)\s*[.):]\s*(.*)")
+_ITEM_LINE = lazy_pattern(r"^ +(other answers|keep|in doubt): (.*?)(?: \(x(\d+)\))?$", re.MULTILINE)
+_NUMBERED = lazy_pattern(r"\s*(\d+)\s*[.):]\s*(.*)")
 # A judge whose answer could not be parsed gets the form of the answer restated.
-_RESTATED = re.compile(r"\s*(?:Answer with|Write) ")
+_RESTATED = lazy_pattern(r"\s*(?:Answer with|Write) ")
 # If a question to a judge contains a whole prompt of this kind, more text follows it.
-_ANSWER = re.compile(
+_ANSWER = lazy_pattern(
     r"(?P<question>.*?)^[ \t]*Answer by these documents:[ \t]*\n(?P<documents>.*)\n\s*"
     r"Rules:\n(?:\d+\. [^\n]*\n?)+\s*",
     re.DOTALL | re.MULTILINE,
 )
-_CORRECT = re.compile(
+_CORRECT = lazy_pattern(
     r"\s*A sentence of an answer is in doubt\.\s+The question:\n(?P<question>.*?)\n\n"
     r"The answer around the sentence:\n.*?>>>\s*(?P<sentence>.*?)\s*<<<.*?\n\n"
     r"Documents from a search:\n(?P<documents>.*)",
     re.DOTALL,
 )
 # Only an end mark with the opening mark's code ends a document; a document's author cannot know it.
-_FENCED = re.compile(
+_FENCED = lazy_pattern(
     r"<(?P<kind>document|sample)-(?P<code>\w+) number=\"(?P<number>\d+)\">\n(?P<text>.*?)\n"
     r"</(?P=kind)-(?P=code)>",
     re.DOTALL,
 )
 # A heading, or a short first line that is no sentence, with text right below.
-_TITLES = re.compile(r"(?:\A[^\n.!?:]{1,60}|^#{1,6} [^\n]*)(?=\n\S)", re.MULTILINE)
+_TITLES = lazy_pattern(r"(?:\A[^\n.!?:]{1,60}|^#{1,6} [^\n]*)(?=\n\S)", re.MULTILINE)
 # A wrapped line: the next line starts neither a list item nor a heading or the like.
-_WRAPPED = re.compile(r"(?<![.!?:\n])\n(?![\s#>|]|[-*+•]\s|\d+[.)]\s)")
-_SENTENCE = re.compile(r".*\w.*[.!?][\"'”’»)\]]*", re.DOTALL)
+_WRAPPED = lazy_pattern(r"(?<![.!?:\n])\n(?![\s#>|]|[-*+•]\s|\d+[.)]\s)")
+_SENTENCE = lazy_pattern(r".*\w.*[.!?][\"'”’»)\]]*", re.DOTALL)
 _ORDERS = frozenset(
     {
         "answer",

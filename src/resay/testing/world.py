@@ -12,18 +12,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from resay._internal.patterns import lazy_pattern
 from resay.errors import ConfigurationError
 
 _MAX_SENTENCES = 6
-_SLOT = re.compile(r"\{(\w*)(?::(\d+)-(\d+))?\}")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-_LIST_MARK = re.compile(r"^\s*(?:[-*•]|\[\d+\]|\d+[.)])\s+")
+_SLOT = lazy_pattern(r"\{(\w*)(?::(\d+)-(\d+))?\}")
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?])\s+|\n+")
+_LIST_MARK = lazy_pattern(r"^\s*(?:[-*•]|\[\d+\]|\d+[.)])\s+")
 _RANGES = {"number": (120, 98_000), "year": (1712, 1994)}
 
 SUPPORT = 0.6
 """The share of a sentence's words that a text must contain to be about the same thing."""
 
-WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’\-][^\W\d_]+)*")
+WORD = lazy_pattern(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 """A word, or a number with its separators."""
 
 _LISTED = """a about after all also although an and any are as at be because been before being both

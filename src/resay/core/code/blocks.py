@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.code.names import CodeLanguage
 from resay.core.passage import Piece, Sentence
 
@@ -22,10 +23,10 @@ _ALIASES: list[tuple[CodeLanguage, str]] = [
 _LANGUAGES: dict[str, CodeLanguage] = {
     alias: language for language, aliases in _ALIASES for alias in aliases.split()
 }
-_FENCE = re.compile(
+_FENCE = lazy_pattern(
     r"[ \t>*+-]{0,40}(?P<mark>`{3,}|~{3,})[ \t]*(?:\{?\.?)(?P<info>[^\s`~,{}]*)[^\n\r]*"
 )
-_SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]{1,200})\1(?!`)")
+_SPAN = lazy_pattern(r"(?<!`)(`{1,2})(?!`)([^`\n]{1,200})\1(?!`)")
 # Signs of a language, for code without a language tag.
 _SIGNS: list[tuple[CodeLanguage, str]] = [
     (
@@ -48,7 +49,7 @@ _SIGNS: list[tuple[CodeLanguage, str]] = [
     ("python", r"^(?:from [\w.]+ )?import [\w.]+|^\s*def \w+\(.*:\s*$|^\s*print\("),
 ]
 _SIGN_PATTERNS: list[tuple[CodeLanguage, re.Pattern[str]]] = [
-    (language, re.compile(signs, re.MULTILINE)) for language, signs in _SIGNS
+    (language, lazy_pattern(signs, re.MULTILINE)) for language, signs in _SIGNS
 ]
 
 

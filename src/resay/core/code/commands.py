@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 
 from resay._internal.event_loops import stop_if_abandoned
+from resay._internal.patterns import lazy_pattern
 from resay.core.code.blocks import Code
 from resay.core.code.names import CodeLanguage, CodeName
 from resay.core.code.tokens import MAX_CHARS
 from resay.lang.tables import word_set
 
 # Commands that install packages, by the language of the packages.
-_INSTALLS = re.compile(
+_INSTALLS = lazy_pattern(
     r"""
     (?:^|&&|\|\||;|\$\(|`)[ \t]*(?:[$%>!#][ \t]*)?(?:sudo[ \t]+)?
     (?:(?:python3?|py)[ \t]+-m[ \t]+)?
@@ -28,16 +29,16 @@ _INSTALLS = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
-_COMMAND = re.compile(
+_COMMAND = lazy_pattern(
     r"(?:^|&&|\|\|?|;)[ \t]*(?:[$%>!#][ \t]+)?(?:sudo[ \t]+)?"
     r"(?P<command>[a-z][\w.-]{1,30})(?P<arguments>(?:[ \t][^\n;&|]*)?)",
     re.MULTILINE,
 )
 _INSTALLED: list[CodeLanguage] = ["python", "javascript", "rust", "go", "ruby", "csharp"]
-_WORD = re.compile(r"\S+")
-_PACKAGE = re.compile(r"[@A-Za-z][\w./@-]*[\w]|[A-Za-z]")
-_VERSION_MARK = re.compile(r"[\[=<>~!^;]")
-_FLAG = re.compile(r"--[a-z][\w-]{1,40}(?==|\Z)")
+_WORD = lazy_pattern(r"\S+")
+_PACKAGE = lazy_pattern(r"[@A-Za-z][\w./@-]*[\w]|[A-Za-z]")
+_VERSION_MARK = lazy_pattern(r"[\[=<>~!^;]")
+_FLAG = lazy_pattern(r"--[a-z][\w-]{1,40}(?==|\Z)")
 # The word after one of these flags is not a package.
 _FLAGS_WITH_VALUES = word_set(
     "-r --requirement -c --constraint -e --editable -i --index-url --extra-index-url -f -t --target"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.code.cursor import END, MAX_PARTS, TokenCursor
 from resay.core.code.names import CodeLanguage, CodeName, NameKind, Path
 from resay.core.code.tokens import CodeToken
@@ -13,7 +13,7 @@ from resay.lang.tables import word_set
 
 # Maximum number of tokens of an import.
 _MAX_TOKENS = 120
-_GO_VERSION = re.compile(r"v\d+")
+_GO_VERSION = lazy_pattern(r"v\d+")
 _GO_HOSTS = frozenset({"github.com", "gitlab.com", "bitbucket.org"})
 _JAVA_STANDARD = word_set("java javax kotlin scala jdk sun")
 _CSHARP_STANDARD = word_set("System")

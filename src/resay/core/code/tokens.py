@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.code.blocks import Code
 from resay.core.code.names import CodeLanguage
 
@@ -42,7 +43,7 @@ _HASHES = r"\#[^\n]*"
 
 
 def _lexer(strings: str, comments: str) -> re.Pattern[str]:
-    return re.compile(
+    return lazy_pattern(
         rf"""
         (?P<comment>{comments})
       | (?P<text>{strings})

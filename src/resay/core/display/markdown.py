@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
+from resay._internal.patterns import lazy_pattern
 from resay.core.claim_verdict import ClaimVerdict
 from resay.core.display.spans import spans_of
 from resay.core.display.texts import clean
 from resay.core.display.view import VerdictView
 from resay.core.sentence_verdict import SentenceVerdict
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
+_SPECIAL = lazy_pattern(r"([\\`*_{}\[\]<>#|~])")
 
 
 def markdown(verdict: VerdictView, response: str | None = None) -> str:

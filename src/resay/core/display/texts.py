@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.claim_verdict import ClaimVerdict
 from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.usage import Usage
 
 # A model's output must not move the cursor or recolour the reader's terminal.
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that control a terminal or the direction of text instead of being shown."""
 
 
-_NEWLINE = re.compile(r"\r\n?")
+_NEWLINE = lazy_pattern(r"\r\n?")
 # JSON can hold lone surrogates, which cannot be encoded as UTF-8.
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_SURROGATE = lazy_pattern(r"[\ud800-\udfff]")
 # Characters that `words` would change: a fast path for the many texts without any.
-_UNPRINTABLE = re.compile(rf"[\r\ud800-\udfff]|{CONTROL.pattern}")
+_UNPRINTABLE = lazy_pattern(rf"[\r\ud800-\udfff]|{CONTROL.pattern}")
 
 
 def clean(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final, Literal, cast
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.non_claims.forms import Act, WordClasses, apology_length, forms_at_start
 from resay.core.non_claims.phrases import CompiledPhrases
 from resay.core.questions import Question
@@ -29,8 +30,8 @@ _MAX_CONJUNCTIONS = 2
 _MAX_CLAUSE_WORDS = 32
 # `re` does not count these vowel signs and accents as letters.
 _SIGNS = r"\u0300-\u036f\u064b-\u0652\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963"
-_CLAUSES = re.compile(rf"[^\w\s'{_SIGNS}-]+|[_\n]")
-_WORD = re.compile(r"\w+")
+_CLAUSES = lazy_pattern(rf"[^\w\s'{_SIGNS}-]+|[_\n]")
+_WORD = lazy_pattern(r"\w+")
 _CONTENT: Final = frozenset({"new", "known"})
 _AFTER_POINTER: Final = frozenset({"small", "document", "information", "theme", "attributes"})
 _NO_CLASSES: Final = WordClasses()

@@ -14,6 +14,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Final, Literal
 
+from resay._internal.patterns import lazy_pattern
 from resay.lang.phrases import Phrases
 
 Act = Literal["polite", "disclaimer", "refusal", "silence", "lacks", "referral"]
@@ -245,9 +246,9 @@ _APOLOGY: Final = (
 # A question to the user, and one that tells something
 _ASKING: Final = ".*you|.*I(able|do|be)|(small|able){1,2} me"
 _TELLING: Final = "you SOFT know (know|be|have|do|able|known|new|pointer|definites|others)"
-_PART: Final = re.compile(r"\b(?:" + "|".join(_PARTS) + r")\b")
-_SUBJECT: Final = re.compile(r"I\(([^()]*)\)")
-_CLASS: Final = re.compile(
+_PART: Final = lazy_pattern(r"\b(?:" + "|".join(_PARTS) + r")\b")
+_SUBJECT: Final = lazy_pattern(r"I\(([^()]*)\)")
+_CLASS: Final = lazy_pattern(
     r"\((?P<any>[a-z]+(?:\|[a-z]+)+)\)|(?P<all>[a-z]+(?:\+[a-z]+)*)(?:-(?P<no>[a-z]+))?"
 )
 # A word is written as the letters of its classes in order, in brackets: "<ac>".

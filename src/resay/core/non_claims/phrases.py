@@ -7,16 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.details import is_new_word
 from resay.core.non_claims.forms import CLASSES, Act, WordClasses
 from resay.lang.language import languages
 from resay.lang.phrases import Phrases
 
 _ACTS: Final[tuple[Act, ...]] = ("polite", "silence", "lacks", "refusal", "disclaimer", "referral")
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = lazy_pattern(r"\w+")
 # Between the lines of a pattern; see `Phrases`.
-_LINES: Final = re.compile(r"\s*\n\s*(\| )?")
-_OPTIONAL: Final = re.compile(r"\w\?")
+_LINES: Final = lazy_pattern(r"\s*\n\s*(\| )?")
+_OPTIONAL: Final = lazy_pattern(r"\w\?")
 _MAX_QUESTION_WORDS: Final = 16
 _KNOWN: Final = frozenset({"known"})
 _NEW: Final = frozenset({"new"})

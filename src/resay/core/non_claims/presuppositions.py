@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.details import has_new_number, has_new_reason, is_new_word, new_names
 from resay.core.non_claims.clauses import REFUSALS, SentenceKind, expanded, without_gesture
 from resay.core.non_claims.forms import WordClasses
 from resay.core.non_claims.phrases import CompiledPhrases
 from resay.core.questions import Question
 
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 # "Born", "died", which mean something
 _CLAIMS_ALONE: Final = frozenset({"claims"})
 _RESETTING: Final = frozenset({"claims", "information", "theme", "faculty", "document"})

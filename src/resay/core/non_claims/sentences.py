@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final, Literal
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.details import new_names
 from resay.core.non_claims.clauses import (
     MAX_QUESTION_WORDS,
@@ -38,11 +39,11 @@ NonClaim = Literal["filler", "refusal", "question", "creative"]
 """The kind of a sentence that claims nothing."""
 _MAX_CHARS = 240
 _MAX_SHORT_QUESTION = 6
-_DIGIT = re.compile(r"\d")
-_LETTER = re.compile(r"[^\W\d_]")
-_WORD = re.compile(r"\w+")
-_WRITTEN_WORD = re.compile(r"[\w'-]+")
-_QUESTION_END = re.compile(r"(?:[?？؟]|か。?)[\s\"'”’»」』)\]*_]*\Z")
+_DIGIT = lazy_pattern(r"\d")
+_LETTER = lazy_pattern(r"[^\W\d_]")
+_WORD = lazy_pattern(r"\w+")
+_WRITTEN_WORD = lazy_pattern(r"[\w'-]+")
+_QUESTION_END = lazy_pattern(r"(?:[?？؟]|か。?)[\s\"'”’»」』)\]*_]*\Z")
 _FINITE: Final = frozenset({"be", "have", "do", "able"})
 
 

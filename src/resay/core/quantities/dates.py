@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.quantities.numbers import NumberParser, Parsed
 from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.tokens import CJK, Token, Tokens
 from resay.core.quantities.words import BEFORE_MONTHS, BEFORE_YEARS, MONTHS, ORDINAL_ENDINGS
 
-_MARKS: Final = re.compile("[-./]")
+_MARKS: Final = lazy_pattern("[-./]")
 _CJK_CENTURIES: Final = ("世纪", "世紀", "세기")
 # The sign for a year, month or day, by its other forms.
 _CJK_SIGNS: Final = {"년": "年", "월": "月", "일": "日", "号": "日"}

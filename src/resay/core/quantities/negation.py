@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.word_filter import WordFilter
 from resay.lang.detection import detect_from_words
 from resay.lang.language import all_words
 
-_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_NUMBER_AFTER_NO: Final = re.compile(r"\.?\s{0,3}[#*_]{0,3}\d|\.\s?(?:[IVXL]{2,6}|[VX])\b")
+_WORD: Final = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_NUMBER_AFTER_NO: Final = lazy_pattern(r"\.?\s{0,3}[#*_]{0,3}\d|\.\s?(?:[IVXL]{2,6}|[VX])\b")
 # How many words after a negation may make it part of a phrase such as "not quite sure".
 _PHRASE_WORDS: Final = 3
 

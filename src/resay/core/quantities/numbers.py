@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from math import gcd
 from typing import Final, TypeAlias
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.quantities.numerals import (
     NumberInWords,
     cjk_value,
@@ -38,7 +38,7 @@ from resay.core.quantities.words import (
 Parsed: TypeAlias = tuple[Quantity, int]
 """A quantity, and the index of the token after it."""
 
-_DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
+_DIGITS: Final = lazy_pattern(r"\d+(?:[.,]\d+)*")
 _MAX_DIGITS: Final = 40
 # The longest number whose thousands are separated by spaces.
 _MAX_SPACED_DIGITS: Final = 12

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.quantities.words import CJK_DIGITS, CJK_SCALES, CJK_TENS, COMPOUND_PARTS, SMALL
 
 _MAX_CJK_CHARS: Final = 24
 _MAX_COMPOUND_CHARS: Final = 50
-_COMPOUND: Final = re.compile(
+_COMPOUND: Final = lazy_pattern(
     r"(?:(?P<thousands>\w{0,30}?)(?:tausend|duizend|mila|mille))?"
     r"(?:(?P<hundreds>\w{0,12}?)(?:hundert|honderd|cento))?(?:und|en|e)?(?P<rest>\w{0,20})"
 )

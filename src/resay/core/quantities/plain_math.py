@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import Final, NamedTuple
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.quantities.quantity import Quantity
 
 # TeX is expanded, so that its numbers and units can be parsed: `$5.2$ kg`, `\(5{,}200\,\text{g}\)`
 # and `$5.2 \times 10^{3}$ g` are read like "5.2 kg" is. Dollar signs around math are not money:
 # they enclose text without spaces at its ends and without words.
-_MATH: Final = re.compile(
+_MATH: Final = lazy_pattern(
     r"\$\$(?P<display>(?:[^$\\]|\\.){1,400})\$\$"
     r"|(?<![\\$\w])\$(?=[^\s$])(?P<inline>(?:[^$\n\\]|\\.){1,200})(?<=\S)\$(?![\d$])"
     r"|\\\((?P<round>(?:[^\\\n]|\\[^)\n]){1,200})\\\)"
@@ -24,7 +25,7 @@ _POWER: Final = (
     r"|(?<![\w.,]))10\s?(?:\^|\*\*)?"
 )
 _SUPERSCRIPTS: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺−", "0123456789-+-")
-_TOKEN: Final = re.compile(
+_TOKEN: Final = lazy_pattern(
     rf"""
     {_POWER}(?:\{{\s?(?P<braced>[-+−]?\d{{1,2}})\s?\}}|(?P<raised>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,2}})
                 |(?<=[\^*])\(?(?P<bare>-?\d{{1,2}})\)?)
@@ -39,15 +40,15 @@ _TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 # "1.6e-19", but not an identifier such as "12e4f".
-_SCIENTIFIC: Final = re.compile(
+_SCIENTIFIC: Final = lazy_pattern(
     r"(?<![\w.])(?P<mantissa>\d{1,12}(?:\.\d{1,12})?)[eE](?P<exponent>[-+]?\d{1,2})(?![\w.]\w|\w)"
 )
-_OUTSIDE: Final = re.compile(
+_OUTSIDE: Final = lazy_pattern(
     rf"{_SCIENTIFIC.pattern}|{_POWER}(?:(?P<raised>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,2}})|(?<=[\^*])\(?(?P<bare>-?\d{{1,2}})\)?(?![\w]))"
     r"|(?<![\w.,'])(?P<parted>\d{1,3}(?:'\d{3}){1,6}|\d{1,3}(?:_\d{3}){1,6})(?![\w'])"
 )
 # Each match of it has one of these; most texts have none.
-_MAY_BE_OUTSIDE: Final = re.compile(r"[\d^*⁰¹²³⁴⁵⁶⁷⁸⁹](?:(?<!\d)|[eE][-+]?\d|['_]\d)")
+_MAY_BE_OUTSIDE: Final = lazy_pattern(r"[\d^*⁰¹²³⁴⁵⁶⁷⁸⁹](?:(?<!\d)|[eE][-+]?\d|['_]\d)")
 _SIGNS: Final = {
     r"\approx": "≈",
     r"\sim": "≈",
@@ -60,8 +61,8 @@ _SIGNS: Final = {
     r"\times": "×",
     r"\cdot": "·",
 }
-_COMMAND: Final = re.compile(r"\\[A-Za-z]+\s?(?:\{[^{}]{0,60}\})?")
-_WORD: Final = re.compile(r"[^\W\d_]{3}")
+_COMMAND: Final = lazy_pattern(r"\\[A-Za-z]+\s?(?:\{[^{}]{0,60}\})?")
+_WORD: Final = lazy_pattern(r"[^\W\d_]{3}")
 
 
 def read_plainly(text: str, read: Callable[[str], Iterable[Quantity]]) -> tuple[Quantity, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.quantities.dates import DateParser
 from resay.core.quantities.numbers import NumberParser, Parsed
 from resay.core.quantities.numerals import compound_value
@@ -42,12 +42,12 @@ from resay.core.quantities.words import (
     UNITS,
 )
 
-_DIGIT_OR_SIGN: Final = re.compile(r"[0-9$\\]")
-_ASCII_WORD: Final = re.compile(r"[a-z]+")
+_DIGIT_OR_SIGN: Final = lazy_pattern(r"[0-9$\\]")
+_ASCII_WORD: Final = lazy_pattern(r"[a-z]+")
 _AMOUNT_STARTS: Final = tuple("$0123456789")
 _MIN_COMPOUND_CHARS: Final = 9
 _MAX_PLAIN_DIGITS: Final = 15
-_WORDS_AND_DIGITS: Final = re.compile(
+_WORDS_AND_DIGITS: Final = lazy_pattern(
     rf'("?)([A-Za-z]+(?: [A-Za-z]+)*) (\d{{1,{_MAX_PLAIN_DIGITS}}})\1'
 )
 _MAX_CHARS_BESIDE_DIGITS: Final = 64

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.quantities.numbers import Parsed
 from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.tokens import Tokens
@@ -30,8 +30,8 @@ from resay.core.quantities.words import (
 
 # How far back a quotation that a mark may close is looked for.
 _MAX_QUOTED_CHARS: Final = 200
-_OPENING_APOSTROPHE: Final = re.compile(r"(?<!\w)'\w")
-_INCHES: Final = re.compile(r""" ?\d{1,2}(?:\.\d)?(?: \d/\d{1,2})?(?:"|'')""")
+_OPENING_APOSTROPHE: Final = lazy_pattern(r"(?<!\w)'\w")
+_INCHES: Final = lazy_pattern(r""" ?\d{1,2}(?:\.\d)?(?: \d/\d{1,2})?(?:"|'')""")
 _KELVIN_AT_0_CELSIUS: Final = 273.15
 _CELSIUS_PER_FAHRENHEIT: Final = 5 / 9
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.blocks import Layout, parse_layout
 from resay.core.segmentation.spans import Span
 
-_TOKEN = re.compile(r"\S+")
-_ALNUM = re.compile(r"[^\W_]")
+_TOKEN = lazy_pattern(r"\S+")
+_ALNUM = lazy_pattern(r"[^\W_]")
 
 
 class UnalignedError(ValueError):

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from resay._internal.event_loops import stop_if_abandoned
+from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.characters import GAP, LINE_BREAKS
 from resay.core.segmentation.sentence_words import ORDINAL_MONTHS
 from resay.core.segmentation.spans import Span, blanked
 
-_TAGS = re.compile(r"(?:</?[A-Za-z][^<>]*>\s*)+\Z")
+_TAGS = lazy_pattern(r"(?:</?[A-Za-z][^<>]*>\s*)+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +169,8 @@ def parse_layout(text: str) -> Layout:
 _MAX_NESTING = 16
 _MAX_TITLE_CHARS = 120
 _CODE_COLUMN = 4
-_QUOTES = re.compile(rf"(?:{GAP}*>)+")
-_MARKER = re.compile(
+_QUOTES = lazy_pattern(rf"(?:{GAP}*>)+")
+_MARKER = lazy_pattern(
     rf"""
     (?: (?P<quote>>) {GAP}*
       | (?: (?P<bullet>[-*+•‣◦▪●○∙⁃–・])
@@ -184,10 +185,10 @@ _MARKER = re.compile(
     re.VERBOSE,
 )
 _LEADS_IN = (".", ":", ";", "!", "?", "…", "。", "：", "！", "？", "؟", "।")
-_RAW_TAG = re.compile(r"<(pre|script|style|textarea)[\s>]")
-_BLANK_LINE = re.compile(r"\n[ \t]*\r?\n|\r[ \t]*\r(?!\n)|\u2029")
-_NEXT_LINE = re.compile(rf"{GAP}{{0,200}}(?:\r\n|[{LINE_BREAKS}]){GAP}{{0,200}}([^\s]?)")
-_REST_OF_LINE = re.compile(rf"[.,;]?{GAP}{{0,200}}(?:[{LINE_BREAKS}]|\Z)")
+_RAW_TAG = lazy_pattern(r"<(pre|script|style|textarea)[\s>]")
+_BLANK_LINE = lazy_pattern(r"\n[ \t]*\r?\n|\r[ \t]*\r(?!\n)|\u2029")
+_NEXT_LINE = lazy_pattern(rf"{GAP}{{0,200}}(?:\r\n|[{LINE_BREAKS}]){GAP}{{0,200}}([^\s]?)")
+_REST_OF_LINE = lazy_pattern(rf"[.,;]?{GAP}{{0,200}}(?:[{LINE_BREAKS}]|\Z)")
 
 
 _PROSE_INFO = frozenset({"", "text", "txt", "plain", "plaintext", "markdown", "md"})
@@ -195,10 +196,10 @@ _PROSE_INFO = frozenset({"", "text", "txt", "plain", "plaintext", "markdown", "m
 _AHEAD_CHARS = 2_000
 _AHEAD_LINES = 12
 _LINE_ENDS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
-_CODE_MARKS = re.compile(r"[{}\[\]<>;=|\\$^~`@#]|--|::|\w\(|/\w*/|[│├└─┌┐→]")
-_ENDS_SENTENCE = re.compile(r"[\w)\"'”’»%][.!?…][)\"'”’»*_]*\Z|[。！？।؟]\Z")
-_LIST_MARK = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+")
-_LETTERS = re.compile(r"[^\W\d_]+")
+_CODE_MARKS = lazy_pattern(r"[{}\[\]<>;=|\\$^~`@#]|--|::|\w\(|/\w*/|[│├└─┌┐→]")
+_ENDS_SENTENCE = lazy_pattern(r"[\w)\"'”’»%][.!?…][)\"'”’»*_]*\Z|[。！？।؟]\Z")
+_LIST_MARK = lazy_pattern(r"(?:[-*+•]|\d{1,3}[.)])\s+")
+_LETTERS = lazy_pattern(r"[^\W\d_]+")
 
 
 def _reads_like_prose(line: str) -> bool:
@@ -216,8 +217,8 @@ class _ForwardSearch:
     The last match is cached, so that many openers waiting for the same closer cost one search.
     """
 
-    def __init__(self, pattern: str | re.Pattern[str], text: str) -> None:
-        self._search = re.compile(pattern).search
+    def __init__(self, pattern: re.Pattern[str], text: str) -> None:
+        self._search = pattern.search
         self._text = text
         self._span: Span | None = (-1, -1)
 
@@ -575,7 +576,9 @@ class _Scanner:
         """
         search = self._closers.get(closer)
         if search is None:
-            search = self._closers[closer] = _ForwardSearch(re.escape(closer), self._text)
+            search = self._closers[closer] = _ForwardSearch(
+                re.compile(re.escape(closer)), self._text
+            )
         span = search.after(start + opener)
         if span is None or not _REST_OF_LINE.match(self._text, span[1]):
             return False

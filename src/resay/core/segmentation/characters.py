@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from resay._internal.patterns import lazy_pattern
 
 LINE_BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 """The characters at which `str.splitlines` breaks lines, for a character class."""
@@ -12,7 +12,7 @@ WIDE_STOPS = "。！？｡．။។៕"
 """The marks that end a sentence without a space after them, for a character class."""
 STOPS = rf".!?…‽؟{WIDE_STOPS}।॥۔։።፧᠃"
 """The marks that end sentences, for a character class."""
-_SPACE = re.compile(r"\s*")
+_SPACE = lazy_pattern(r"\s*")
 
 
 def after_space(text: str, position: int) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.spans import Span
 
 LONGEST_CODE_SPAN = 400
 """The maximum length of inline code; between backticks that are further apart is none."""
-_TICKS = re.compile(r"`+")
+_TICKS = lazy_pattern(r"`+")
 
 
 def backtick_pairs(text: str) -> Iterator[tuple[Span, Span | None]]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.blocks import Layout
 from resay.core.segmentation.characters import GAP, LINE_BREAKS, STOPS, WIDE_STOPS
 from resay.core.segmentation.code_spans import LONGEST_CODE_SPAN, backtick_pairs
@@ -16,8 +17,8 @@ from resay.core.segmentation.splitters import Splitter
 
 # Greek questions end with a semicolon, and Thai and Lao sentences with a space.
 _OTHER_STOP = r"(?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e]|[\u0e01-\u0e4f\u0e81-\u0edf](?=\s)"
-_LINE_END = re.compile(rf"[{LINE_BREAKS}]\Z")
-_BOUNDARY = re.compile(
+_LINE_END = lazy_pattern(rf"[{LINE_BREAKS}]\Z")
+_BOUNDARY = lazy_pattern(
     rf"""
     (?: [{STOPS}] | {_OTHER_STOP} ) (?= \S{{0,64}} \s{{1,16}} (?: \S{{1,39}}\s | \S{{40}} ) )
   | [{WIDE_STOPS}] (?= .{{8}} )
@@ -27,17 +28,17 @@ _BOUNDARY = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_POSSIBLE_BOUNDARY = re.compile(rf"[{STOPS}{LINE_BREAKS}]|{_OTHER_STOP}")
+_POSSIBLE_BOUNDARY = lazy_pattern(rf"[{STOPS}{LINE_BREAKS}]|{_OTHER_STOP}")
 _MAX_LOOKAHEAD = 200
 _MAX_LOOKBEHIND = 17
-_TWO_WORDS = re.compile(r"\s*(?:\S+\s+\S+\s|[\u3040-\u30ff\u3400-\u9fff])|.{24}", re.DOTALL)
-_ONE_WORD = re.compile(r"\S+\s|\S{40}")
-_FIVE_WORDS = re.compile(r"(?:\S+\s+){5}|.{200}", re.DOTALL)
+_TWO_WORDS = lazy_pattern(r"\s*(?:\S+\s+\S+\s|[\u3040-\u30ff\u3400-\u9fff])|.{24}", re.DOTALL)
+_ONE_WORD = lazy_pattern(r"\S+\s|\S{40}")
+_FIVE_WORDS = lazy_pattern(r"(?:\S+\s+){5}|.{200}", re.DOTALL)
 _PAIRS = ("()", "[]", "“”", "‘’", "«»", "„”", "‹›", "「」", "『』", "（）")
 _LONGEST_PAIR = 400
 # Five words are needed to see who exclaimed: "Stop!" Mr. John Smith said.
-_EXCLAIMED = re.compile(r"[!?‽؟][^\s\w]*[\"'”’»›“‘«][^\s\w]*(?:\Z|\s+[A-Z])")
-_WIDE_STOP = re.compile(rf"[{WIDE_STOPS}][^\s\w]*\Z")
+_EXCLAIMED = lazy_pattern(r"[!?‽؟][^\s\w]*[\"'”’»›“‘«][^\s\w]*(?:\Z|\s+[A-Z])")
+_WIDE_STOP = lazy_pattern(rf"[{WIDE_STOPS}][^\s\w]*\Z")
 
 
 class BoundaryDetector:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.sentence_words import (
     ABBREVIATIONS,
     BEFORE_CLOCK,
@@ -24,19 +25,19 @@ from resay.core.segmentation.sentence_words import (
 from resay.core.segmentation.terminators import LEADING_MARKS, LOOK_BEHIND, TERMINATOR, Terminator
 
 _Finality = Literal["never", "rarely", "usually"]
-_ALNUM = re.compile(r"[^\W_]")
-_CAPITAL_NEXT = re.compile(r"\s+[A-Z]")
-_LETTER_STOPS = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
-_SPACED_LETTER = re.compile(r"[^\W\d_]\.")
-_ABJAD = re.compile(r"[\u05d0-\u05ea\u0620-\u06d3]")
+_ALNUM = lazy_pattern(r"[^\W_]")
+_CAPITAL_NEXT = lazy_pattern(r"\s+[A-Z]")
+_LETTER_STOPS = lazy_pattern(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
+_SPACED_LETTER = lazy_pattern(r"[^\W\d_]\.")
+_ABJAD = lazy_pattern(r"[\u05d0-\u05ea\u0620-\u06d3]")
 _LONGEST_ROMAN = 5
 _LONGEST_ENUMERATOR = 20
-_ENUMERATOR = re.compile(
+_ENUMERATOR = lazy_pattern(
     rf"\d{{1,3}}(?:\.\d{{1,3}}){{0,4}}|[^\W\d_]|[ivxIVX]{{1,{_LONGEST_ROMAN}}}"
 )
-_LABEL = re.compile(r"[IVXLCM]{1,6}|[A-Z]")
+_LABEL = lazy_pattern(r"[IVXLCM]{1,6}|[A-Z]")
 _MAY_CONTINUE = ABBREVIATIONS | BEFORE_NUMBER
-_ORDINAL_MONTH = re.compile(rf"(?:{ORDINAL_MONTHS})\b")
+_ORDINAL_MONTH = lazy_pattern(rf"(?:{ORDINAL_MONTHS})\b")
 
 
 def is_abbreviation(text: str, period: int, sentence_start: int = 0) -> bool:

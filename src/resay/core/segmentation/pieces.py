@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.blocks import Block, Layout, is_delimiter_row
 from resay.core.segmentation.characters import after_space
 from resay.core.segmentation.spans import Span
@@ -16,7 +16,7 @@ SentenceUnit = Literal["sentence", "item", "heading", "head", "row", "code"]
 claim may also be a name in code."""
 
 _SPACE_IN_ROW = " \t\r\n"
-_ALNUM = re.compile(r"[^\W_]")
+_ALNUM = lazy_pattern(r"[^\W_]")
 
 
 class PieceSpan(NamedTuple):

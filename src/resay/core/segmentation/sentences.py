@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from resay._internal.event_loops import stop_if_abandoned
+from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.characters import after_space
 from resay.core.segmentation.code_spans import hide_code_spans
 from resay.core.segmentation.periods import ends_after_period, is_plain_end
@@ -34,20 +35,22 @@ from resay.core.segmentation.terminators import (
 )
 from resay.core.segmentation.thai import ends_at_space, has_thai
 
-_ALNUM = re.compile(r"[^\W_]")
+_ALNUM = lazy_pattern(r"[^\W_]")
 # A sentence goes on before these characters.
 _CONTINUING = frozenset(",;:)]}&=/%+.!?…、，：；）」』】》")
-_CAMEL = re.compile(r"[a-z]{1,3}[A-Z]")
-_YEAR = re.compile(r"\((?:c(?:a|irca)?\.? ?)?\d{4}(?: ?[–-] ?\d{2,4})?\)")
-_ATTRIBUTION = re.compile(rf"(?:[A-Z][\w.'’-]{{0,30}}\s){{1,3}}?(?:{ATTRIBUTIONS})\b")
-_RUN_ON = re.compile(r"([^\W\d_]{1,24})(?=[\s,'’:;]|[.!?](?:\s|\Z))")
+_CAMEL = lazy_pattern(r"[a-z]{1,3}[A-Z]")
+_YEAR = lazy_pattern(r"\((?:c(?:a|irca)?\.? ?)?\d{4}(?: ?[–-] ?\d{2,4})?\)")
+_ATTRIBUTION = lazy_pattern(rf"(?:[A-Z][\w.'’-]{{0,30}}\s){{1,3}}?(?:{ATTRIBUTIONS})\b")
+_RUN_ON = lazy_pattern(r"([^\W\d_]{1,24})(?=[\s,'’:;]|[.!?](?:\s|\Z))")
 _NO_WORD = frozenset("/@_\\:=#.`")
 _EXCLAMATIONS = frozenset("!?‽؟;\u037e")
 _QUOTE_MARKS = frozenset("\"'”’»›“‘«")
-_IDEOGRAPHIC = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_IDEOGRAPHIC = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 # Words after a Japanese or Chinese quotation that continue the sentence around it.
-_JAPANESE_PARTICLE = re.compile(r"と(?!ても|ころ|き|り)|って|を|が|の|は(?![いじ])|に|も(?![うし])")
-_CHINESE_ATTRIBUTION = re.compile(r"[^\s。！？，,]{0,6}[说說问問道喊叫答]")
+_JAPANESE_PARTICLE = lazy_pattern(
+    r"と(?!ても|ころ|き|り)|って|を|が|の|は(?![いじ])|に|も(?![うし])"
+)
+_CHINESE_ATTRIBUTION = lazy_pattern(r"[^\s。！？，,]{0,6}[说說问問道喊叫答]")
 # "And so on", between two terminators.
 _KHMER_ETC = ("ល។", "បេ។")
 _IDEOGRAPHIC_QUOTES = frozenset("」』”’")

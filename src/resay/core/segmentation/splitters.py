@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Literal, Protocol, TypedDict
 
 from resay._internal.importing import load_optional
+from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.sentences import sentence_ends
 from resay.errors import ConfigurationError
 
@@ -14,7 +14,7 @@ Splitter = Literal["builtin", "sentencex"]
 """The rules that end sentences in prose."""
 # The time of sentencex is quadratic in the number of quotation marks in its input.
 _MAX_CHARS = 4096
-_KANA = re.compile(r"[\u3040-\u30ff]")
+_KANA = lazy_pattern(r"[\u3040-\u30ff]")
 
 
 class _Boundary(TypedDict):

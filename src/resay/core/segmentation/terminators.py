@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.characters import after_space
 from resay.core.segmentation.sentence_words import OPENERS
 
@@ -20,11 +21,11 @@ _GREEK = r"\u0370-\u037d\u037f-\u0386\u0388-\u03ff\u1f00-\u1fff"
 # Greek questions end with a semicolon.
 _MARKS = rf"(?<=[{_GREEK}]{{2}})[;\u037e]+|[.!?…‽؟{''.join(sorted(HARD_STOPS))}]+"
 _STOP = rf"({_MARKS})({_CLOSERS}(?:[ \u00a0\u202f]»(?=[\s,.]|\Z))?)"
-TERMINATOR = re.compile(_STOP)
+TERMINATOR = lazy_pattern(_STOP)
 """A mark that may end a sentence, and the quotes and brackets that close after it."""
-TERMINATOR_OR_SPACE = re.compile(rf"{_STOP}|(?<=[{THAI}\d]){_CLOSERS}(?=\s+[{THAI}])")
+TERMINATOR_OR_SPACE = lazy_pattern(rf"{_STOP}|(?<=[{THAI}\d]){_CLOSERS}(?=\s+[{THAI}])")
 """The same, or what stands before a space that may end a Thai or Lao sentence without a mark."""
-CITATION = re.compile(
+CITATION = lazy_pattern(
     rf"""
     (?: \[ \[? \^? [\w\ ,;.–-]{{1,24}} \]? \] (?: \( [^()\s]{{1,400}} \) )?
       | \s? 【 [^【】]{{1,60}} † [^【】]{{0,60}} 】
@@ -38,10 +39,10 @@ CITATION = re.compile(
 """A citation after a terminator, which belongs to the sentence."""
 LEADING_MARKS = "\"'“”‘’«»„‚([{¿¡*_~`–—-#「『（【《"
 """Marks that may stand before a word."""
-_OPENING = re.compile(r"""(?:[\"'“”‘«»„‚(\[{¿¡*_~`–—\-#「『（【《] ?){0,16}""")
-_WORD = re.compile(r"[^\W\d_]{1,24}(?:['’][^\W\d_]{1,8})?")
+_OPENING = lazy_pattern(r"""(?:[\"'“”‘«»„‚(\[{¿¡*_~`–—\-#「『（【《] ?){0,16}""")
+_WORD = lazy_pattern(r"[^\W\d_]{1,24}(?:['’][^\W\d_]{1,8})?")
 # A dash or an opening bracket, with or without white space before it: "1932.(Doc. 3)".
-_BEFORE_WORD = re.compile(r"[—(\[（【]")
+_BEFORE_WORD = lazy_pattern(r"[—(\[（【]")
 
 
 @dataclass(slots=True)

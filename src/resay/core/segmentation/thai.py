@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.characters import after_space
 from resay.core.segmentation.sentence_words import (
     AWAITS,
@@ -14,7 +13,7 @@ from resay.core.segmentation.sentence_words import (
 )
 from resay.core.segmentation.terminators import LOOK_BEHIND, THAI
 
-_HAS_THAI = re.compile(rf"[{THAI}]\s")
+_HAS_THAI = lazy_pattern(rf"[{THAI}]\s")
 _LOOK_AHEAD = 40
 # The fewest letters of a sentence, and of phrases between which a space ends one.
 _SHORT, _LONG = 8, 20

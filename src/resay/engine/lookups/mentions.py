@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 from urllib.parse import urlsplit
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.code.blocks import Code, code_in
 from resay.core.code.reader import CodeReader
 from resay.core.links import addresses_in, normal_link
@@ -20,22 +21,22 @@ MentionKind = Literal["package", "link", "doi"]
 
 _REGISTRY_OF = {"python": "pypi", "javascript": "npm"}
 # A name that the reader of an answer is to replace: `pip install your-package`.
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_pattern(
     r"(?:your|my|some|example)[-_.].*|.*package[-_.]?name.*|(?:package|module|library|name|foo|bar)",
     re.IGNORECASE,
 )
-_FILE = re.compile(r".*\.(?:whl|zip|tar|gz|tgz|txt|toml|json)", re.IGNORECASE)
+_FILE = lazy_pattern(r".*\.(?:whl|zip|tar|gz|tgz|txt|toml|json)", re.IGNORECASE)
 # An installation from elsewhere than the registry.
-_ELSEWHERE = re.compile(r"--(?:extra-)?index-url|--find-links|--registry|--git|--path|\s-[if]\s")
-_LINK = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]\"'“”«»|\\^`{}…]{3,400}", re.IGNORECASE)
-_PARENTHESES = re.compile(r"\([^\s()]{1,100}\)[^\s<>()\[\]\"'“”«»|\\^`{}]{0,100}")
-_DOI = re.compile(r"\b10\.\d{4,9}/[^\s<>\"'“”«»{}|\\^`]{1,200}")
+_ELSEWHERE = lazy_pattern(r"--(?:extra-)?index-url|--find-links|--registry|--git|--path|\s-[if]\s")
+_LINK = lazy_pattern(r"(?:https?://|www\.)[^\s<>()\[\]\"'“”«»|\\^`{}…]{3,400}", re.IGNORECASE)
+_PARENTHESES = lazy_pattern(r"\([^\s()]{1,100}\)[^\s<>()\[\]\"'“”«»|\\^`{}]{0,100}")
+_DOI = lazy_pattern(r"\b10\.\d{4,9}/[^\s<>\"'“”«»{}|\\^`]{1,200}")
 _DOI_HOSTS = ("doi.org", "dx.doi.org", "www.doi.org")
 _AFTER = ".,;:!?*_~"
 _PUNCTUATION = (".", ",", ";", ":", "!", "?")
 # What follows a link that is only the beginning of one, or a pattern of one.
 _GOES_ON = ("{", "<", "[", "…", "$")
-_RESERVED = re.compile(
+_RESERVED = lazy_pattern(
     r"(?:.*\.)?(?:example(?:\.(?:com|net|org))?|test|invalid|localhost|local|internal)"
 )
 _MAX_PATH = 200

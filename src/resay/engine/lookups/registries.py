@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote, urlsplit
 
+from resay._internal.patterns import lazy_pattern
 from resay.errors import ConfigurationError
 from resay.policy.lookups import LookupsConfig
 
@@ -16,7 +16,7 @@ _VARIABLES: Mapping[str, Sequence[str]] = {
     "pypi": ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL"),
     "npm": ("NPM_CONFIG_REGISTRY", "npm_config_registry"),
 }
-_SEPARATORS = re.compile(r"[-_.]+")
+_SEPARATORS = lazy_pattern(r"[-_.]+")
 
 
 def addresses_of(config: LookupsConfig) -> dict[str, str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_MARK = re.compile(r"(?<![ \t])[ \t]*\[(\?|\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()")
+from resay._internal.patterns import lazy_pattern
+
+_MARK = lazy_pattern(r"(?<![ \t])[ \t]*\[(\?|\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from resay.engine.chain import Chain
-from resay.engine.regeneration.base import Regenerator
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate
 from resay.providers.caching import Cache
 from resay.retrieval import as_retriever, open_retriever
+
+if TYPE_CHECKING:
+    from resay.engine.regeneration.base import Regenerator
 
 
 def open_regenerator(

@@ -11,16 +11,17 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.documents import Document
 from resay.core.quoting import LEFT_OUT, TEMPLATE_TOKENS
 
-_END = re.compile(r"(?<=[.!?…])[\"'”’»)]*\s+|\n\s*\n")
+_END = lazy_pattern(r"(?<=[.!?…])[\"'”’»)]*\s+|\n\s*\n")
 _OBJECT = (
     r"(?:instructions?|prompts?|rules|guidelines|directions|directives|commands|context|messages?"
     r"|conversation|training|anweisungen|instrucciones|consignes)"
 )
 _BEFORE = r"(?:previous|prior|above|earlier|preceding|foregoing|former|your|system|original|given)"
-_COMMANDS = re.compile(
+_COMMANDS = lazy_pattern(
     rf"""
     \b(?:ignore|disregard|forget|override|bypass|neglect|discard)\b
         [^.!?]{{0,40}} \b{_BEFORE}\b [^.!?]{{0,30}} \b{_OBJECT}\b

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from html import unescape
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.sentence_words import ORDINAL_MONTHS
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = lazy_pattern(r"[^\W_]+")
 # Including halves of surrogate pairs, which no index accepts.
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
-_MARKER = re.compile(
+_CONTROLS = lazy_pattern(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
+_MARKER = lazy_pattern(
     rf"""
     ^(?:\s{{0,3}}
         (?: > | \#{{1,6}}(?=\s) | [-*+•‣◦](?=\s) | \[[ xX]\](?=\s)
@@ -21,7 +22,7 @@ _MARKER = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _NUMBERS = r"\d{1,3}(?:\s{0,2}[-–,;]\s{0,2}\d{1,3}){0,20}"
-_CITATION = re.compile(
+_CITATION = lazy_pattern(
     rf"""
     \s{{0,4}}\[\s?\^?{_NUMBERS}\s?\](?:\([^()\s]{{0,500}}\))?
   | \s{{0,4}}\[\^[^\[\]\s]{{1,40}}\]:?
@@ -31,18 +32,18 @@ _CITATION = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_LINK = re.compile(
+_LINK = lazy_pattern(
     r"!?\[([^\[\]]{0,300})\]\((?:[^()\s]|\([^()\s]{0,100}\)){0,500}"
     r"(?:\s{1,4}[\"'][^\"']{0,200}[\"'])?\)"
 )
-_ADDRESS = re.compile(r"<((?:https?|mailto):[^<>\s]{1,500})>")
-_TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9]{0,12}(?:\s[^<>]{0,200})?/?>")
+_ADDRESS = lazy_pattern(r"<((?:https?|mailto):[^<>\s]{1,500})>")
+_TAG = lazy_pattern(r"</?[A-Za-z][A-Za-z0-9]{0,12}(?:\s[^<>]{0,200})?/?>")
 # In scripts without spaces, emphasis marks directly adjoin words.
-_EMPHASIS = re.compile(
+_EMPHASIS = lazy_pattern(
     r"(?<![0-9A-Za-z*\\])\*{1,3}(?=\S)|(?<=[^\s*\\])\*{1,3}(?![0-9A-Za-z*])"
     r"|(?<![\w\\])_{1,3}(?=\S)|(?<=[^\s_\\])_{1,3}(?!\w)|~~|(?<!\\)`+"
 )
-_ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|>~])")
+_ESCAPED = lazy_pattern(r"\\([\\`*_{}\[\]()#+\-.!|>~])")
 
 
 def has_words(text: str) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.tokens import tokenize
 
 # Anything that a reader may click, or that a page may load or run.
-_LINKS = re.compile(
+_LINKS = lazy_pattern(
     r"(?<![a-z])(?:[a-z][a-z0-9+.-]{1,15}://|(?:data|javascript|mailto|tel|vbscript):)[^\s<>)\]]*"
     # Not initials, as in "J.K.Rowling".
     r"|(?<![\w-])(?:[\w-]{1,63}\.){0,4}(?:[\w-]{2,63}\.[a-z]{2,24}(?![\w-])|[\w-]\.[a-z]{2,24}(?=/))"

@@ -8,18 +8,18 @@ with that value.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
 from rapidfuzz import fuzz, utils
 
+from resay._internal.patterns import lazy_pattern
 from resay.engine.regeneration.asked_questions import content_words
 from resay.engine.regeneration.plain_text import has_words, plain
 from resay.errors import ConfigurationError
 
 _CHARS = 300
-_WORD = re.compile(r"[^\W_]+")
+_WORD = lazy_pattern(r"[^\W_]+")
 _ALIKE = 92
 # Limit on pairwise comparisons, for an answer that is flagged throughout.
 _MAX_CLAIMS = 200

@@ -29,10 +29,12 @@ from resay.engine.check import Check
 from resay.engine.regeneration.prompts import format_for_judge, text_with_title
 from resay.policy import Policy, Regenerate
 from resay.providers.caching import Cache
-from resay.scorers import Ngram, Prompt, SampleConfig, ScorerConfig
+from resay.scorers import SampleConfig, ScorerConfig
 from resay.scorers.common.composite import CompositeConfig, ScorerPart
 from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
+from resay.scorers.ngram import Ngram
+from resay.scorers.prompt import Prompt
 from resay.scorers.references import References
 from resay.scorers.samples import Samples
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.documents import Document
 from resay.core.passage import Passage
 from resay.engine.regeneration.citations import parse_citations
 from resay.engine.regeneration.prompts import REMOVE
 
 _GAP = " \t\u00a0\u3000"
-_MARKS = re.compile(r"(?:>>>|<<<|\s)*")
+_MARKS = lazy_pattern(r"(?:>>>|<<<|\s)*")
 # The beginning of a line such as "Opened: 1932".
-_FIELD_LABEL = re.compile(r"(?P<lead>[> \t]*)(?P<label>[^\s:：>][^\n:：]{0,60}[:：])")
+_FIELD_LABEL = lazy_pattern(r"(?P<lead>[> \t]*)(?P<label>[^\s:：>][^\n:：]{0,60}[:：])")
 # The start of a list item or a quotation without any text in its line.
-_EMPTY_ITEM = re.compile(
+_EMPTY_ITEM = lazy_pattern(
     r"[ \t]*(?:>[ \t]*)*(?:#{1,6}|\||(?:[-*+•]|\d{1,9}[.)])(?:[ \t]+\[[ xX]\])?)?[ \t]*"
 )
 

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.quoting import quotable
 from resay.engine.regeneration.prompts import REMOVE
 from resay.engine.regeneration.targets import Target, one_line
@@ -59,7 +60,7 @@ _RESTATED = (
 _SHOWN_CHARS = 4_000
 _SEPARATORS = ".)]|=>–—-"
 # The separators after a line's number; the parsed line begins at its first word.
-_NUMBERED = re.compile(r"\D*\d{1,6}([\W_]+)(.*)")
+_NUMBERED = lazy_pattern(r"\D*\d{1,6}([\W_]+)(.*)")
 
 
 def listing(targets: Sequence[Target], evidence: Sequence[Sequence[str]]) -> str:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.failures import tally
 from resay.core.non_claims import non_claim_kind
 from resay.core.quoting import quotable
@@ -34,9 +35,9 @@ _MAX_ADDED_CHARS = 300
 _MAX_TOKENS = 256
 # What is searched for of the user's turn before a question.
 _PREVIOUS_CHARS = 300
-_ASKS = re.compile(r"[?？؟;⁇]\W*\Z")
-_NUMBER = re.compile(r"\d+")
-_LABEL = re.compile(
+_ASKS = lazy_pattern(r"[?？؟;⁇]\W*\Z")
+_NUMBER = lazy_pattern(r"\d+")
+_LABEL = lazy_pattern(
     r"(?:(?:standalone|rewritten)\s+)?"
     r"(?:question|frage|pregunta|domanda|pergunta|fråga|vraag|вопрос|問題|问题|質問)\s*[:：]\s*",
     re.IGNORECASE,

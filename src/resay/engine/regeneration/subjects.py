@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.details import words_in
 from resay.core.names import capital_runs, without_article
 from resay.core.passage import Passage
@@ -12,17 +12,17 @@ from resay.engine.regeneration.plain_text import has_words, plain, shortened
 from resay.lang.detection import detect
 from resay.lang.language import all_words
 
-_WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
-_QUOTED = re.compile(
+_WORD = lazy_pattern(r"[^\W_]+(?:[.,]\d+)*")
+_QUOTED = lazy_pattern(
     r"[“„«「『《‹]([^“”„«»「」『』《》‹›]{2,80})[”“»」』》›]|(?<!\w)\"([^\"]{2,80})\"(?!\w)"
 )
-_BEGINNING = re.compile(r"(?:\A|[.!?…:\n])[\s¿¡\"“«(]*\Z")
+_BEGINNING = lazy_pattern(r"(?:\A|[.!?…:\n])[\s¿¡\"“«(]*\Z")
 _UNIT_MARKS = ",;:%°€$£"
 _SUBJECT_CHARS = 80
 _MAX_NAMES = 3
 # Longer messages are read only at both ends: the actual question is seldom in the middle.
 _READ_CHARS = 600
-_ASKS = re.compile(r"[?？؟;⁇]\W*\Z")
+_ASKS = lazy_pattern(r"[?？؟;⁇]\W*\Z")
 
 
 def questions_in(text: str) -> list[str]:

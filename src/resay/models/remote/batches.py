@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
@@ -15,11 +14,12 @@ from operator import attrgetter
 from typing import Generic, TypeAlias, TypeVar
 
 from resay._internal.event_loops import PerLoop
+from resay._internal.patterns import lazy_pattern
 from resay.errors import ResayError, ScorerError
 from resay.models.remote.http import TooLargeError
 
 T = TypeVar("T")
-_WORD_START = re.compile(r"(?<=\S)(?=\s)")
+_WORD_START = lazy_pattern(r"(?<=\S)(?=\s)")
 # Servers refuse to tokenize very long texts; few languages have tokens this long.
 _CHARS_PER_TOKEN = 16
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
+from resay._internal.patterns import lazy_pattern
 from resay.providers.apis.base import Api
 from resay.providers.apis.events import Event
 from resay.providers.apis.values import Body, listed, mapping, mappings, text
@@ -55,7 +55,7 @@ _QUOTING = frozenset(
 )
 # Fewer words of an answer may be in an error by chance.
 _QUOTED_WORDS = 4
-_WORDS = re.compile(r"\w+")
+_WORDS = lazy_pattern(r"\w+")
 _QUOTES = "the provider's message is left out, because it quotes an answer that was not checked"
 _CHOICE_FIELDS = ("index", "error", "finish_reason", "native_finish_reason")
 _RESPONSE_FIELDS = (

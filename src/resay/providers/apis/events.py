@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from resay._internal.patterns import lazy_pattern
 from resay.providers.apis.values import Body, json_bytes
 
 
@@ -33,7 +33,7 @@ class Event:
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Names of events, which are no place for words.
-_EVENT_NAME = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
+_EVENT_NAME = lazy_pattern(rb"[A-Za-z0-9_.-]{1,64}")
 _BLANK = frozenset({b"\n", b"\r\n", b"\r"})
 
 

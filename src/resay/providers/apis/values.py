@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
+
+from resay._internal.patterns import lazy_pattern
 
 Body = Mapping[str, Any]
 """A JSON object as sent or received. It is never modified, only copied."""
@@ -13,9 +14,9 @@ Body = Mapping[str, Any]
 # Strings that lenient servers accept as true.
 _TRUE = frozenset({"1", "on", "t", "true", "y", "yes"})
 _UNNAMED = "a part of the answer cannot be read"
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-_DIGITS = re.compile(r"[0-9]{1,9}")
-_WORD = re.compile(r"\w")
+_NAME = lazy_pattern(r"[A-Za-z0-9_.-]{1,64}")
+_DIGITS = lazy_pattern(r"[0-9]{1,9}")
+_WORD = lazy_pattern(r"\w")
 
 
 def mapping(value: object) -> Mapping[str, Any]:

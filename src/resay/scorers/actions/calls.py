@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, cast
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.call_log import LoggedCall
 from resay.core.quantities import Quantity, quantities
 from resay.scorers.actions.commands import ShellEffects, shell_effects
@@ -26,10 +27,10 @@ from resay.scorers.actions.words import (
 Outcome = Literal["ok", "error", "pending", "dry_run", "nothing", "partial", "unknown"]
 """What a call came to. `nothing`: it changed or found nothing; `unknown`: it has no result yet."""
 
-_TOKEN: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-_WORD: Final = re.compile(r"[^\W_]+")
-_ALNUM: Final = re.compile(r"[\W_]+")
-_SQL: Final = re.compile(
+_TOKEN: Final = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_WORD: Final = lazy_pattern(r"[^\W_]+")
+_ALNUM: Final = lazy_pattern(r"[\W_]+")
+_SQL: Final = lazy_pattern(
     r"\s*(select|insert|update|delete|drop|create|alter|truncate|with)\b", re.I
 )
 _SQL_FAMILIES: Final[Mapping[str, str]] = {
@@ -66,32 +67,32 @@ _COMMAND_KEYS: Final = frozenset(
     }
 )
 _CODE_KEYS: Final = frozenset({"", "code", "script", "source", "python", "javascript"})
-_CODE: Final = re.compile(r"\w\(.*\)|^(?:import|from|const|let|var) ", re.DOTALL | re.MULTILINE)
+_CODE: Final = lazy_pattern(r"\w\(.*\)|^(?:import|from|const|let|var) ", re.DOTALL | re.MULTILINE)
 # What a program does that has no names for it.
 _OF_PROGRAMS: Final = frozenset(
     {"search", "read", "run", "test", "create", "save", "update", "other"}
 )
 _CHANGES: Final = frozenset({"save", "create", "update", "delete", "move"})
-PATHS: Final = re.compile(r"(?<![\w~+-])[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
+PATHS: Final = lazy_pattern(r"(?<![\w~+-])[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
 _TITLES: Final = frozenset({"title", "subject", "summary", "titel", "titre", "título", "titolo"})
-_IN_QUOTES: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
+_IN_QUOTES: Final = lazy_pattern(r"'[^']*'|\"[^\"]*\"")
 # "47 ok, 1 checksum mismatch"
-_SOME_FAILED: Final = re.compile(r"\b[1-9]\d* ok\b[,;] *([1-9]\d* [^\n]{1,80})", re.IGNORECASE)
+_SOME_FAILED: Final = lazy_pattern(r"\b[1-9]\d* ok\b[,;] *([1-9]\d* [^\n]{1,80})", re.IGNORECASE)
 # "212/215"
-_SHARE: Final = re.compile(r"(?<![\w./-])(\d{1,6}) ?/ ?(\d{1,6})(?![\w./-])")
+_SHARE: Final = lazy_pattern(r"(?<![\w./-])(\d{1,6}) ?/ ?(\d{1,6})(?![\w./-])")
 _MAX_BRIEF: Final = 80
 _MAX_LINES: Final = 60
 _MAX_LINE_WORDS: Final = 6
 _MIN_TOKEN: Final = 3
 _STEM: Final = 5
 _MAX_PATH: Final = 400
-_LABELLED: Final = re.compile(r"(?<![\w.,-])(\d{1,9}(?:,\d{3})*) ([a-z]+(?: [a-z]+)?)")
+_LABELLED: Final = lazy_pattern(r"(?<![\w.,-])(\d{1,9}(?:,\d{3})*) ([a-z]+(?: [a-z]+)?)")
 _COMMAND_WORDS: Final = 3
 _COMMAND_CHARS: Final = 2_000
 _SQL_KEYS: Final = frozenset({"", "sql", "query", "statement", "command", "code", "q"})
 _READING: Final = frozenset({"search", "read", "test", "download"})
-_PARTIAL: Final = re.compile(r"(?<![a-z])partial\w*(?![a-z])", re.IGNORECASE)
-_TEXT_ERROR: Final = re.compile(
+_PARTIAL: Final = lazy_pattern(r"(?<![a-z])partial\w*(?![a-z])", re.IGNORECASE)
+_TEXT_ERROR: Final = lazy_pattern(
     r"(?im)^[^\w\n]*(?:error|err!|failed|failure|fatal|traceback|exception|warning: no"
     r"|permission denied|access denied|not found|no such|could not|cannot|can't|unable|denied"
     r"|time(?:d)? ?out|timeout|usage:|rejected|refused|invalid|unauthori[sz]ed|forbidden|unknown"
@@ -102,11 +103,11 @@ _TEXT_ERROR: Final = re.compile(
     r"|exit(?:ed)?(?: with)?(?: code| status)? [1-9]",
 )
 # In a short text.
-_TEXT_DENIAL: Final = re.compile(
+_TEXT_DENIAL: Final = lazy_pattern(
     r"(?i)\b(?:was|were|is|are|did|does|do|has|have|had|could|will|can)(?: not\b|n.t\b|not\b)"
     r"|\bno \w+ (?:was|were|is|are|has|have)\b|\bnothing (?:was|changed)"
 )
-_WITHOUT_ERRORS: Final = re.compile(
+_WITHOUT_ERRORS: Final = lazy_pattern(
     r"\b(?:no|0|without|zero) (?:\w+ )?(?:errors?|failures?|failed)\b"
 )
 _SHORT_RESULT: Final = 300
@@ -114,7 +115,7 @@ _SHORT_RESULT: Final = 300
 _NAMING: Final = ("id", "key", "number", "path", "file", "name", "title", "ref")
 _MAX_NAME_CHARS: Final = 80
 _MAX_COUNT: Final = 999
-_TEXT_NOTHING: Final = re.compile(
+_TEXT_NOTHING: Final = lazy_pattern(
     r"(?i)\b(?:update|delete|insert 0|select|copy) 0\b|\b0 rows?\b|\bno (?:changes|matches|results"
     r"|rows|match|records|files|entries|tests ran)\b|nothing to|\b0 (?:results|matches|files"
     r"|records|messages|items|tests)\b|no tests ran|collected 0"

@@ -12,32 +12,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.passage import Passage, Sentence
 from resay.scorers.actions.words import ActionWords, Verb, action_words, likely_languages
 
 Voice = Literal["agent", "passive"]
 """Who acts in a claim: the agent by its own words, or nobody named."""
 
-QUOTED: Final = re.compile(
+QUOTED: Final = lazy_pattern(
     r"“[^”\n]{1,2000}”|„[^“”\n]{1,2000}[“”]|«[^»\n]{1,2000}»|»[^«\n]{1,2000}«|「[^」\n]{1,2000}」"
     r"|『[^』\n]{1,2000}』|(?<!\w)\"[^\"\n]{1,2000}\"(?!\w)|(?<!\w)'[^'\n]{3,2000}'(?!\w)|`[^`\n]{1,400}`"
 )
 """Matches what is quoted, and code in a line."""
-_BREAK: Final = re.compile(
+_BREAK: Final = lazy_pattern(
     r"[,;](?=\s)|:(?=\s)|[、，；：]|\s[–—-]\s|[()]|\n|→|(?:(?<!\d)|(?<=[^\W\d]\d))\.(?=\s)"
 )
-_QUESTION: Final = re.compile(r"[?？؟]\W*\Z|か[。]?\Z|か？")
-_LEADS: Final = re.compile(r"[:：]\W*\Z")
-_LEAD_END: Final = re.compile(r"[:：][ \t*_]*(?=\n|[“„«「\"])")
-_LEAD_STOP: Final = re.compile(r"[\n.!?。]")
+_QUESTION: Final = lazy_pattern(r"[?？؟]\W*\Z|か[。]?\Z|か？")
+_LEADS: Final = lazy_pattern(r"[:：]\W*\Z")
+_LEAD_END: Final = lazy_pattern(r"[:：][ \t*_]*(?=\n|[“„«「\"])")
+_LEAD_STOP: Final = lazy_pattern(r"[\n.!?。]")
 _MAX_LEAD: Final = 200
-_RULE: Final = re.compile(r"\n[^\S\n]*(?:-{3,}|\*{3,}|_{3,})[^\S\n]*\n")
-_SPACED_QUOTE: Final = re.compile(rf"\s*(?:{QUOTED.pattern})")
-_QUOTED_LINES: Final = re.compile(r"\s*(>[^\n]*\n?)+")
-_QUOTE_OR_ROW: Final = re.compile(r"[^\S\n]*(?:>|\|.*\|)")
-_CODE_OR_QUOTE: Final = re.compile(rf"```|~~~|^{_QUOTE_OR_ROW.pattern}|[“„«「\"]", re.MULTILINE)
+_RULE: Final = lazy_pattern(r"\n[^\S\n]*(?:-{3,}|\*{3,}|_{3,})[^\S\n]*\n")
+_SPACED_QUOTE: Final = lazy_pattern(rf"\s*(?:{QUOTED.pattern})")
+_QUOTED_LINES: Final = lazy_pattern(r"\s*(>[^\n]*\n?)+")
+_QUOTE_OR_ROW: Final = lazy_pattern(r"[^\S\n]*(?:>|\|.*\|)")
+_CODE_OR_QUOTE: Final = lazy_pattern(rf"```|~~~|^{_QUOTE_OR_ROW.pattern}|[“„«「\"]", re.MULTILINE)
 # Words that may stand before a verb without a subject: "- Saved", "And also booked", "✓ sent".
-_ADVERB: Final = re.compile(r"[^\W\d_]+")
+_ADVERB: Final = lazy_pattern(r"[^\W\d_]+")
 _PUNCTUATION: Final = ".!,;:"
 _MAX_SUBJECT: Final = 12
 _MAX_PREFIX: Final = 3

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.lang.tables import table, word_set
 
 _MAX_CHARS: Final = 4_000
 _MAX_COMMANDS: Final = 40
 # What separates commands, outside of quotes.
-_PIECE: Final = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|&&|\|\||[;|\n&]|[^'\"&|;\n]+|['\"]")
+_PIECE: Final = lazy_pattern(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|&&|\|\||[;|\n&]|[^'\"&|;\n]+|['\"]")
 _SEPARATORS: Final = frozenset({"&&", "||", ";", "|", "\n", "&"})
-_WORD: Final = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\S+")
-_SETTING: Final = re.compile(r"[A-Za-z_]\w*=\S*")
-_REDIRECTION: Final = re.compile(r"(?<![<>2=-])>{1,2}\s*(?!/dev/null|&)[\w./~$\"'-]+")
-_PARTS: Final = re.compile(r"[^\W_]+")
+_WORD: Final = lazy_pattern(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\S+")
+_SETTING: Final = lazy_pattern(r"[A-Za-z_]\w*=\S*")
+_REDIRECTION: Final = lazy_pattern(r"(?<![<>2=-])>{1,2}\s*(?!/dev/null|&)[\w./~$\"'-]+")
+_PARTS: Final = lazy_pattern(r"[^\W_]+")
 _MAX_WORDS: Final = 4
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.action_verdict import ActionVerdict
 from resay.core.call_log import LoggedCall
 from resay.core.claim_verdict import PartKind
@@ -56,14 +57,14 @@ _ADDRESSED: Final = frozenset(
     {"send", "notify", "call", "pay", "refund", "schedule", "upload", "move", "create", "book"}
     | {"update"}
 )
-_NAME: Final = re.compile(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’-]*[a-zà-ÿłśżа-яё][\w'’-]*")
-_TITLED: Final = re.compile(
+_NAME: Final = lazy_pattern(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’-]*[a-zà-ÿłśżа-яё][\w'’-]*")
+_TITLED: Final = lazy_pattern(
     r"\b(?:an|mit|für|bei|Frau|Herrn?|von)\s+(?:(?:Frau|Herrn?|Dr\.)\s+)?\Z"
 )
-_SHOWN: Final = re.compile(
+_SHOWN: Final = lazy_pattern(
     r"```|~~~|^[^\S\n]*>|[“„«「\"][^”“»」\"]{12,1000}[”“»」\"]", re.MULTILINE
 )
-_WORD_AT: Final = re.compile(r"[^\W\d_][\w-]*")
+_WORD_AT: Final = lazy_pattern(r"[^\W\d_][\w-]*")
 _CLOSE_TO: Final = 12
 _MOST: Final = 0.6
 _YEARS: Final = (1000, 2100)
@@ -72,13 +73,13 @@ _MAX_NAME: Final = 40
 _MIN_NAME: Final = 3
 _NEAR_CHARS: Final = 24
 # The word before a number, or two if the nearest is short, and the word after it.
-_WORDS_BEFORE: Final = re.compile(
+_WORDS_BEFORE: Final = lazy_pattern(
     r"(?:(?<!\w)[^\W\d_]+ (?=[^\W\d_]{1,4} \S*\Z))?(?<!\w)[^\W\d_]+ (?=\S*\Z)"
 )
-_TWO_WORDS: Final = re.compile(r"(?<!\w)[^\W\d_]+ [^\W\d_]+ \Z")
-_WORD_AFTER: Final = re.compile(r" [^\W\d_]+")
+_TWO_WORDS: Final = lazy_pattern(r"(?<!\w)[^\W\d_]+ [^\W\d_]+ \Z")
+_WORD_AFTER: Final = lazy_pattern(r" [^\W\d_]+")
 _MAX_PHRASE: Final = 30
-_KEY_WORD: Final = re.compile(r"(?<![^\W_])[a-z]+\d+|[a-z]{4,}")
+_KEY_WORD: Final = lazy_pattern(r"(?<![^\W_])[a-z]+\d+|[a-z]{4,}")
 _LABEL: Final = 4
 _TIE: Final = 1.01
 _FINE: Final = frozenset({"ok", "unknown", "partial"})

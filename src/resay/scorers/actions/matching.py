@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.call_log import CallLog, is_observation
 from resay.core.request import Message, text_of
 from resay.scorers.actions.calls import CallFacts, Leaf, solid
@@ -54,8 +55,8 @@ _NEAR: Final[Mapping[str, str]] = {
     "call": "",
     "succeed": "",
 }
-_KEY: Final = re.compile(r"[a-z]+\d+|[a-z]{4,}")
-_WORD: Final = re.compile(r"[^\W_]{3,}")
+_KEY: Final = lazy_pattern(r"[a-z]+\d+|[a-z]{4,}")
+_WORD: Final = lazy_pattern(r"[^\W_]{3,}")
 _EXACT, _CLOSE, _UNKNOWN = 3.0, 2.0, 1.0
 _STEM: Final = 5
 # Things that many tools act on, whatever else they do.
@@ -67,14 +68,14 @@ _NAMED: Final = frozenset({"branch", "pull_request"})
 # The statements that end a transaction.
 _COMMITS: Final = frozenset({"commit", "end", "transaction", "work"})
 _MAX_WORDS: Final = 4
-_POLITE: Final = re.compile(
+_POLITE: Final = lazy_pattern(
     r"(?:can|could|would|will|please|pls|kannst|können|kön|peux|pouvez|puedes|puede|puoi|può|pode|podes|kun|kan)\b"
 )
 # The name of a tool: web_search
-_TOOL: Final = re.compile(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
-_NAME: Final = re.compile(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’]*[a-zà-ÿłśżа-яё][\w'’]*")
-_INNER_NAME: Final = re.compile(rf"[\w,] ({_NAME.pattern})")
-_POSSESSIVE: Final = re.compile(r"['’]s?\Z")
+_TOOL: Final = lazy_pattern(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
+_NAME: Final = lazy_pattern(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’]*[a-zà-ÿłśżа-яё][\w'’]*")
+_INNER_NAME: Final = lazy_pattern(rf"[\w,] ({_NAME.pattern})")
+_POSSESSIVE: Final = lazy_pattern(r"['’]s?\Z")
 
 
 @dataclass(frozen=True, slots=True)

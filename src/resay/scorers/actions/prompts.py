@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Sequence
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.call_log import LoggedCall
 from resay.core.quoting import quotable
 from resay.scorers.actions.calls import excerpt
 
-_LINE = re.compile(
+_LINE = lazy_pattern(
     r"^[^\w\n]*(\d{1,9})\s{0,20}[:.)-]\W*(\d{1,9}|none|no call|-)", re.IGNORECASE | re.MULTILINE
 )
 _CALL_CHARS = 400

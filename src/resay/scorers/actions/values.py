@@ -13,48 +13,49 @@ from itertools import combinations
 from operator import attrgetter
 from typing import Final, Literal
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.quantities import Quantity, quantities
 from resay.scorers.actions.calls import CallFacts, solid
 from resay.scorers.actions.words import ActionWords, fields
 
 ValueKind = Literal["id", "path", "address", "quote", "number", "date", "clock", "weekday"]
 
-_ADDRESS: Final = re.compile(
+_ADDRESS: Final = lazy_pattern(
     r"https?://[^\s)>\]\"'”,]+|(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+"
 )
-_HANDLE: Final = re.compile(r"(?<![\w/#@])[#@][a-z_][\w-]+")
-_PATH: Final = re.compile(
+_HANDLE: Final = lazy_pattern(r"(?<![\w/#@])[#@][a-z_][\w-]+")
+_PATH: Final = lazy_pattern(
     r"(?<![\w@./:-])(?:~|\.{1,2})?/?(?:[\w.+-]+/)+[\w.+-]*\w|(?<![\w@./-])[\w+-]+(?:\.[\w+-]+)*"
     r"\.[A-Za-z][A-Za-z0-9]{1,4}(?![\w/])"
 )
-_ID: Final = re.compile(r"(?<![\w./@-])#?\w+(?:[-_/#:.]\w+)*(?![\w@])")
+_ID: Final = lazy_pattern(r"(?<![\w./@-])#?\w+(?:[-_/#:.]\w+)*(?![\w@])")
 # "mid-2024", "24-hour"
-_COMPOUND: Final = re.compile(r"[a-z]{3,}-(?:19|20)\d\d|\d+-[a-z]+|[A-Z]?[a-z]+-\d{1,2}")
-_PHONE: Final = re.compile(r"(?<![\w.-])\+?\d[\d ()/-]{7,18}\d(?!\w|\.\d)")
-_DATED: Final = re.compile(r"\d{4}-\d\d|\d{1,3}(?: \d{3})+\Z")
+_COMPOUND: Final = lazy_pattern(r"[a-z]{3,}-(?:19|20)\d\d|\d+-[a-z]+|[A-Z]?[a-z]+-\d{1,2}")
+_PHONE: Final = lazy_pattern(r"(?<![\w.-])\+?\d[\d ()/-]{7,18}\d(?!\w|\.\d)")
+_DATED: Final = lazy_pattern(r"\d{4}-\d\d|\d{1,3}(?: \d{3})+\Z")
 _MIN_PHONE: Final = 9
-_CODE: Final = re.compile(r"(?<![\w-])[A-Z0-9]{5,10}(?![\w-])")
-_CLOCK: Final = re.compile(
+_CODE: Final = lazy_pattern(r"(?<![\w-])[A-Z0-9]{5,10}(?![\w-])")
+_CLOCK: Final = lazy_pattern(
     r"(?<![\d.:,])([01]?\d|2[0-4])(?:[:h.]|\s?h\s?|\s?Uhr\s?)([0-5]\d)(?!\d|[.,]\d)\s*(am|pm|a\.m\.|p\.m\.)?"
     r"|(?<![\d.:,])(1[0-2]|0?\d)\s?(am|pm|a\.m\.|p\.m\.)(?!\w)"
     r"|(午前|午後|上午|下午|晚上|오전|오후)?\s?([01]?\d|2[0-4])[時点點시]\s?(?:([0-5]?\d)[分분]|(半|반))?",
     re.IGNORECASE,
 )
-_HAS_DIGIT: Final = re.compile(r"\d")
-_PLAIN: Final = re.compile(r"\d[\d.,'’\u00a0\u202f ]*\d|\d")
-_UNIT_WORD: Final = re.compile(
+_HAS_DIGIT: Final = lazy_pattern(r"\d")
+_PLAIN: Final = lazy_pattern(r"\d[\d.,'’\u00a0\u202f ]*\d|\d")
+_UNIT_WORD: Final = lazy_pattern(
     r"\d+(?:[.,]\d+)?(?:st|nd|rd|th|s|ms|m|km|cm|mm|kg|g|mg|l|ml|h|min|gb|mb|kb|tb|gib|mib|kib|tib|k|d|x|%|°|er|e"
     r"|am|pm|px|w|kw|kwh|mbit|hz|ghz|mhz|ème|eme|º|ª|a|o|go|mo|ko|€|\$|£|c|f|v|p|fps|bit|bits|b|en|te|ten|ter|st|t)"
     r"|\d+h\d*|\d{1,2}[:.]\d{2}",
     re.IGNORECASE,
 )
-_BINARY: Final = re.compile(r"(\d+(?:[.,]\d+)?)\s?([KMGT])i?B", re.IGNORECASE)
-_BINARY_UNIT: Final = re.compile(r"\s?[KMGT]iB\b")
-_QUOTES: Final = re.compile(
+_BINARY: Final = lazy_pattern(r"(\d+(?:[.,]\d+)?)\s?([KMGT])i?B", re.IGNORECASE)
+_BINARY_UNIT: Final = lazy_pattern(r"\s?[KMGT]iB\b")
+_QUOTES: Final = lazy_pattern(
     r"“([^”\n]{3,300})”|„([^“”\n]{3,300})[“”]|«\s?([^»\n]{3,300}?)\s?»|「([^」\n]{2,300})」|\"([^\"\n]{3,300})\""
     r"|(?<!\w)'([^'\n]{6,300})'(?!\w)|`([^`\n]{3,300})`"
 )
-_WORDS: Final = re.compile(r"[^\W_]+")
+_WORDS: Final = lazy_pattern(r"[^\W_]+")
 _POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4}
 _SCALES: Final = (
     1.0,
@@ -79,7 +80,7 @@ _ROUNDED: Final = 2
 _MIN_CODE: Final = 5
 _QUOTE_WORDS: Final = 2
 _CUE_CHARS: Final = 30
-_MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)[t ](\d\d:\d\d(?::\d\d)?)")
+_MOMENT: Final = lazy_pattern(r"(\d{4}-\d\d-\d\d)[t ](\d\d:\d\d(?::\d\d)?)")
 _MAX_MOMENTS: Final = 20
 _start_of: Final = attrgetter("start")
 

@@ -10,29 +10,30 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Final, cast
 
+from resay._internal.patterns import lazy_pattern
 from resay.lang.language import load, stop_words
 from resay.lang.tables import codes, table, word_set
 
-_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_LETTERS: Final = lazy_pattern(r"[^\W\d_]+")
 # What participles have and infinitives do not, in German and Dutch.
-_PARTICIPLE: Final = re.compile(r"\A(\w{0,9}?)ge(?=\w{4})")
+_PARTICIPLE: Final = lazy_pattern(r"\A(\w{0,9}?)ge(?=\w{4})")
 _MIN_TOOL_WORD: Final = 3
-_NEVER: Final = re.compile(r"(?!)")
-_ALWAYS: Final = re.compile("")
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_NEVER: Final = lazy_pattern(r"(?!)")
+_ALWAYS: Final = lazy_pattern("")
+_WORD: Final = lazy_pattern(r"[^\W\d_]+")
 # Vowel signs, which are parts of words.
 _SIGNS: Final = r"\u064b-\u0652\u0900-\u0963"
 # Scripts whose words have no spaces between them.
 _UNSPACED: Final = frozenset({"ja", "zh", "th", "lo", "ko"})
 _SCRIPTS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
-    ("ja", re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")),
-    ("zh", re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")),
-    ("ko", re.compile(r"[\uac00-\ud7a3]")),
-    ("ar", re.compile(r"[\u0621-\u064a]")),
-    ("hi", re.compile(r"[\u0904-\u0939]")),
-    ("ru", re.compile(r"[\u0400-\u04ff]")),
+    ("ja", lazy_pattern(r"[\u3041-\u3096\u30a1-\u30fa]")),
+    ("zh", lazy_pattern(r"[\u3400-\u4dbf\u4e00-\u9fff]")),
+    ("ko", lazy_pattern(r"[\uac00-\ud7a3]")),
+    ("ar", lazy_pattern(r"[\u0621-\u064a]")),
+    ("hi", lazy_pattern(r"[\u0904-\u0939]")),
+    ("ru", lazy_pattern(r"[\u0400-\u04ff]")),
 )
-_UKRAINIAN: Final = re.compile(r"(?i)[іїєґ]")
+_UKRAINIAN: Final = lazy_pattern(r"(?i)[іїєґ]")
 # So many letters of a script make a text one of its languages: names may be in any script.
 _MIN_SHARE: Final = 4
 _WORD_WEIGHT: Final = 12
@@ -42,9 +43,9 @@ _LIKELY_WITH_VERBS: Final = 4
 _LIKELY: Final = 3
 _SHORT_TEXT: Final = 160
 _VERB_CHARS: Final = 600
-_STEMMED: Final = re.compile(r"[^\W_]{3,}")
+_STEMMED: Final = lazy_pattern(r"[^\W_]{3,}")
 _STEM: Final = 5
-_UNSPACED_RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{2,}")
+_UNSPACED_RUN: Final = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{2,}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
+from resay._internal.patterns import lazy_pattern
 from resay.lang.language import all_phrases
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.item_numbers import (
@@ -34,19 +35,19 @@ T = TypeVar("T")
 Entries: TypeAlias = list[tuple[int, T]]
 """Numbers of items, each with what an answer says about it."""
 
-_HEADER = re.compile(
+_HEADER = lazy_pattern(
     rf"^[^\w\n]*(?:(?P<word>{ITEM_WORDS})[\s._:#*]*)?(?P<numbers>{NUMBERS})\s*[条項项個个号號번]?"
     r"(?P<mark>[^\w\n]+|$)(?P<rest>[^\n]*)$",
     re.IGNORECASE | re.MULTILINE,
 )
 # A further item on the same line.
-_INLINE = re.compile(
+_INLINE = lazy_pattern(
     rf"(?:(?<=[\s,;|/])|^)[*_`(\[]{{0,6}}(?:(?:{ITEM_WORDS})[\s._:#*]*)?(?P<numbers>{NUMBERS})"
     r"[*_`)\]]*\s*(?:[:：.)\]=]|→|->|=>|[–—-]\s|\bis\b)[\s*_`\"'“‘(\[]*",
     re.IGNORECASE,
 )
-_LEADING_WORD = re.compile(r"^(?:is|are|was|were|ist|sind|est|es|è|é|→|->|=>)\s+", re.IGNORECASE)
-_ALL = re.compile(
+_LEADING_WORD = lazy_pattern(r"^(?:is|are|was|were|ist|sind|est|es|è|é|→|->|=>)\s+", re.IGNORECASE)
+_ALL = lazy_pattern(
     r"^[^\w\n]*(?:all|every|each|both|alle|toutes?|tous|todas?|todos|tutte|tutti)"
     r"(?:\s+(?:of\s+)?(?:the\s+)?(?:\w+\s+)?(?:claims?|statements?|sentences?|aussagen|affirmations"
     r"|afirmaciones|affermazioni|afirmações|\d{1,6}))?"
@@ -54,16 +55,16 @@ _ALL = re.compile(
     r"(?P<rest>[^\n]*)$",
     re.IGNORECASE | re.MULTILINE,
 )
-_ITEM_WORD = re.compile(rf"\b(?:{ITEM_WORDS})\b", re.IGNORECASE)
-_NUMBERS_ONLY = re.compile(NUMBERS, re.IGNORECASE)
-_ROW = re.compile(r"^\s*\|.*\|\s*$")
+_ITEM_WORD = lazy_pattern(rf"\b(?:{ITEM_WORDS})\b", re.IGNORECASE)
+_NUMBERS_ONLY = lazy_pattern(NUMBERS, re.IGNORECASE)
+_ROW = lazy_pattern(r"^\s*\|.*\|\s*$")
 _VERDICT_KEYS = all_phrases("judge", "verdict_keys")
 _MAX_DEPTH = 5
 _MAX_CHOICE_CHARS = 120
 # A judge that writes more than this is not answering.
 _MAX_CHARS = 60_000
-_BLANK = re.compile(r"[^\S\n]{2,}")
-_BLANK_LINES = re.compile(r"\n\s*\n\s*")
+_BLANK = lazy_pattern(r"[^\S\n]{2,}")
+_BLANK_LINES = lazy_pattern(r"\n\s*\n\s*")
 
 
 def read_items(

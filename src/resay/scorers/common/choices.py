@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from resay._internal.patterns import lazy_pattern
 from resay.lang.language import all_alternatives
 
 T = TypeVar("T")
@@ -23,16 +24,16 @@ T = TypeVar("T")
 _DECORATION = " \t\r\n*_`~\"'“”‘’«»„「」『』【】#<>[](){}:：-–—•·|=$\\✓✔✅❌✗☑"
 
 _LABEL_WORDS = all_alternatives("judge", "labels")
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     r"^(?:(?:my|the|final|short|overall|possible|correct|therefore,?|so,?|thus,?)\s+)*"
     rf"(?:{_LABEL_WORDS})\s*[*_`\"'”’)\]]*\s*(?:is|ist|est|es|è|é|は|是)?\s*[:：=-]?\s*",
     re.IGNORECASE,
 )
-_COPULA = re.compile(
+_COPULA = lazy_pattern(
     r"^(?:(?:it|this|that|he|she)\s+(?:is|was)|it['’]s|that['’]s|is|are|was|were)\s+", re.IGNORECASE
 )
 # A label inside an answer: at the start of a line, a sentence or a clause, or emphasised.
-_LABELLED = re.compile(
+_LABELLED = lazy_pattern(
     r"(?:^|[\n.;!?,(\[|—–-]|\*\*|__|[。！？；，])[\s*_>#-]{0,12}"
     r"(?:(?:my|the|final|so|thus|therefore|hence|overall|correct|and|i\s+think|i\s+believe)"
     r"[\s,*_]{1,6}){0,4}"
@@ -40,15 +41,15 @@ _LABELLED = re.compile(
     r"[\s*_`\"'”’]{0,8}(?::|：|=|→|=>|->|\bis\b|\bwould\s+be\b|は|是)[\s*_`\"'“‘:：]{0,8}",
     re.IGNORECASE,
 )
-_BOXED = re.compile(r"\\?\bboxed\s*\{\s*(?:\\text(?:bf|tt|rm)?\s*\{)?\s*([^{}\n]{1,80})\}")
-_TAGGED = re.compile(
+_BOXED = lazy_pattern(r"\\?\bboxed\s*\{\s*(?:\\text(?:bf|tt|rm)?\s*\{)?\s*([^{}\n]{1,80})\}")
+_TAGGED = lazy_pattern(
     r"<(answer|verdict|label|result|final[_-]?answer|output|conclusion)\b[^<>\n]{0,40}>"
     r"\s*(.{1,200}?)\s*</\1>",
     re.IGNORECASE | re.DOTALL,
 )
-_TAG = re.compile(r"^<(?P<tag>[a-z_-]{1,20})>\s*(?P<inside>.*?)\s*(?:</(?P=tag)>|$)", re.I | re.S)
+_TAG = lazy_pattern(r"^<(?P<tag>[a-z_-]{1,20})>\s*(?P<inside>.*?)\s*(?:</(?P=tag)>|$)", re.I | re.S)
 # A sentence whose subject is the claim, up to its predicate.
-_SUBJECT = re.compile(
+_SUBJECT = lazy_pattern(
     r"(?:^|[\n.;!?:—–]\s{0,4}|(?:,\s{0,4}|\s)(?:and\s+)?(?=(?:so|thus|hence|therefore|which\s+means)\b))"
     r"(?:(?:so|thus|hence|therefore|consequently|overall|in\s+conclusion|this\s+means(?:\s+that)?"
     r"|which\s+means(?:\s+that)?|based\s+on\s+[^.,;\n]{1,60}|according\s+to\s+[^.,;\n]{1,60})"
@@ -61,28 +62,28 @@ _SUBJECT = re.compile(
     r"|considered|classified\s+as|marked\s+as|best\s+described\s+as)\s+){0,4}[*_`\"'“‘]*",
     re.IGNORECASE,
 )
-_SEGMENT = re.compile(r"\n+|(?<=[.!?;])\s+|[。！？；]|→|⇒|=>|->|—|–|\s-\s|[:：]\s|，")
+_SEGMENT = lazy_pattern(r"\n+|(?<=[.!?;])\s+|[。！？；]|→|⇒|=>|->|—|–|\s-\s|[:：]\s|，")
 # After a choice that is the predicate of a sentence.
-_PREDICATE_END = re.compile(
+_PREDICATE_END = lazy_pattern(
     r"[\s*_`\"'”’)\]]*(?:$|[.,;:!。(—–\n-]|(?:by|in|with|according|based|because|since|as|and|from"
     r"|given|to|under|for|on|per|anywhere|at\s+all|directly|explicitly|clearly|here)\b)",
     re.IGNORECASE,
 )
 # After a choice: it holds in part, or the answer goes on about something else.
-_WEAKENED = re.compile(
+_WEAKENED = lazy_pattern(
     r"[\s*_`\"'”’,]*(?:\?|(?:only\s+)?in\s+part\b|part(?:ial)?ly\b|only\s+part|to\s+some\s+extent)",
     re.IGNORECASE,
 )
 # Between the choices of a menu.
-_MENU_SEPARATOR = re.compile(
+_MENU_SEPARATOR = lazy_pattern(
     r"[*_`\"'”’>)\]]*\s*"
     rf"(?:(?P<strong>[/|]|,?\s*(?:{all_alternatives('questions', 'or')}|または|或|或者|还是)"
     r"(?=[\s*_`\"'“‘])|、)"
     r"|(?P<joint>(?:and|und|et|y|e)(?=[\s*_`\"'“‘]))|(?P<weak>[,;，]))\s*[*_`\"'“‘<(\[]*",
     re.IGNORECASE,
 )
-_MENU_END = re.compile(r"[\s*_`\"'”’>)\]}.?!。？:：]*(?:$|\n)")
-_BECAUSE = re.compile(r"\s*(?:because|since|as|the\s+reason)\b", re.IGNORECASE)
+_MENU_END = lazy_pattern(r"[\s*_`\"'”’>)\]}.?!。？:：]*(?:$|\n)")
+_BECAUSE = lazy_pattern(r"\s*(?:because|since|as|the\s+reason)\b", re.IGNORECASE)
 _MAX_CHOICE_CHARS = 200
 _AFTER_WORD = r"(?![\w\u0300-\u036f])(?![-‐‑/’'][^\W\d_])"
 _BETWEEN_WORDS = r"[\s_‐‑-]{0,3}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.citation_marks import MarkKind, citation_marks
 from resay.core.citations import Citation
 from resay.core.links import addresses_in, links_in, normal_link
@@ -14,7 +14,7 @@ from resay.core.references import Reference
 from resay.scorers.common.grounded_claims import GroundedClaim, supporting
 from resay.scorers.evidence import Evidence
 
-_DIGITS_AT_END = re.compile(r"(?<![\d:.])\d{1,6}$")
+_DIGITS_AT_END = lazy_pattern(r"(?<![\d:.])\d{1,6}$")
 # Of a conversation that is searched for links.
 _MAX_CHARS = 1_000_000
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from resay._internal.patterns import lazy_pattern
 from resay.scorers.common.item_numbers import as_number, number_of
 from resay.scorers.common.judge_words import VERDICTS, JudgeVerdict
 from resay.scorers.common.text_numbers import Numbers, TextNumbers
@@ -27,7 +28,7 @@ SILENCE = (
 )
 
 _FIELDS: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(pattern, re.IGNORECASE)
+    name: lazy_pattern(pattern, re.IGNORECASE)
     for name, pattern in (
         # The first that matches a key counts.
         (
@@ -54,7 +55,7 @@ _FIELDS: Mapping[str, re.Pattern[str]] = {
         ),
     )
 }
-TEXT_LABEL = re.compile(
+TEXT_LABEL = lazy_pattern(
     r"(?:document|doc|reference|ref|sample|source|text|s|stichprobe|échantillon|muestra|campione"
     r"|amostra|样本|サンプル)[\s_#-]*(\d{1,6})",
     re.IGNORECASE,

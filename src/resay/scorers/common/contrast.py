@@ -18,6 +18,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import chain, combinations, islice, pairwise
 from typing import Final, TypeAlias
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.quantities import may_contain_negation, negations
 from resay.core.segmentation.periods import is_abbreviation
 from resay.core.segmentation.spans import Span
@@ -32,8 +33,8 @@ from resay.scorers.common.words import (
     words_of,
 )
 
-_FAR: Final = re.compile(r"distan|entfer|afstand|\b(?:km|kilomet|mi|miles?)\b", re.IGNORECASE)
-_SCORE = re.compile(
+_FAR: Final = lazy_pattern(r"distan|entfer|afstand|\b(?:km|kilomet|mi|miles?)\b", re.IGNORECASE)
+_SCORE = lazy_pattern(
     r"(?<![\w.,:–-])(\d{1,3})(?:\s?[-–:]\s?|\s(?:to|zu|à|a)\s)(\d{1,3})(?![\w:–-]|[.,]\d)"
 )
 # Words between two parts of a sentence, with a space before and behind.
@@ -43,11 +44,11 @@ _JOINS: Final = (
 )
 _DASHES: Final = "-–—"
 # Starts with a single character class, which the regex engine finds quickly.
-_PART_END: Final = re.compile(
+_PART_END: Final = lazy_pattern(
     rf"[;,.!?\s](?:(?<=[;,.!?])\s+|(?<=\n)\n*|(?<=[^\S\n])(?:[{_DASHES}]|{_JOINS})\s)"
 )
 # The same in a sentence without such words and dashes.
-_MARKED_END: Final = re.compile(r"[;,.!?]\s+|\n+")
+_MARKED_END: Final = lazy_pattern(r"[;,.!?]\s+|\n+")
 _JOINING_WORDS: Final = frozenset(re.split(r"\||\\s", _JOINS))
 _PREFIXES: Final = ("un", "in", "im", "il", "ir", "non", "non-", "on")
 _ADJECTIVAL: Final = (

@@ -13,13 +13,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.claims import cells_of
 from resay.core.passage import Passage
 
 # Larger documents are compared as they are.
 _MAX_RECORDS = 2_000
-_WORD_BOUNDARY = re.compile(r"(?<=[a-z\d])(?=[A-Z])|[_\-.]+")
-_FENCE = re.compile(r"```\w*[^\S\n]*\n(.*)```", re.DOTALL)
+_WORD_BOUNDARY = lazy_pattern(r"(?<=[a-z\d])(?=[A-Z])|[_\-.]+")
+_FENCE = lazy_pattern(r"```\w*[^\S\n]*\n(.*)```", re.DOTALL)
 
 
 def records_of(text: str) -> list[str]:

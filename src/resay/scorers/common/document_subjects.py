@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.mentions import MentionIndex, mentions_similar
 from resay.core.names import capital_runs, without_article
 from resay.core.normalization import normalized
@@ -23,20 +24,20 @@ from resay.core.references import Reference
 from resay.scorers.common.contrast import parts_of
 from resay.scorers.common.words import ignored_words
 
-_WORD = re.compile(r"[^\W\d_][\w’'-]*")
-_BEHIND_ARTICLE = re.compile(
+_WORD = lazy_pattern(r"[^\W\d_][\w’'-]*")
+_BEHIND_ARTICLE = lazy_pattern(
     r"(?<!\w)(?:the|an?|der|die|das|dem|den|des|le|la|les|l'|du|un|une|el|los|las|del|il|lo|gli|o|os|as|do"
     r"|da|de|het|een)\s*\Z",
     re.IGNORECASE,
 )
-_BEHIND_INDEFINITE = re.compile(
+_BEHIND_INDEFINITE = lazy_pattern(
     r"(?<!\w)(?:an?|ein|eine[mnr]?|une?|una|uno|uma?|een)\s\Z", re.IGNORECASE
 )
-_NUMBER_BEHIND = re.compile(r"[ \u00a0]\d.*")
-_NOUN_BEFORE = re.compile(r"([^\W\d_]+)[ \u00a0]\Z")
-_WORD_BEFORE = re.compile(r"(\w[\w’-]*)[ \u00a0]\Z")
-_NOUN_AFTER = re.compile(r"[ \u00a0]([^\W\d_]+)")
-_QUALIFIER = re.compile(
+_NUMBER_BEHIND = lazy_pattern(r"[ \u00a0]\d.*")
+_NOUN_BEFORE = lazy_pattern(r"([^\W\d_]+)[ \u00a0]\Z")
+_WORD_BEFORE = lazy_pattern(r"(\w[\w’-]*)[ \u00a0]\Z")
+_NOUN_AFTER = lazy_pattern(r"[ \u00a0]([^\W\d_]+)")
+_QUALIFIER = lazy_pattern(
     r"\s*(?:\(([^\W\d_][^()\n]{0,40})\)|,\s+([A-ZÀ-ÖØ-Þ][\w’-]*),"
     r"|,\s+(?:the|an?|der|die|das|ein|eine|le|la|une?|el|una?|il|lo|o|uma?|de|het|een)\s+(\w+))"
 )

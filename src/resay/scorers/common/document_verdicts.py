@@ -9,12 +9,12 @@ things about a claim, is undetermined.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.quotes import find_quote
 from resay.core.segmentation.spans import Span
 from resay.scorers.common.claim_fields import ClaimEntry, FieldReader
@@ -27,9 +27,9 @@ from resay.scorers.common.verdict_lines import entries_in_lines
 # A judge that writes more than this is not answering.
 _MAX_CHARS = 60_000
 # A field with a list of numbers or words, closed.
-_LIST = re.compile(r"[\w\"'”]\s{0,9}:\s{0,9}\[[^\[\]{}]{0,2000}\]")
-_BLANKS = re.compile(r"[^\S\n]+")
-_REPEATED = re.compile(r"([^\w\s]|\n)\1{3,}")
+_LIST = lazy_pattern(r"[\w\"'”]\s{0,9}:\s{0,9}\[[^\[\]{}]{0,2000}\]")
+_BLANKS = lazy_pattern(r"[^\S\n]+")
+_REPEATED = lazy_pattern(r"([^\w\s]|\n)\1{3,}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from functools import cached_property
 from statistics import fmean
 
 from resay._internal.event_loops import stop_if_abandoned
+from resay._internal.patterns import lazy_pattern
 from resay.core.normalization import normalized
 from resay.core.passage import Passage, Sentence
 from resay.core.quantities import Quantity
@@ -48,7 +49,7 @@ _ON_THE_MATTER = 0.4
 _OTHER_FORM = 0.5
 # A sample words something as quoted if a sentence of it has this share of the words.
 _SAME_WORDING = 0.8
-_WORD_RUN = re.compile(r"\w+")
+_WORD_RUN = lazy_pattern(r"\w+")
 _CONVERSATION_CHARS = 1_000
 _QUESTION_CHARS = 600
 # The end of a long message that is taken for its question, if it has no other beginning.

@@ -8,6 +8,7 @@ from dataclasses import replace
 from statistics import fmean
 
 from resay._internal.event_loops import compute
+from resay._internal.patterns import lazy_pattern
 from resay.core.claim_verdict import Part
 from resay.core.decision import Band
 from resay.core.links import link_spans, normal_link
@@ -26,7 +27,7 @@ from resay.scorers.common.words import ignored_words
 from resay.scorers.evidence import Evidence
 
 # What a number counts: "212 passengers", but not "212 hand-made lamps".
-_COUNTED = re.compile(r" ([^\W\d_]+)(?![\w-])")
+_COUNTED = lazy_pattern(r" ([^\W\d_]+)(?![\w-])")
 # Lighter facts are words, which may be paraphrased.
 _MAX_WORD_WEIGHT = WORD_WEIGHT * CASELESS
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
+from resay._internal.patterns import lazy_pattern
 from resay.scorers.common.claim_fields import CONTRADICTION, SUPPORT
 from resay.scorers.common.item_numbers import as_number
 
-_CELLS = re.compile(r"(?<!\\)\|")
-_LINE_OF_TABLE = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
+_CELLS = lazy_pattern(r"(?<!\\)\|")
+_LINE_OF_TABLE = lazy_pattern(r"^\s*\|?[\s:|-]+\|?\s*$")
 _KEYS = (
     r"claim(?:[\s_](?:id|number|no))?|id|number"
     rf"|(?:[^\W\d_]+[ _-])?(?:{SUPPORT})(?:[ _-](?:by|samples?|documents?|sources?|texts?))?"
@@ -19,12 +20,12 @@ _KEYS = (
     r"|verdict|words|quotes?|reason\w*|samples?|documents?|sources?|by"
 )
 _KEY = rf"(?:^|(?<=[\s,;{{(|>])|(?<=[-*+]\s))[\"'“*_`]*(?P<key>{_KEYS})[\"'”*_`]*\s*[:=：][*_`]*"
-_FIELD = re.compile(_KEY, re.IGNORECASE | re.MULTILINE)
-_TAGGED = re.compile(
+_FIELD = lazy_pattern(_KEY, re.IGNORECASE | re.MULTILINE)
+_TAGGED = lazy_pattern(
     r"<(?P<name>[a-z_]{2,20})>\s*(?P<inside>[^<>]*?)\s*</(?P=name)>", re.IGNORECASE
 )
-_OPENED = re.compile(r"<claim\b[^<>\d]{0,20}(\d{1,6})[^<>]{0,20}>", re.IGNORECASE)
-_ENDS = re.compile(r"[\n}]|;\s")
+_OPENED = lazy_pattern(r"<claim\b[^<>\d]{0,20}(\d{1,6})[^<>]{0,20}>", re.IGNORECASE)
+_ENDS = lazy_pattern(r"[\n}]|;\s")
 _NUMBER_KEYS = ("claim", "id", "number")
 
 FieldRow = tuple[int | None, dict[str, Any]]

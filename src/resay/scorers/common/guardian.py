@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.logprobs import word_probability
 from resay.models.chat import ChatAnswer, ChatRequest
 from resay.models.config import ModelConfig
 
 _NEWEST_VERSION: Final = 4
-_VERSION: Final = re.compile(r"granite-?(\d)|guardian-?(\d)")
-_SCORE: Final = re.compile(r"<score>\s*(yes|no)\b", re.IGNORECASE)
+_VERSION: Final = lazy_pattern(r"granite-?(\d)|guardian-?(\d)")
+_SCORE: Final = lazy_pattern(r"<score>\s*(yes|no)\b", re.IGNORECASE)
 _BLOCK: Final = (
     "<guardian><no-think>As a judge agent, assess whether the provided text meets the given judging"
     " criteria using all available information, including conversations, documents, and tools."

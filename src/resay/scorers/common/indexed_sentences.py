@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.normalization import NormalizedText
 from resay.core.quantities import Quantity, may_negate, negations, quantities
 from resay.core.segmentation.periods import is_abbreviation
@@ -16,7 +16,7 @@ from resay.scorers.common.contrast import Wording
 from resay.scorers.common.words import is_plain, stems_of, word_stems, words_of
 
 # Starts with a single character class, which the regex engine finds quickly.
-_SENTENCE_END = re.compile(r"[.!?。！？।؟។៕။።۔\n](?:(?<=[.!?])\s+|(?<![.!?]))")
+_SENTENCE_END = lazy_pattern(r"[.!?。！？।؟។៕။።۔\n](?:(?<=[.!?])\s+|(?<![.!?]))")
 # A text of more sentences is not a direct answer.
 _MAX_SENTENCES_OF_ANSWER = 2
 

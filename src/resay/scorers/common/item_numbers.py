@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from resay._internal.patterns import lazy_pattern
 from resay.lang.language import all_alternatives, all_phrases
 
 T = TypeVar("T")
@@ -17,10 +18,10 @@ NUMBERS = (
     r"\d{1,6}(?:\s*(?:[-–—~〜]|\bto\b|\bthrough\b|\bbis\b|\bà\b|\bhasta\b)\s*\d{1,6}"
     r"|\s*(?:[,;&、，]|,?\s*\b(?:and|und|et|y|e|en|и)\b)\s*#?\d{1,6}){0,60}"
 )
-_RANGE = re.compile(r"(\d{1,6})\s*(?:[-–—~〜]|to|through|bis|à|hasta)\s*(\d{1,6})", re.IGNORECASE)
-_NUMBER = re.compile(r"\d{1,6}")
+_RANGE = lazy_pattern(r"(\d{1,6})\s*(?:[-–—~〜]|to|through|bis|à|hasta)\s*(\d{1,6})", re.IGNORECASE)
+_NUMBER = lazy_pattern(r"\d{1,6}")
 _MAX_RANGE = 200
-KEY_NUMBER = re.compile(
+KEY_NUMBER = lazy_pattern(
     rf"(?:[^\W\d_]{{1,15}})?[\s._#:-]{{0,3}}(?P<numbers>{NUMBERS})\.?", re.IGNORECASE
 )
 _ITEM_KEYS = all_phrases("judge", "item_keys")

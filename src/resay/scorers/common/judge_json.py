@@ -10,9 +10,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 
-_FENCE = re.compile(r"^[ \t]*```[a-z]*[ \t]*|```[ \t]*$", re.MULTILINE)
-_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
-_OPENING_BRACKET = re.compile(r"[{\[]")
+from resay._internal.patterns import lazy_pattern
+
+_FENCE = lazy_pattern(r"^[ \t]*```[a-z]*[ \t]*|```[ \t]*$", re.MULTILINE)
+_TRAILING_COMMA = lazy_pattern(r",(\s*[}\]])")
+_OPENING_BRACKET = lazy_pattern(r"[{\[]")
 _CLOSING = {"{": "}", "[": "]"}
 # A text may hold any number of brackets.
 _MAX_ATTEMPTS = 24

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal
 
+from resay._internal.patterns import lazy_pattern
 from resay.lang.language import all_phrases
 from resay.scorers.common.choices import Choices, meanings
 
@@ -41,17 +42,17 @@ _OBJECT = (
 )
 _SENTENCES: tuple[tuple[re.Pattern[str], JudgeVerdict], ...] = (
     (
-        re.compile(f"{_TEXT}(?:supports?|confirms?|entails?|verif(?:y|ies)){_OBJECT}", re.I),
+        lazy_pattern(f"{_TEXT}(?:supports?|confirms?|entails?|verif(?:y|ies)){_OBJECT}", re.I),
         "supported",
     ),
     (
-        re.compile(
+        lazy_pattern(
             f"{_TEXT}(?:contradicts?|refutes?|disproves?|conflicts?\\s+with){_OBJECT}", re.I
         ),
         "contradicted",
     ),
     (
-        re.compile(
+        lazy_pattern(
             f"{_TEXT}(?:(?:does|do)\\s*(?:not|n['’]t)\\s+(?:\\w+\\s+)?(?:mention|address|support"
             f"|discuss|cover|confirm|speak\\s+of)|(?:says?|mentions?)\\s+nothing\\s+about){_OBJECT}",
             re.I,

@@ -15,16 +15,17 @@ from functools import cached_property
 from itertools import chain, pairwise
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.spans import Span
 from resay.core.word_filter import WordFilter
 from resay.scorers.common.words import ignored_words, words_of
 
-_SEPARATOR: Final = re.compile(
+_SEPARATOR: Final = lazy_pattern(
     r"(?:[*_]{0,3}[,;]\s+|\s)(?:and|or|as\swell\sas|und|oder|sowie|et|ou|ainsi\sque|y|e|o|u|en|&)\s"
     r"|[,;]\s+"
 )
 # Words that say that the order counts.
-_STATES_ORDER: Final = re.compile(
+_STATES_ORDER: Final = lazy_pattern(
     r"\b(?:respective(?:ly)?|in\s(?:that|this|the\sfollowing)\sorder|followed\sby|firstly|then|next"
     r"|finally|lastly|(?:from|at)\s(?:the\s)?(?:top|bottom|left|right|inside|outside|front|back|hoist)"
     r"|(?:from|by)\s\w+est|ascending|descending|alphabetical\w*|chronological\w*|ranked|in\ssequence"
@@ -35,7 +36,7 @@ _STATES_ORDER: Final = re.compile(
     re.IGNORECASE,
 )
 # One of these words is in each of them.
-_ORDER_WORD: Final = re.compile(
+_ORDER_WORD: Final = lazy_pattern(
     r"\b(?:respective(?:ly)?|order|followed|firstly|then|next|finally|lastly|top|bottom|left|right"
     r"|inside|outside|front|back|hoist|\w+est|ascending|descending|alphabetical\w*|chronological\w*"
     r"|ranked|sequence|zuerst|dann|danach|schließlich|jeweils|beziehungsweise|reihenfolge|oben|unten"

@@ -6,10 +6,11 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, cast
 
+from resay._internal.patterns import lazy_pattern
 from resay.scorers.common.item_numbers import agreed
 from resay.scorers.common.judge_json import json_values
 
-_POINTS = re.compile(
+_POINTS = lazy_pattern(
     r"(?P<score>-?\d+(?:[.,]\d{1,2})?)(?![.,]?\d)(?:\s*%)?"
     r"(?:\s*(?:/|out of|of)\s*(?P<whole>\d{1,4}))?(?:\s*(?:points?|pts)\b)?"
     r"(?=[\s*_`\"'.,;|)\]]|$)",
@@ -17,14 +18,14 @@ _POINTS = re.compile(
 )
 # Between a name and its points: closing marks, a separator, opening marks. A dash that touches the
 # number is its sign.
-_SCORED = re.compile(
+_SCORED = lazy_pattern(
     r"(?<![^\W\d_])(?P<name>[^\W\d_]+)[\])*_`\"']*\s*(?:[:：=–—|]\s*|-\s+)?[\[(*_`\"']*"
     + _POINTS.pattern,
     re.IGNORECASE,
 )
 _OUT_OF_RANGE = -1.0
 _MAX_DEPTH = 5
-_NEXT_WORD = re.compile(r"[ \t]+([^\W\d_]+)")
+_NEXT_WORD = lazy_pattern(r"[ \t]+([^\W\d_]+)")
 _REASON_FOLLOWS = frozenset(["as", "because", "since"])
 _AROUND_NAME = " \t\r\n*_`\"'“”‘’«»「」#>[](){}:：-•"
 

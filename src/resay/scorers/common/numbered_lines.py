@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from resay._internal.patterns import lazy_pattern
 from resay.scorers.common.item_numbers import as_number, attributed, number_of
 from resay.scorers.common.judge_json import json_values, without_fences
 
 T = TypeVar("T")
 
-_LINE = re.compile(
+_LINE = lazy_pattern(
     r"^[\W_]*(?:(?:claim|sentence|aussage|affirmation|afirmación|affermazione|afirmação|陈述|主張)\s*)?"
     r"(\d{1,6})[\W_]+(\S.*)$",
     re.IGNORECASE,

@@ -8,15 +8,15 @@ a schema it is the longest.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.request import Request
 
 # The beginning of an object or a list, not of "[sic]" or "{name}".
-_BEGINNING = re.compile(r"""\{\s*["}]|\[\s*["{}\[\]\d\-tfnNI]""")
+_BEGINNING = lazy_pattern(r"""\{\s*["}]|\[\s*["{}\[\]\d\-tfnNI]""")
 # A text with more beginnings of what is no JSON contains no answer. Each costs a look at the text.
 _MOST_FAILURES = 1000
 # Models write line breaks into strings.

@@ -12,13 +12,13 @@ Precision is all that counts here: whatever is not plain goes to a model.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from resay._internal.event_loops import compute
+from resay._internal.patterns import lazy_pattern
 from resay.core.editions import newness
 from resay.core.grounds import Grounds
 from resay.core.normalization import NormalizedText, normalized
@@ -42,10 +42,10 @@ _QUANTITY = "#"
 _KEY_WORDS = 3
 _MIN_CONTENT_WORDS = 2
 # What is quoted, asked, or leads to something else.
-_UNPLAIN = re.compile(r'"|[?:]\s*\Z|\A\W*>')
-_LEADS = re.compile(r":\s*\Z")
+_UNPLAIN = lazy_pattern(r'"|[?:]\s*\Z|\A\W*>')
+_LEADS = lazy_pattern(r":\s*\Z")
 # A phrase at the beginning of a sentence, with its comma: "In 1932, ...".
-_LEAD = re.compile(r"\A([^,.;:]{2,60}),\s+(?=\S)")
+_LEAD = lazy_pattern(r"\A([^,.;:]{2,60}),\s+(?=\S)")
 _MAX_LEAD_WORDS = 6
 
 

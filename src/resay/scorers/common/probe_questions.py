@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.quotes import find_quote
 from resay.core.segmentation.spans import Span
 from resay.lang.language import load
@@ -30,14 +31,14 @@ _ANSWER_LABEL = (
     r"|答案|答え|正解|답)\s*[:：]"
 )
 # "When did it open? | 1932", "When did it open? - 1932", "When did it open? Answer: 1932"
-_QUESTION_AND_ANSWER = re.compile(
+_QUESTION_AND_ANSWER = lazy_pattern(
     r"(?:(?:question|q|frage|pregunta|domanda|pergunta|vraag|вопрос|问题|質問|질문)\s*[:：]\s*)?"
     rf"(?P<text>.+?(?:[?？؟](?:\s*(?:[|→/–—-]|=>|->))?|\s*\|))\s*(?:\(?{_ANSWER_LABEL}\s*)?"
     r"(?P<value>[^|]+?)\)?",
     re.IGNORECASE,
 )
-_IN_JSON = re.compile(r"\"\s*:\s*[\"\d]")
-_ANSWER_BELOW = re.compile(rf"\n[\s*_>-]*(?={_ANSWER_LABEL})", re.IGNORECASE)
+_IN_JSON = lazy_pattern(r"\"\s*:\s*[\"\d]")
+_ANSWER_BELOW = lazy_pattern(rf"\n[\s*_>-]*(?={_ANSWER_LABEL})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

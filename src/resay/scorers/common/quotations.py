@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.spans import Span
 from resay.scorers.common.words import ignored_words, words_of
 
 # Marks of all languages have these forms in normalised texts.
-_QUOTED = re.compile(
+_QUOTED = lazy_pattern(
     r'(?<![A-Za-z0-9"])"\s?(?=\S)([^"\n]{3,400}?)(?<=\S)\s?"(?![A-Za-z0-9])'
     r"|(?<![\w'])'(?=\w)([^'\n]{3,400}(?:'(?=\w)[^'\n]{1,400}){0,8})(?<=[\w.!?…])'(?!\w)"
     r"|[《〈]([^《》〈〉\n]{3,200})[》〉]"
 )
-_CODE = re.compile(r"`[^`\n]{1,200}`")
-_CHARACTERS_AS_WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]")
+_CODE = lazy_pattern(r"`[^`\n]{1,200}`")
+_CHARACTERS_AS_WORDS = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]")
 # Fewer words are a term, or are in quotes because they are not meant as they stand.
 _MIN_WORDS = 3
 _MIN_CONTENT_WORDS = 2

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.scorers.common.words import ignored_words, word_stems, words_of
 
 QUANTITY_WEIGHT: Final = 6.0
@@ -30,7 +31,7 @@ UNDOUBTED: Final = 2.0
 
 _LONG_WORD = 6
 _LONGEST_NAME = 8
-_HOST_OR_FILE = re.compile(r"\w\.[a-z]{2,}$")
+_HOST_OR_FILE = lazy_pattern(r"\w\.[a-z]{2,}$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, cast
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.non_claims import non_claim_kind
 from resay.core.quantities import Quantity, negations, quantities
 from resay.scorers.common.item_numbers import as_number
@@ -19,20 +20,20 @@ from resay.scorers.common.words import stems_of
 from resay.scorers.common.yes_no import parse_yes_no, strip_decoration
 
 _MAX_ANSWER_CHARS = 120
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 _NUMBER_WORDS = (
     r"(?:questions?|answers?|q|a|no|nr|number|frage|antwort|réponse|pregunta|respuesta|domanda"
     r"|risposta|pergunta|resposta|vraag|antwoord|вопрос|ответ|问题|答案|質問|答え|질문|답)"
 )
 # "1:30" and "1.5 million" begin with no number of a question.
-_NUMBERED = re.compile(
+_NUMBERED = lazy_pattern(
     rf"[^\w\n]*(?:{_NUMBER_WORDS}[\s.#:]*)?(?P<number>\d{{1,3}})(?:[)\]*_]*"
     r"(?:\s*[：、）】|=→]|:(?!\d\d(?!\d))|[.](?!\d)|\s+[–—-](?=\s)|->|=>)|[)\]])[)\]*_]*\s*(?P<text>.*)",
     re.IGNORECASE,
 )
-_FENCE = re.compile(r"^[ \t]*```[a-z]*[ \t]*$", re.MULTILINE)
+_FENCE = lazy_pattern(r"^[ \t]*```[a-z]*[ \t]*$", re.MULTILINE)
 _ANSWER_NAMES = frozenset(("answer", "antwort", "réponse", "respuesta", "risposta", "resposta"))
-_UNKNOWN = re.compile(
+_UNKNOWN = lazy_pattern(
     r"\W*(?:(?:it is |it's |that is |that's )?(?:unknown|not (?:publicly )?known|unclear|uncertain"
     r"|unsure|not sure|undisclosed|unspecified|not (?:specified|stated|given|mentioned|provided"
     r"|available|applicable|sure))"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.citation_marks import without_marks
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.passage import Sentence
@@ -21,9 +21,9 @@ from resay.scorers.common.words import stems_of, words_of
 
 _UNDOUBTED_OF_ITEM = 0.5
 # Names in code, without the arguments of calls, which vary.
-_CODE = re.compile(r"`([^`\n(]{1,80})(?:\([^`\n]{0,80})?`")
+_CODE = lazy_pattern(r"`([^`\n(]{1,80})(?:\([^`\n]{0,80})?`")
 # Addresses and versions are not parsed as quantities, and are compared verbatim.
-_DOTTED = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,4}){2,5}(?![\w.]*\w)")
+_DOTTED = lazy_pattern(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,4}){2,5}(?![\w.]*\w)")
 
 
 class Statement:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
+from resay._internal.patterns import lazy_pattern
 from resay.scorers.common.item_numbers import as_number, number_of
 
 Numbers: TypeAlias = tuple[int, ...]
@@ -32,22 +33,22 @@ _EMPTY = (
     rf"|ningún|nessun[oa]?|nenhum(?:a)?|无|没有|なし|該当なし|-+|–|—|∅|\[\s*\])"
     rf"(?:\s+(?:of|the|them|other|these))*(?:\s*(?:{_NOUN}))?"
 )
-_EXCEPT = re.compile(
+_EXCEPT = lazy_pattern(
     rf"(?:{_WHOLE_SET})\s*,?\s*(?:except(?:\s+for)?|but|save|außer|sauf|excepto|salvo|tranne|exceto)"
     rf"\s+(?P<others>{_LISTED})",
     re.IGNORECASE,
 )
 # An entry that goes on with what the text says: "1: born in 1921".
-_WITH_WORDS = re.compile(
+_WITH_WORDS = lazy_pattern(
     rf"\W*(?:(?:{_NOUN}|s)\s*#?)?(\d{{1,6}})\s*(?:[:：]|[–—-]\s)\s*[^\W\d]", re.I
 )
-_RANGE = re.compile(rf"(\d{{1,6}}){_TO}(?:(?:{_NOUN})\s*)?(\d{{1,6}})", re.IGNORECASE)
-_NUMBER = re.compile(r"\d{1,6}")
-_LISTED_ONLY = re.compile(rf"\W*{_LISTED}\W*", re.IGNORECASE)
-_SPACED = re.compile(r"\s*\d{1,6}(?:\s+\d{1,6})+\s*")
-_ALL_ONLY = re.compile(rf"\W*(?:{_WHOLE_SET})\W*", re.IGNORECASE)
-_EMPTY_ONLY = re.compile(rf"\W*(?:{_EMPTY})?\W*", re.IGNORECASE)
-_KEY_OF_NUMBER = re.compile(rf"(?:{_NOUN})(?:[\s_](?:id|number|no))?", re.IGNORECASE)
+_RANGE = lazy_pattern(rf"(\d{{1,6}}){_TO}(?:(?:{_NOUN})\s*)?(\d{{1,6}})", re.IGNORECASE)
+_NUMBER = lazy_pattern(r"\d{1,6}")
+_LISTED_ONLY = lazy_pattern(rf"\W*{_LISTED}\W*", re.IGNORECASE)
+_SPACED = lazy_pattern(r"\s*\d{1,6}(?:\s+\d{1,6})+\s*")
+_ALL_ONLY = lazy_pattern(rf"\W*(?:{_WHOLE_SET})\W*", re.IGNORECASE)
+_EMPTY_ONLY = lazy_pattern(rf"\W*(?:{_EMPTY})?\W*", re.IGNORECASE)
+_KEY_OF_NUMBER = lazy_pattern(rf"(?:{_NOUN})(?:[\s_](?:id|number|no))?", re.IGNORECASE)
 # "2 of 3", "2/3", "2 samples" and "50 %" count texts, and name none.
 _NO_COUNT = (
     rf"(?!\w)(?!\s*[/%])(?!\.\d)(?!\s+\d)(?!{_AND}{_ONE})(?!{_TO}{_ONE})"
@@ -55,12 +56,12 @@ _NO_COUNT = (
 )
 _INNER = rf"\d{{1,6}}(?:(?:{_TO}|{_AND})(?:(?:{_NOUN}|s)\s*)?#?\d{{1,6}})*"
 # Numbers of texts within a sentence need a noun before them or brackets around them.
-_NAMED = re.compile(
+_NAMED = lazy_pattern(
     rf"(?<!\w)(?:(?:{_NOUN})\s*[#:]?\s*(?P<plain>{_INNER}){_NO_COUNT}"
     rf"|[\[(]\s*#?(?P<enclosed>{_INNER})\s*[\])])",
     re.IGNORECASE,
 )
-_NEGATED = re.compile(
+_NEGATED = lazy_pattern(
     r"(?:\b(?:not|never|cannot|hardly|nicht|ne|pas|non|no|não)\b|n['’]t\b|\bun-?)[\s\w]{0,12}$",
     re.I,
 )

@@ -8,19 +8,19 @@ mismatched byte rejects the tokens.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 
 _SPACE = " \t\n\r\v\f"
 _SPACE_BYTES = _SPACE.encode()
 # </s>, <|im_end|>, <end_of_turn>, <｜end▁of▁sentence｜>, [EOS]
-_SPECIAL = re.compile(rb"\s*(?:<[^<>\s]*>|\[/?[A-Z_]+\])\s*")
+_SPECIAL = lazy_pattern(rb"\s*(?:<[^<>\s]*>|\[/?[A-Z_]+\])\s*")
 _UNREADABLE = "\ufffd".encode()
 # A decoder replaces at most this many bytes by one replacement character.
 _LONGEST_UNREADABLE = 3

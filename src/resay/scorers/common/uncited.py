@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
+from resay._internal.patterns import lazy_pattern
 from resay.core.citation_marks import citation_marks, marks_within, without_marks
 from resay.core.passage import Passage
 
-_ALPHANUMERIC = re.compile(r"[^\W_]")
+_ALPHANUMERIC = lazy_pattern(r"[^\W_]")
 # A list of sources and a mark begin this close to the sentences in question. In a stream, each
 # sentence comes alone, with all of the text before it.
 _NEARBY = 2_000

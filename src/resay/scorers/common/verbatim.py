@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.links import link_spans, links_in, normal_link
 from resay.core.quantities import Quantity
 from resay.core.segmentation.spans import Span, blanked
@@ -14,10 +15,10 @@ from resay.core.segmentation.spans import Span, blanked
 LONG_DIGITS = 7
 """Minimum number of digits in a long number."""
 
-_ITEM_NUMBER = re.compile(r"(?m:^\s{0,8}\d{1,3}[.)]\s(?=\S))")
+_ITEM_NUMBER = lazy_pattern(r"(?m:^\s{0,8}\d{1,3}[.)]\s(?=\S))")
 # Telephone numbers, IBANs, ISBNs, tracking codes and mail addresses are quoted verbatim, however
 # their digits are grouped.
-_LONG = re.compile(
+_LONG = lazy_pattern(
     r"(?<![\w.,+-])(?:\+?(?:[A-Z]{0,4}\d{1,14}|\(\d{1,6}\))"
     r"(?:[ ./-]{0,2}\(?(?:\d{1,14}|[A-Z]{1,4}\d{1,14})\)?){1,9}"
     r"|(?=\w{0,30}\d)(?=\w{0,30}[A-Z])[A-Z0-9]{8,30}"
@@ -25,15 +26,15 @@ _LONG = re.compile(
 )
 # Not an article or pronoun at the beginning, an initial, a part of a name, a word or a number. What
 # precedes it is looked at last, because patterns that begin with a character are found fastest.
-_LETTER = re.compile(
+_LETTER = lazy_pattern(
     r"[A-Z](?!\w)(?<![\w.&'/-][A-Z])"
     r"(?:(?<=[B-HJ-Z])(?![&'/]|-\w|\.\s?[A-Z]|\s[A-Z])|(?<=[AI])(?=\W{0,3}\Z|[),;:]|\.(?:\s|\Z)))"
 )
 # A letter in lower case, where no word ends a text or is in brackets: "b", "(c)", "option d".
-_LAST_LETTER = re.compile(r"(?<![\w.&'/-])[a-z](?=\W{0,3}\Z)")
+_LAST_LETTER = lazy_pattern(r"(?<![\w.&'/-])[a-z](?=\W{0,3}\Z)")
 _MAX_CHARS_FROM_LAST_LETTER = 4
-_LETTER_IN_BRACKETS = re.compile(r"\)(?<=(?<![\w.&'/-])[a-z]\))")
-_BETWEEN_GROUPS = re.compile(r"(?<=\d)[ ./()-]{1,3}(?=[A-Za-z\d])|[+()]")
+_LETTER_IN_BRACKETS = lazy_pattern(r"\)(?<=(?<![\w.&'/-])[a-z]\))")
+_BETWEEN_GROUPS = lazy_pattern(r"(?<=\d)[ ./()-]{1,3}(?=[A-Za-z\d])|[+()]")
 
 _START = attrgetter("start")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import zip_longest
 
+from resay._internal.patterns import lazy_pattern
 from resay.scorers.common.answers import NumberedBlock, numbered_blocks
 from resay.scorers.common.claim_fields import (
     CONTRADICTION,
@@ -17,16 +18,16 @@ from resay.scorers.common.claim_fields import (
 from resay.scorers.common.judge_words import VERDICTS, JudgeVerdict
 from resay.scorers.common.text_numbers import NONE, TextNumbers
 
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     rf"(?<!\w){TEXT_LABEL.pattern}\s*[*_`]*\s*(?:[:：=→]|->|=>|[–—-]\s)", re.IGNORECASE
 )
-_UNDECIDED = re.compile(
+_UNDECIDED = lazy_pattern(
     r"\b(?:may|might|could|perhaps|possibly|maybe|unclear|cannot\s+tell|can['’]t\s+tell|whether"
     r"|partial(?:ly)?|partly|in\s+part|teilweise|en\s+partie|parcial\w*|parzial\w*|部分)\b"
     rf"|\b(?:or|oder|ou|o)\s+(?:is\s+)?(?:{SUPPORT}|{CONTRADICTION}|{SILENCE})|\?\s*$",
     re.IGNORECASE,
 )
-_NEITHER = re.compile(
+_NEITHER = lazy_pattern(
     rf"\b(?:none|no|neither)\b[^.;\d\n]{{0,30}}\b(?:{SUPPORT})\s+(?:it\s+)?n?or\s+(?:{CONTRADICTION})",
     re.IGNORECASE,
 )

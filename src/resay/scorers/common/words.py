@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.lang.language import all_alternatives, all_words
 
 _UNSPACED = (
@@ -18,12 +19,12 @@ _UNSPACED = (
     # Korean has spaces, but attaches particles to its words.
     r"\uac00-\ud7af"
 )
-_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_IS_UNSPACED = lazy_pattern(rf"[{_UNSPACED}]")
 # The quick pattern; \w does not match the vowel signs of Indic scripts, _ANY_WORD does.
-WORD = re.compile(r"[^\W_]+(?:[.&_-][^\W_]+)*")
+WORD = lazy_pattern(r"[^\W_]+(?:[.&_-][^\W_]+)*")
 _SIGNS = r"\u0300-\u036f\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
-_HAS_SIGNS = re.compile(rf"[{_SIGNS}{_UNSPACED}]")
-_ANY_WORD = re.compile(
+_HAS_SIGNS = lazy_pattern(rf"[{_SIGNS}{_UNSPACED}]")
+_ANY_WORD = lazy_pattern(
     rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}](?:[^\W{_UNSPACED}]|[.&-](?=[^\W_])|[{_SIGNS}])*"
 )
 _ENDINGS: Final = (
@@ -84,7 +85,7 @@ def stems_of(text: str) -> list[str]:
 
 
 # "No. 3" is a number, but "No. 1932 was the year" answers.
-_NUMBER = re.compile(r"\.\s{0,2}[*_]{0,2}\d{1,3}(?![\w.,]?\d)")
+_NUMBER = lazy_pattern(r"\.\s{0,2}[*_]{0,2}\d{1,3}(?![\w.,]?\d)")
 
 
 @cache

@@ -9,12 +9,13 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
+from resay._internal.patterns import lazy_pattern
 from resay.providers.base import Completion
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.judge_words import CLEAR_YES_OR_NO, SUPPORT, YES_OR_NO
 
 # Decoration a model may put around a bare answer: markdown, quotes, brackets, a label.
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     r"^(?:(?:my|the|final|short)\s+)*(?:answer|verdict|conclusion|judge?ment|antwort|réponse|respuesta"
     r"|risposta|resposta|答案|回答|答え)"
     r"\s*(?:is)?\s*[:：-]?\s*",
@@ -22,7 +23,7 @@ _LABEL = re.compile(
 )
 _DECORATION = " \t\r\n*_`\"'“”‘’«»「」#>[](){}:：-•"
 # Letters of any script with their combining marks.
-_WORD = re.compile(r"[^\W\d_][\w\u0300-\u036f\u0900-\u0e7f]*(?:[/-][^\W\d_]+)*")
+_WORD = lazy_pattern(r"[^\W\d_][\w\u0300-\u036f\u0900-\u0e7f]*(?:[/-][^\W\d_]+)*")
 
 
 def strip_decoration(text: str) -> str:

@@ -13,13 +13,13 @@ answer that takes something back.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Final, Literal
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.contradiction import ContraryKind
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.passage import Passage, Sentence
@@ -34,11 +34,11 @@ from resay.scorers.common.words import stems_of, words_of
 from resay.scorers.conversation.cues import cues_of
 from resay.scorers.conversation.turns import EarlierAnswer, Statement, statements_of
 
-_PUNCTUATION: Final = re.compile(r"[,;!?](?=\s)|\.(?=\s)|[、，；。]|\s[–—-]\s|[()]")
-_ASKS: Final = re.compile(r"[?？؟]\s*\Z")
-_SENTENCES: Final = re.compile(r"(?<=[.!?。！？؟])\s*")
-_NUMBERED_NAME: Final = re.compile(r"(?:\A|\s)[^\W\d_]*[A-ZÀ-ÖØ-ÞА-Я][\w'’-]*[ -]\Z")
-_NEXT_WORD: Final = re.compile(r"[ \u00a0]([^\W\d_][\w'’-]*)")
+_PUNCTUATION: Final = lazy_pattern(r"[,;!?](?=\s)|\.(?=\s)|[、，；。]|\s[–—-]\s|[()]")
+_ASKS: Final = lazy_pattern(r"[?？؟]\s*\Z")
+_SENTENCES: Final = lazy_pattern(r"(?<=[.!?。！？؟])\s*")
+_NUMBERED_NAME: Final = lazy_pattern(r"(?:\A|\s)[^\W\d_]*[A-ZÀ-ÖØ-ÞА-Я][\w'’-]*[ -]\Z")
+_NEXT_WORD: Final = lazy_pattern(r"[ \u00a0]([^\W\d_][\w'’-]*)")
 _MAX_NAME_WORDS: Final = 4
 _MIN_STEMS: Final = 2
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.lang.tables import table
 
-_NEVER: Final = re.compile(r"(?!)")
+_NEVER: Final = lazy_pattern(r"(?!)")
 # Scripts whose words have no spaces between them.
 _UNSPACED: Final = frozenset({"ja", "zh", "ko"})
 

@@ -6,22 +6,23 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from resay._internal.patterns import lazy_pattern
 from resay.scorers.fibe.exam import Blank, Exam, Listing
 
 # A line that begins with a sentence's number: `[s0]`, `Text=[s0]`, `- **[s0]**`, `2. s0:`.
 _EDGE = r"(?:[^\w\n]|_)*"
-_HEADER = re.compile(
+_HEADER = lazy_pattern(
     rf"^{_EDGE}(?:[0-9]{{1,3}}[.)]{_EDGE})?(?:text\b{_EDGE})?"
     r"s([0-9]{1,4})(?:[\])]|[:.](?=\s))[*_`]*[:：]?[*_`]*",
     re.IGNORECASE | re.MULTILINE,
 )
-_FIELD = re.compile(
+_FIELD = lazy_pattern(
     rf"^{_EDGE}(subject|blanks?)\b[^\w<\n=:：]*[=:：]", re.IGNORECASE | re.MULTILINE
 )
-_NOTHING = re.compile(r"(?:none|no|nothing|empty|n/a)\b", re.IGNORECASE)
-_LAST_COLON = re.compile(r"[:：]([^:：]*)$")
-_LETTER = re.compile(r"[^\W\d_]")
-_PARAGRAPH_END = re.compile(r"\n\s*\n")
+_NOTHING = lazy_pattern(r"(?:none|no|nothing|empty|n/a)\b", re.IGNORECASE)
+_LAST_COLON = lazy_pattern(r"[:：]([^:：]*)$")
+_LETTER = lazy_pattern(r"[^\W\d_]")
+_PARAGRAPH_END = lazy_pattern(r"\n\s*\n")
 
 
 def parse_listings(text: str, sentences: int) -> list[Listing | None]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.grounds import Grounds
 from resay.core.passage import Passage
 from resay.core.scores import Scores
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SUPPORTED = frozenset({"supported", "consistent", "entailment", "entailed", "faithful"})
 # A document that gives a claim more support than this supports it.
 _SUPPORT = 0.5
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+_TOKEN = lazy_pattern(r"\w+|[^\w\s]")
 
 
 class WordCount:

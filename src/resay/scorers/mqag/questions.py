@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.passage import Passage
 from resay.models.windows import windows
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 _SEPARATOR = "<sep>"
 # The second model was trained to write both.
-_SEPARATORS = re.compile(r"<sep>|<extra_id_\d+>")
+_SEPARATORS = lazy_pattern(r"<sep>|<extra_id_\d+>")
 _DISTRACTORS = 3
 # Tokens of the passage, at least, beside a question.
 _MIN_CONTEXT = 16
 # Text that T5 and Longformer would read as special tokens.
-_SPECIAL = re.compile(r"<(?=(?:/?s|pad|unk|mask|sep|extra_id_\d+)>)")
+_SPECIAL = lazy_pattern(r"<(?=(?:/?s|pad|unk|mask|sep|extra_id_\d+)>)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from resay._internal.patterns import lazy_pattern
 
 # Aliases come with the definition; "known as" further down is about other things.
 _DEFINITION_CHARS = 500
@@ -13,7 +13,7 @@ _NAME = (
     rf"(?:[A-Z]{_WORD}(?:[ -](?:of|the|de|and|la|[A-Z]{_WORD})){{0,5}}"
     rf"|[a-z][\w-]+(?:\s[a-z][\w-]+){{0,2}}?(?=[,.;)]|\s+(?:is|was|and|or)\b))"
 )
-_ALSO_KNOWN_AS = re.compile(
+_ALSO_KNOWN_AS = lazy_pattern(
     r"\b(?:also|commonly|sometimes|often|formerly|better|otherwise|popularly|previously|originally"
     r"|widely|informally|colloquially|generally)\s+"
     r"(?:(?:more|simply|commonly|widely|formerly)\s+)*"

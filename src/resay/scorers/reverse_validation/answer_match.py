@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from resay._internal.patterns import lazy_pattern
 from resay.scorers.reverse_validation.clauses import clauses_of
 from resay.scorers.reverse_validation.mentions import Mention, are_adjoined, form_of, mentions_of
 from resay.scorers.reverse_validation.name_forms import EntityName
@@ -23,7 +24,7 @@ from resay.scorers.reverse_validation.word_lists import (
 )
 from resay.scorers.reverse_validation.words import Word, split_words
 
-_DENIAL = re.compile(
+_DENIAL = lazy_pattern(
     r"(?:\bnot|n['’]t|\bcannot|\bunable to)\s+(?:\w+\s+){0,2}?"
     r"(?:find|found|identify|identified|know|known|determine|determined|specified|mentioned|named"
     r"|clear|sure|provide|provided|aware|exist|possible|enough|any|an? entity)\b"
@@ -31,31 +32,33 @@ _DENIAL = re.compile(
     r"|\bunknown\b",
     re.IGNORECASE,
 )
-_GIVES = re.compile(r"\b(?:match(?:es)?|meets?|satisf(?:y|ies)|fits?|fulfil?ls?|conforms?)\b", re.I)
+_GIVES = lazy_pattern(
+    r"\b(?:match(?:es)?|meets?|satisf(?:y|ies)|fits?|fulfil?ls?|conforms?)\b", re.I
+)
 # Number of characters examined before a name.
 _NEARBY_CHARS = 100
-_NOTHING = re.compile(r"\W*(?:(?:the|an?)\s\W*)?", re.IGNORECASE)
-_LEAD_IN = re.compile(
+_NOTHING = lazy_pattern(r"\W*(?:(?:the|an?)\s\W*)?", re.IGNORECASE)
+_LEAD_IN = lazy_pattern(
     r"\W*(?:in|based|according|from|given|as|for|with|after|on|at|by|yes|sure|therefore|thus|so"
     r"|hence|well)\b[^,]*,\s*",
     re.IGNORECASE,
 )
-_OPENING = re.compile(
+_OPENING = lazy_pattern(
     r"\W*(?:(?:the|an?|one|my|this|best|closest|possible|likely|correct|most)\s+){0,4}"
     r"(?:entity|answer|name|term|match|option|candidate)\b[^.:]*?(?:\b(?:is|are|was|were|be)\b|:)",
     re.IGNORECASE,
 )
 # The first of these separates the given name from statements about it.
-_BOUNDARY = re.compile(
+_BOUNDARY = lazy_pattern(
     r"[,;:(]|\s[-–—]+\s"
     r"|\b(?:who|whose|which|that|where|when|while|because|since|as (?:it|he|she))\b"
 )
-_INTRODUCTION = re.compile(
+_INTRODUCTION = lazy_pattern(
     r"(?:\b(?:is|are|was|were|be|called|named|known as|aka|namely|i\.e\.|or|called|termed)|[:(=])"
     r"\s*(?:the\s+|an?\s+)?[\"“'‘*_]*$",
     re.IGNORECASE,
 )
-_REMARK = re.compile(r"\s*(?:,|\(|of\b)([^).;]*)")
+_REMARK = lazy_pattern(r"\s*(?:,|\(|of\b)([^).;]*)")
 
 
 def names_exactly(answer: str, entity: str) -> bool:

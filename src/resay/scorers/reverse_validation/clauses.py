@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.sentences import sentence_ends
 
 # "It may be X, but the closest match is Y": what follows says something else.
-_TURN = re.compile(r"[,;]\s+(?=(?:but|however|though|although|so|the (?:closest|nearest|best))\b)")
+_TURN = lazy_pattern(
+    r"[,;]\s+(?=(?:but|however|though|although|so|the (?:closest|nearest|best))\b)"
+)
 
 
 def clauses_of(answer: str) -> Iterator[str]:

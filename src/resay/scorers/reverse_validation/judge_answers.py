@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import re
 
+from resay._internal.patterns import lazy_pattern
 from resay.scorers.common.yes_no import strip_decoration
 
 _LONGEST_NAME = 120
-_WILL_NOT = re.compile(
+_WILL_NOT = lazy_pattern(
     r"\b(?:can(?:no|['’])t|cannot|am unable to|(?:am|['’]m) not able to|won['’]t|will not)\s+"
     r"(?:\w+\s+){0,2}?(?:help|assist|comply|answer|discuss|respond|fulfil)",
     re.IGNORECASE,
 )
-_REFUSAL = re.compile(
+_REFUSAL = lazy_pattern(
     r"^(?:i(?:['’]m| am)? (?:sorry|cannot|can['’]t|could not|couldn['’]t|don['’]t|do not)|sorry"
     r"|unfortunately|there is no|none\b|unknown\b|n/?a\b|as an ai)",
     re.IGNORECASE,
 )
 # Matched in lower case only, since titles may contain these words: "Life Is Beautiful".
-_PROSE = re.compile(r"\b(?:is|are|was|were|seems?|appears?|depends|about)\b|\?")
-_NAME_LABEL = re.compile(r"^(?:the\s+)?(?:main\s+)?entity\s*(?:is)?\s*[:：-]?\s*", re.IGNORECASE)
-_QUESTION_LABEL = re.compile(r"^[*_`\"'“#>\s]*(?:question\s*[:：]\s*)?", re.IGNORECASE)
-_LISTED = re.compile(r"^\s*(?:\d+\s*[.):-]|[-*•])\s*(?=\S)")
+_PROSE = lazy_pattern(r"\b(?:is|are|was|were|seems?|appears?|depends|about)\b|\?")
+_NAME_LABEL = lazy_pattern(r"^(?:the\s+)?(?:main\s+)?entity\s*(?:is)?\s*[:：-]?\s*", re.IGNORECASE)
+_QUESTION_LABEL = lazy_pattern(r"^[*_`\"'“#>\s]*(?:question\s*[:：]\s*)?", re.IGNORECASE)
+_LISTED = lazy_pattern(r"^\s*(?:\d+\s*[.):-]|[-*•])\s*(?=\S)")
 
 
 def parse_name(text: str) -> str | None:

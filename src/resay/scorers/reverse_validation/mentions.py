@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from resay._internal.patterns import lazy_pattern
 from resay.scorers.reverse_validation.name_forms import EntityName, NameForm
 from resay.scorers.reverse_validation.persons import is_same_person, is_spelled_alike, name_parts
 from resay.scorers.reverse_validation.word_lists import ORDINARY
 from resay.scorers.reverse_validation.words import Word, join, respell, split_words
 
-_GAP = re.compile(r"[\s'’,:!?/·\-‐‑–\"“”]{0,4}")
+_GAP = lazy_pattern(r"[\s'’,:!?/·\-‐‑–\"“”]{0,4}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from resay._internal.patterns import lazy_pattern
 from resay.scorers.reverse_validation.persons import is_person, name_parts
 from resay.scorers.reverse_validation.word_lists import (
     ARTICLES,
@@ -25,7 +26,7 @@ from resay.scorers.reverse_validation.word_lists import (
 )
 from resay.scorers.reverse_validation.words import Word, join, respell, split_words
 
-_PARENTHESES = re.compile(r"\([^()]*\)")
+_PARENTHESES = lazy_pattern(r"\([^()]*\)")
 # A mention may have so many words more than the name: a title, "of the", initials.
 _EXTRA_WORDS = 4
 

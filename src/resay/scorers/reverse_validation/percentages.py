@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+from resay._internal.patterns import lazy_pattern
 from resay.scorers.reverse_validation.clauses import clauses_of
 from resay.scorers.reverse_validation.words import split_words
 
 _AMOUNT = r"(?<![\d.,])(\d+(?:[.,]\d+)?)"
 _PERCENT = r"\s*(?:[%％]|percent\b|per\s?cent\b)"
-PERCENTAGE = re.compile(
+PERCENTAGE = lazy_pattern(
     rf"{_AMOUNT}(?:{_PERCENT})?\s*(?:-|‐|‑|–|—|to|or)\s*(\d+(?:[.,]\d+)?){_PERCENT}"
     rf"|\bbetween\s+{_AMOUNT}(?:{_PERCENT})?\s+and\s+(\d+(?:[.,]\d+)?){_PERCENT}"
     rf"|{_AMOUNT}{_PERCENT}",
@@ -19,31 +20,31 @@ PERCENTAGE = re.compile(
 _REQUIREMENT = (
     r"(?:requirements?|criteri(?:a|on)|conditions?|features?|descriptions?|points?|characteristics)"
 )
-_ABOUT_BEFORE = re.compile(
+_ABOUT_BEFORE = lazy_pattern(
     rf"\b(?:match\w*|meets?|met|satisf\w+|fits?|fulfil\w*|conform\w*|percentage|{_REQUIREMENT})\b"
     r"[^.!?\d]{0,60}$",
     re.IGNORECASE,
 )
-_ABOUT_AFTER = re.compile(
+_ABOUT_AFTER = lazy_pattern(
     rf"\W*(?:of\s+(?:\w+\s+){{0,4}}{_REQUIREMENT}"
     r"|(?:(?:perfect|full|exact)\s+)?(?:match|fit|accura|confiden|certain))",
     re.IGNORECASE,
 )
-_DENIED_BEFORE = re.compile(r"(?:\bnot|n['’]t)(?:\s+\w+){0,4}\s*$", re.IGNORECASE)
+_DENIED_BEFORE = lazy_pattern(r"(?:\bnot|n['’]t)(?:\s+\w+){0,4}\s*$", re.IGNORECASE)
 _COUNT = r"(\d{1,4}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
-_FRACTION = re.compile(
+_FRACTION = lazy_pattern(
     rf"\b{_COUNT}\s*(?:out\s+of|of|/)\s*(?:the\s+|all\s+)?(?:\w+\s+)?{_COUNT}\b"
     rf"(?=\W+(?:\w+\s+){{0,2}}{_REQUIREMENT}\b)"
     rf"|\b{_COUNT}\s+out\s+of\s+(?:the\s+|all\s+)?{_COUNT}\b",
     re.IGNORECASE,
 )
-_ALL = re.compile(
+_ALL = lazy_pattern(
     rf"\b(?:all|every|each)\b(?:\s+\w+){{0,5}}?\s+{_REQUIREMENT}\b"
     r"|\bperfect(?:ly)?\s+(?:match|fit)|\bmatch\w*\s+perfectly"
     r"|\b(?:fully|perfectly)\s+(?:meets?|match\w*|satisf\w+|fits?)",
     re.IGNORECASE,
 )
-_SHORT_OF_ALL = re.compile(
+_SHORT_OF_ALL = lazy_pattern(
     r"\b(?:except|apart from|aside from|other than|all but|but (?:not|one|two)|not|nearly|almost"
     r"|most|no)\b|n['’]t\b",
     re.IGNORECASE,

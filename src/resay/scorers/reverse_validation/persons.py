@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from rapidfuzz.distance import Levenshtein
 
+from resay._internal.patterns import lazy_pattern
 from resay.scorers.reverse_validation.word_lists import (
     COMPANY,
     DIRECTIONS,
@@ -18,10 +18,10 @@ from resay.scorers.reverse_validation.word_lists import (
 )
 from resay.scorers.reverse_validation.words import Word, respell
 
-_FAMILY_NAME = re.compile(
+_FAMILY_NAME = lazy_pattern(
     r"(?:ova?|eva?|enko|sk[iy]|skaya|ska|sen|sson|stein|berg|mann|ini|elli|ides|poulos|shvili|vich|wicz)$"
 )
-_PEOPLE = re.compile(r"(?:ian|ese|ish)$")
+_PEOPLE = lazy_pattern(r"(?:ian|ese|ish)$")
 
 
 def is_person(words: Sequence[Word]) -> bool:

@@ -39,6 +39,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.passage import Passage
 from resay.core.scores import Scores
 from resay.errors import ProviderError
@@ -74,7 +75,7 @@ NonEmpty = Annotated[str, Field(min_length=1)]
 
 _TOKENS_OF_LIST = 2_048
 _LONGEST_QUOTE = 100
-_ARTICLE = re.compile(r"\bthe\s+$", re.IGNORECASE)
+_ARTICLE = lazy_pattern(r"\bthe\s+$", re.IGNORECASE)
 _PLACEHOLDER = {"question": "this entity", "matching": "the entity"}
 
 

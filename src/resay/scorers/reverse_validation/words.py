@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from anyascii import anyascii
 
+from resay._internal.patterns import lazy_pattern
 from resay.scorers.reverse_validation.word_lists import (
     FULL_FORMS,
     FULL_IN_CAPITALS,
@@ -49,12 +50,12 @@ class Word:
 _UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _LETTER = rf"[^\W\d_{_UNSPACED}]"
 _ALNUM = rf"[^\W_{_UNSPACED}]"
-_WORD = re.compile(
+_WORD = lazy_pattern(
     rf"{_LETTER}(?:\.{_LETTER})+\.?(?!{_ALNUM})|[&{_UNSPACED}]|{_ALNUM}+(?:[\u0300-\u036f]+{_ALNUM}*)*(?:\+\+|#(?!{_ALNUM}))?"
 )
-_ROMAN = re.compile(r"(?=.)(x{0,3})(ix|iv|v?i{0,3})")
+_ROMAN = lazy_pattern(r"(?=.)(x{0,3})(ix|iv|v?i{0,3})")
 _ROMAN_DIGITS = {"": 0, "i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8}
-_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
+_ORDINAL = lazy_pattern(r"(\d+)(?:st|nd|rd|th)")
 # Next to these marks a numeral is a letter: the V of "V-2" and the i of "i'm".
 _JOINED = frozenset("-‐‑'’/@")
 
@@ -114,20 +115,20 @@ def join(words: Sequence[Word]) -> str:
 
 
 _SPELLINGS = (
-    (re.compile(r"(bio|cosmo|eco|geo|neuro|psycho|socio|techno)logical"), r"\1"),
-    (re.compile(r"our"), "or"),
-    (re.compile(r"mme\b"), "m"),
-    (re.compile(r"is(ation|ed|ing|e)\b"), r"iz\1"),
-    (re.compile(r"tsch|tch|tsh"), "ch"),
-    (re.compile(r"sch"), "sh"),
-    (re.compile(r"ph"), "f"),
-    (re.compile(r"([bdgkrt])h"), r"\1"),
-    (re.compile(r"ae"), "e"),
-    (re.compile(r"ck|q|c(?![ehiy])"), "k"),
-    (re.compile(r"x"), "ks"),
-    (re.compile(r"w"), "v"),
-    (re.compile(r"[yj]"), "i"),
-    (re.compile(r"([a-z])\1+"), r"\1"),
+    (lazy_pattern(r"(bio|cosmo|eco|geo|neuro|psycho|socio|techno)logical"), r"\1"),
+    (lazy_pattern(r"our"), "or"),
+    (lazy_pattern(r"mme\b"), "m"),
+    (lazy_pattern(r"is(ation|ed|ing|e)\b"), r"iz\1"),
+    (lazy_pattern(r"tsch|tch|tsh"), "ch"),
+    (lazy_pattern(r"sch"), "sh"),
+    (lazy_pattern(r"ph"), "f"),
+    (lazy_pattern(r"([bdgkrt])h"), r"\1"),
+    (lazy_pattern(r"ae"), "e"),
+    (lazy_pattern(r"ck|q|c(?![ehiy])"), "k"),
+    (lazy_pattern(r"x"), "ks"),
+    (lazy_pattern(r"w"), "v"),
+    (lazy_pattern(r"[yj]"), "i"),
+    (lazy_pattern(r"([a-z])\1+"), r"\1"),
 )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import re
 
+from resay._internal.patterns import lazy_pattern
+
 _LEVELS = 5
 # Every browser treats URLs that begin like this as web addresses.
-_WEB = re.compile(r"https?://[^\s\x00-\x20\x7f]+", re.IGNORECASE)
+_WEB = lazy_pattern(r"https?://[^\s\x00-\x20\x7f]+", re.IGNORECASE)
 
 
 def is_web_address(url: object) -> bool:
