@@ -21,7 +21,7 @@ from resay.adapters.upstream import litellm_provider
 from resay.providers.caching import close_caches
 from resay.providers.litellm_client import clients
 from resay.providers.litellm_problems import _installed_names
-from resay.providers.prices import _litellm_rates
+from resay.providers.prices import _litellm_rates, litellm_entries
 from simulation import SimulatedProvider
 from support.alone import missing_packages
 from support.covering import covering
@@ -211,6 +211,7 @@ def no_litellm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     forget: list[Callable[[], None]] = [
         litellm_provider.cache_clear,
         _litellm_rates.cache_clear,
+        litellm_entries.cache_clear,
         _installed_names.cache_clear,
     ]
     monkeypatch.setitem(sys.modules, "litellm", None)

@@ -5,20 +5,25 @@ Processor time, the best of several turns: other work on the machine counts for 
 
 from __future__ import annotations
 
+import atexit
 import re
 import resource
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from importlib.util import find_spec
 from math import inf, log
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
 
 from performance.growth import listed, sentences
 from performance.readings import Part, Reading, environment, evenly, row_of
+from performance.serving import simulated_elsewhere
 from performance.skipping import SkippedError
 from resay import Guard, Passage
 from resay.adapters import run_sync
@@ -45,6 +50,12 @@ _FLAGGED = Part("flagged", "43 kB, 3 samples as long, nearly all flagged: slope"
 _ITEMS = Part("items", "an object of 1,000 items, 3 samples", "ms", most=50)
 _GROWING = Part("growing items", "from 1,000 items to 4,000: slope", "", most=1.1)
 _START = Part("first guard", "the first `Guard` of a process, with `ngram`", "ms", most=150)
+_VERDICT = Part(
+    "first verdict",
+    "the first answer and verdict of a process, by the default policy",
+    "x",
+    most=1.2,
+)
 _HELP = Part("help", "`resay --help`", "ms", most=300)
 
 
@@ -80,6 +91,7 @@ def measure_checks(
                 turns,
             ),
         ),
+        row_of(_VERDICT, partial(_first_verdict, turns)),
         row_of(
             _HELP,
             partial(
@@ -110,6 +122,35 @@ def _beside(
         best, least = min(best, ours()), min(least, limit())
     best_ms, least_ms = 1000 * best / count, 1000 * least / count
     return Reading(best_ms, None, {"turns": turns}, what, least_ms)
+
+
+def _first_verdict(turns: int) -> Reading:
+    """Measure a process that asks OpenAI through us, beside one that asks by the SDK as often."""
+    requests, question = 3, "Who was Marie Curie?"
+    ours = f"from resay import Guard; Guard(model='openai/gpt-4.1-mini').ask({question!r})"
+    messages = [{"role": "user", "content": question}]
+    sdk = (
+        f"from openai import OpenAI; client = OpenAI(); [client.chat.completions.create("
+        f"model='gpt-4.1-mini', messages={messages!r}) for _ in range({requests})]"
+    )
+    if find_spec("openai") is None:
+        raise SkippedError("openai is not installed")
+    with simulated_elsewhere(latency_s=0.0) as params:
+        env = {"OPENAI_BASE_URL": params["api_base"], "OPENAI_API_KEY": "simulated"}
+        reading = _beside(
+            partial(_process_s, "-c", ours, env=env),
+            partial(_process_s, "-c", sdk, env=env),
+            f"OpenAI's SDK, {requests} requests",
+            turns,
+        )
+    milliseconds = {"ms": round(reading.value, 3), "sdk_ms": round(reading.limit or 0.0, 3)}
+    return Reading(
+        reading.ratio or 0.0,
+        f"{reading.value:.0f} ms, and {reading.limit:.0f} ms by the SDK",
+        {**reading.details, **milliseconds},
+        reading.beside,
+        1.0,
+    )
 
 
 def _on_passages(
@@ -201,11 +242,22 @@ def _cpu_s(work: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
-def _process_s(*arguments: str) -> float:
-    """Return the processor time of an interpreter."""
+@cache
+def _compiled_modules() -> str:
+    """Return a folder for compiled modules, which the first turn fills."""
+    folder = mkdtemp(prefix="resay-compiled-")
+    atexit.register(rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _process_s(*arguments: str, env: Mapping[str, str] | None = None) -> float:
+    """Return the processor time of an interpreter that finds all modules compiled."""
+    variables = {**environment(), "PYTHONPYCACHEPREFIX": _compiled_modules(), **(env or {})}
+    # Set here and there, where only libraries would be found compiled.
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
-        [sys.executable, *arguments], check=True, env=environment(), stdout=subprocess.DEVNULL
+        [sys.executable, *arguments], check=True, env=variables, stdout=subprocess.DEVNULL
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

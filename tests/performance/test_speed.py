@@ -14,7 +14,7 @@ from resay import Passage
 from resay.adapters import run_sync
 from resay.core.tokens import tokenize
 from resay.plugins import Evidence, Samples
-from resay.scorers import Ngram
+from resay.scorers.ngram import Ngram
 
 KEYS = {
     *("part", "what", "value", "unit", "beside", "limit", "ratio"),
@@ -113,14 +113,17 @@ def test_the_import_part():
     assert row["details"]["empty_ms"] > 0
 
 
-CHECKS = ["passage", "scorer", "facts", "flagged", "items", "growing items", "first guard", "help"]
+CHECKS = [
+    *("passage", "scorer", "facts", "flagged", "items", "growing items"),
+    *("first guard", "first verdict", "help"),
+]
 
 
 def test_the_parts_about_checks_without_calls(data):
     rows = {row["part"]: row for row in measure_checks(data, size=120, turns=1)}
     assert list(rows) == CHECKS
     assert all(set(row) == KEYS and row["skipped"] is None for row in rows.values())
-    for part in ("passage", "scorer", "facts", "items", "first guard", "help"):
+    for part in ("passage", "scorer", "facts", "items", "first guard", "first verdict", "help"):
         row = rows[part]
         assert row["beside"]
         assert min(row["value"], row["limit"], row["ratio"]) > 0

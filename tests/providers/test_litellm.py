@@ -427,7 +427,7 @@ class _Waiting(MetaPathFinder, Loader):
 @pytest.fixture
 def waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Waiting]:
     finder = _Waiting()
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setenv("MISTRAL_API_KEY", "sk-test")
     monkeypatch.delitem(sys.modules, "litellm", raising=False)
     monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
     yield finder
@@ -437,7 +437,7 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Waiting]:
 async def test_importing_litellm_is_not_the_providers_time(
     waiting: _Waiting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    guard = Guard({"chain": [{"method": "ngram"}], "cache": {"store": "none"}}, model="openai/x")
+    guard = Guard({"chain": [{"method": "ngram"}], "cache": {"store": "none"}}, model="mistral/x")
     loop = asyncio.get_running_loop()
     time, late_s = loop.time, 0.0
     monkeypatch.setattr(loop, "time", lambda: time() + late_s)
@@ -462,13 +462,13 @@ async def test_importing_litellm_is_not_the_providers_time(
 
 async def test_preparing_imports_litellm_where_it_is_needed(waiting: _Waiting) -> None:
     waiting.may.set()
-    judged = {"chain": [{"method": "zero_shot", "judge": "openai/x"}]}
+    judged = {"chain": [{"method": "zero_shot", "judge": "mistral/x"}]}
     await GuardRuntime(Guard()).aprepare()
     await GuardRuntime(Guard(judged, provider=ScriptedProvider(["Yes."]))).aprepare()
     assert not waiting.imported
     await GuardRuntime(Guard(judged)).aprepare()
     assert waiting.imported == 1
-    await GuardRuntime(Guard(model="openai/x")).aprepare()
+    await GuardRuntime(Guard(model="mistral/x")).aprepare()
     assert waiting.imported == 1
 
 

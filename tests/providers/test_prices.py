@@ -113,6 +113,7 @@ path = sys.path[:]
 for folder in sys.argv[2:]:
     sys.path[:] = [folder, *path]
     importlib.invalidate_caches()
+    module.litellm_entries.cache_clear()
     module._litellm_rates.cache_clear()
     costs = [prices.cost_usd(m, Usage(1, r, w, None)) for m, r, w in json.loads(sys.argv[1])]
     print(json.dumps([costs, "litellm" in sys.modules]))

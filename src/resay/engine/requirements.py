@@ -17,7 +17,6 @@ from resay.providers.batching import (
     BatchProvider,
 )
 from resay.providers.default import DefaultProvider
-from resay.providers.openai_compatible import is_compatible
 from resay.providers.sources import Sources
 
 Input = Literal["question", "references", "samples", "logprobs", "model"]
@@ -80,7 +79,7 @@ class Requirements:
         problem = provider.problem(request) if asks else None
         if problem is not None:
             raise problem
-        is_direct = model is not None and is_compatible(request)
+        is_direct = model is not None and provider.is_direct(request)
         return Sources.all(provider, via="native" if is_direct else "litellm")
 
     def _refuse_without_model(self, *, asks: bool) -> None:

@@ -23,6 +23,7 @@ from resay.providers.base import (
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.litellm_names import LITELLM_NAMES
 from resay.providers.litellm_problems import problem_before_import
+from resay.providers.openai_api import OpenAIProvider, is_openai
 from resay.providers.openai_compatible import (
     OpenAICompatibleProvider,
     is_compatible,
@@ -37,8 +38,9 @@ class DefaultProvider:
 
     A model whose name begins with the name of an installed provider and a slash, such as
     `acme/large` for `acme`, is asked through that provider; a request with an `api_base`, by the
-    provider for servers with OpenAI's API; and all others through litellm. None of litellm's own
-    names can be taken: whoever writes `openai/gpt-4.1-mini` means OpenAI.
+    provider for servers with OpenAI's API; a request to OpenAI that litellm would send as it is, by
+    OpenAI's API; and all others through litellm. None of litellm's own names can be taken: whoever
+    writes `openai/gpt-4.1-mini` means OpenAI.
 
     Args:
         requests: The requests whose providers `prepare` prepares: that of the main call, and those
@@ -70,17 +72,27 @@ class DefaultProvider:
             return _installed(name)
         if is_compatible(request):
             return OpenAICompatibleProvider(timeout_s=self._timeout_s)
+        if is_openai(request):
+            return OpenAIProvider(timeout_s=self._timeout_s)
         return LiteLLMProvider(timeout_s=self._timeout_s)
 
     def needs_litellm(self, request: Request) -> bool:
         """Return whether a request goes through litellm."""
-        return _installed_name(request) is None and not is_compatible(request)
+        return not self.is_direct(request)
+
+    def is_direct(self, request: Request) -> bool:
+        """Return whether a request goes to its model's server without litellm."""
+        is_installed = _installed_name(request) is not None
+        return is_installed or is_compatible(request) or is_openai(request)
 
     def problem(self, request: Request) -> ProviderError | None:
         """Return why a request would be refused for sure, if that is known before it is sent."""
-        if self.needs_litellm(request):
-            return problem_before_import(request)
-        return problem_before_sending(request) if is_compatible(request) else None
+        if _installed_name(request) is not None:
+            return None
+        if is_compatible(request):
+            return problem_before_sending(request)
+        # Of OpenAI's models the same is known, whoever sends the request.
+        return problem_before_import(request)
 
     async def prepare(self) -> None:
         """Let the providers load what they need; litellm takes seconds."""

@@ -55,6 +55,11 @@ _ENUM_VALUE = lazy_pattern(r'^    [A-Z0-9_]+ = "([^"]+)"', re.MULTILINE)
 _ENUM = lazy_pattern(r"^class LlmProviders\(.*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 
 
+def openai_url_variable() -> str | None:
+    """Return the environment variable with the address of OpenAI's API; None if there is none."""
+    return next((name for name in _URL_VARIABLES if os.environ.get(name)), None)
+
+
 def is_litellm_provider(name: str) -> bool:
     """Return whether models whose names begin with this have an API of their own in litellm."""
     return name in LITELLM_NAMES or name in (_installed_names() or ())
@@ -75,7 +80,7 @@ def problem_before_import(request: Request) -> ProviderRefusedError | None:
         request: The request.
     """
     model = request.model
-    if not model or "litellm" in sys.modules or _is_configured_elsewhere():
+    if not model or "litellm" in sys.modules or is_configured_elsewhere():
         return None
     provider = request.params.get("custom_llm_provider") or _provider_of(model)
     if provider is None:
@@ -141,18 +146,16 @@ def _no_provider(model: str) -> ProviderRefusedError:
 def _bad_url(provider: str, request: Request) -> ProviderRefusedError | None:
     """Return an error if the address of the model's API is none."""
     base_url, name = base_url_in(request.params), "`api_base`"
-    if base_url is None and provider == "openai":
-        for variable in _URL_VARIABLES:
-            if os.environ.get(variable):
-                base_url, name = os.environ[variable], variable
-                break
+    variable = openai_url_variable()
+    if base_url is None and provider == "openai" and variable is not None:
+        base_url, name = os.environ[variable], variable
     problem = None if base_url is None else problem_with_url(base_url)
     if problem is None:
         return None
     return ProviderRefusedError(f"{name} {problem}", unusable=True)
 
 
-def _is_configured_elsewhere() -> bool:
+def is_configured_elsewhere() -> bool:
     """Return whether litellm may read keys or models from elsewhere while it is imported."""
     mode = os.environ.get("LITELLM_MODE", "PRODUCTION")
     cost_map = os.environ.get("LITELLM_LOCAL_MODEL_COST_MAP", "True")

@@ -371,7 +371,7 @@ class _HttpRequest:
         """Return what to do about an address or a model that does not exist."""
         if "model" in text.lower() and "invalid url" not in text.lower():
             hint = f"the server has no model {self.sent_model!r}; check the model's name"
-            if self.sent_model != self.model:
+            if self.sent_model != self.model and not _is_openai(self.base_url):
                 hint += f", or write 'openai/{self.model}' if the server names it {self.model!r}"
             return hint
         base_url = shown(self.base_url).rstrip("/")

@@ -28,6 +28,11 @@ _MILLION = 1_000_000
 # The copy of the price list bundled with a litellm release.
 _FILE = "model_prices_and_context_window_backup.json"
 _INPUT, _OUTPUT = "input_cost_per_token", "output_cost_per_token"
+_CACHED = "cache_read_input_token_cost"
+# What is read of an entry, beside its prices.
+_FACTS = frozenset(
+    {"default_reasoning_effort", "litellm_provider", "mode", "supports_response_schema"}
+)
 _LONG_PROMPT = lazy_pattern(rf"{_INPUT}_above_(\d+)k_tokens")
 _DATED = lazy_pattern(r"(.+)-(?:\d{4}-\d{2}-\d{2}|\d{8})")
 
@@ -92,7 +97,7 @@ class Prices(Mapping[str, Price]):
             US dollars; None if the price is unknown, or if no tokens were counted.
         """
         listed = self._listed_cost(model, usage)
-        return _litellm_cost(model, usage) if listed is None else listed
+        return litellm_cost(model, usage) if listed is None else listed
 
     def priced(self, model: str | None, usage: Usage) -> Usage:
         """Return a usage with its cost.
@@ -103,7 +108,7 @@ class Prices(Mapping[str, Price]):
         """
         cost = self._listed_cost(model, usage)
         if cost is None and usage.cost_usd is None:
-            cost = _litellm_cost(model, usage)
+            cost = litellm_cost(model, usage)
         return usage if cost is None else replace(usage, cost_usd=cost)
 
     def _listed_cost(self, model: str | None, usage: Usage) -> float | None:
@@ -120,18 +125,23 @@ def _plain(prices: Prices) -> dict[str, dict[str, float]]:
 
 @dataclass(frozen=True, slots=True)
 class _Rate:
-    """Dollars per token, for prompts of more than `above` tokens."""
+    """Dollars per token, for prompts of more than `above` tokens.
+
+    Tokens that the provider had cached cost as much as others if `cached` is None.
+    """
 
     read: float
     written: float
     above: int = 0
+    cached: float | None = None
 
-    def cost(self, usage: Usage) -> float | None:
+    def cost(self, usage: Usage, cached_tokens: int = 0) -> float | None:
         is_free = not (self.read or self.written)
         # The provider did not count tokens.
         if usage.calls and not usage.tokens and not is_free:
             return None
-        return usage.prompt_tokens * self.read + usage.completion_tokens * self.written
+        saved = 0.0 if self.cached is None else cached_tokens * (self.read - self.cached)
+        return usage.prompt_tokens * self.read - saved + usage.completion_tokens * self.written
 
 
 def _names(model: str | None) -> list[str]:
@@ -142,12 +152,22 @@ def _names(model: str | None) -> list[str]:
     return [model, dated[1]] if dated else [model]
 
 
-def _litellm_cost(model: str | None, usage: Usage) -> float | None:
+def litellm_cost(model: str | None, usage: Usage, *, cached_tokens: int = 0) -> float | None:
+    """Return the cost of calls by litellm's list, if litellm is installed; it is not imported.
+
+    Args:
+        model: The model; None if unknown.
+        usage: The calls, or one of them.
+        cached_tokens: How many of the prompt's tokens the provider had cached.
+
+    Returns:
+        US dollars; None if the price is unknown, or if no tokens were counted.
+    """
     for name in _names(model):
         rates = _litellm_rates().get(name)
         if rates is not None:
             applicable = [r for r in rates if r.above == 0 or usage.prompt_tokens > r.above]
-            return applicable[-1].cost(usage)
+            return applicable[-1].cost(usage, cached_tokens)
     return None
 
 
@@ -167,8 +187,12 @@ def _litellm_rates() -> Mapping[str, tuple[_Rate, ...]]:
     return {**prefixed, **all_rates}
 
 
+@cache
 def litellm_entries() -> Mapping[str, object]:
-    """Return litellm's list of models, by their names; it is read without importing litellm."""
+    """Return what litellm's list says of each model, by name: its prices, provider and abilities.
+
+    The list, of some three megabytes, is read without importing litellm.
+    """
     try:
         spec = find_spec("litellm")
     # A stand-in module registered as litellm.
@@ -177,13 +201,24 @@ def litellm_entries() -> Mapping[str, object]:
     folders = (spec.submodule_search_locations if spec else None) or []
     for folder in folders:
         try:
-            content: object = json.loads((Path(folder) / _FILE).read_bytes())
+            content: object = json.loads(
+                (Path(folder) / _FILE).read_bytes(), object_pairs_hook=_entry_or_list
+            )
         # Other versions may lack the file, or have another one.
         except (OSError, ValueError, RecursionError):
             continue
         if isinstance(content, dict):
             return cast("Mapping[str, object]", content)
     return {}
+
+
+def _entry_or_list(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; of an entry only what is used, because the list stays in memory."""
+    return {
+        key: value
+        for key, value in pairs
+        if isinstance(value, dict) or key in _FACTS or key.startswith((_INPUT, _OUTPUT, _CACHED))
+    }
 
 
 def _rates(entry: object) -> tuple[_Rate, ...]:
@@ -206,7 +241,9 @@ def _rates(entry: object) -> tuple[_Rate, ...]:
 def _rate(fields: Mapping[str, object], suffix: str, above: int) -> _Rate | None:
     read = _price(fields.get(f"{_INPUT}{suffix}"))
     written = _price(fields.get(f"{_OUTPUT}{suffix}"))
-    return None if read is None or written is None else _Rate(read, written, above)
+    if read is None or written is None:
+        return None
+    return _Rate(read, written, above, _price(fields.get(f"{_CACHED}{suffix}")))
 
 
 def _price(value: object) -> float | None:
