@@ -139,3 +139,4 @@ def test_an_example_shows_a_verdict_in_colours(framework: str, tmp_path: Path) -
     )
     assert shown["flagged"] == ["It has 31 lamps."]
     assert 'It has <u style="color: inherit">31 lamps</u>.</span><sup>1</sup>' in shown["html"]
+    ran("frameworks", Path(INSTALLED or ""), framework)
