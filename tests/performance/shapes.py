@@ -18,9 +18,11 @@ __all__ = [
     "DEBERTA",
     "LABELS",
     "MAX_TOKENS",
+    "MODERNBERT",
     "ROBERTA",
     "Shape",
     "save_deberta",
+    "save_modernbert",
     "save_roberta",
     "train_bytes",
     "train_words",
@@ -30,7 +32,7 @@ LABELS = ("entailment", "contradiction")
 """The outputs of the classifier released with SelfCheckGPT."""
 
 MAX_TOKENS = 512
-"""How many tokens all of them read."""
+"""How many tokens all of them read, but for ModernBERT."""
 
 _VOCABULARY = 16_000
 
@@ -68,6 +70,15 @@ ROBERTA: Mapping[str, Shape] = {
     "large": Shape(1024, 24, 16, 4096, 50_265),
 }
 """RoBERTa's shapes, and one for tests. BERTScore's model for English is large."""
+
+MODERNBERT: Mapping[str, Shape] = {
+    "tiny": Shape(32, 3, 2, 48),
+    "base": Shape(768, 22, 12, 1152, 50_368),
+    "large": Shape(1024, 28, 16, 2624, 50_368),
+}
+"""ModernBERT's shapes, those of LettuceDetect, and one for tests."""
+
+_LONG_TOKENS = 8192
 
 # Weights of this size, by the square root of the dimensions, make results differ from text to text;
 # those that training begins with make them nearly the same.
@@ -173,6 +184,24 @@ def save_roberta(folder: Path, shape: Shape, tokenizer: Any) -> Path:
     return _save(folder, transformers.RobertaModel, config, tokenizer, names)
 
 
+def save_modernbert(folder: Path, shape: Shape, tokenizer: Any) -> Path:
+    """Make a ModernBERT that labels tokens, with random weights; see `save_deberta`."""
+    transformers = _load("transformers")
+    names = {"pad": "[PAD]", "cls": "[CLS]", "sep": "[SEP]", "unk": "[UNK]", "mask": "[MASK]"}
+    config = transformers.ModernBertConfig(
+        **_sizes(shape, tokenizer),
+        max_position_embeddings=_LONG_TOKENS,
+        num_labels=2,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+        cls_token_id=1,
+        sep_token_id=2,
+    )
+    model = transformers.ModernBertForTokenClassification
+    return _save(folder, model, config, tokenizer, names, _LONG_TOKENS)
+
+
 def _sizes(shape: Shape, tokenizer: Any) -> dict[str, Any]:
     return {
         "vocab_size": max(tokenizer.get_vocab_size(), shape.vocabulary),
@@ -185,13 +214,18 @@ def _sizes(shape: Shape, tokenizer: Any) -> dict[str, Any]:
 
 
 def _save(
-    folder: Path, model_class: Any, config: Any, tokenizer: Any, names: Mapping[str, str]
+    folder: Path,
+    model_class: Any,
+    config: Any,
+    tokenizer: Any,
+    names: Mapping[str, str],
+    max_tokens: int = MAX_TOKENS,
 ) -> Path:
     _load("torch").manual_seed(0)
     model_class(config).save_pretrained(folder)
     _load("transformers").PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
-        model_max_length=MAX_TOKENS,
+        model_max_length=max_tokens,
         **{f"{name}_token": token for name, token in names.items()},
     ).save_pretrained(folder)
     return folder

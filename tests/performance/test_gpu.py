@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from performance import gpu
+from performance.gpu_checks import measure_checks
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 FILE = Path(gpu.__file__)
-# Installed here, and not where only torch and transformers are.
-MISSING = ("anyascii", "litellm", "onnx", "onnxruntime", "rapidfuzz", "rich", "scipy", "tenacity")
+# Installed here, and not where only torch, transformers and what `resay` needs are.
+MISSING = ("litellm", "onnx", "onnxruntime", "rich", "scipy")
 PROGRAM = """
 import runpy, sys
 file, source, *missing = sys.argv[1:]
@@ -52,18 +53,39 @@ def test_one_document_says_what_was_measured_and_where(document):
 
 def test_every_way_in_both_precisions(document):
     rows = document["rows"]
-    ways = ["one pair at a time", *(f"resay, batches of {n} tokens" for n in (8192, 32768, 131072))]
+    ways = [
+        "one pair at a time",
+        "a loop over sorted batches of 128",
+        *(f"resay, batches of {n} tokens" for n in (8192, 32768, 131072)),
+        "resay with disentangled-flash, if installed",
+        "flashdeberta's network",
+        "an encoder of that size with plain attention",
+    ]
     assert [(row["precision"], row["way"]) for row in rows] == [
         (precision, way) for precision in ("fp32", "bf16") for way in ways
     ]
-    for row in rows:
-        assert row["pairs_per_s"] > 0
-        # Figures of a GPU's memory stand only where there is one.
-        assert "peak_gpu_memory_mb" not in row
     same = {"fp32": 1e-4, "bf16": 0.1}
     for row in rows:
-        if "ratio" in row:
+        assert row["way"] == "flashdeberta's network" or row["pairs_per_s"] > 0, row
+        # Figures of a GPU's memory stand only where there is one.
+        assert "peak_gpu_memory_mb" not in row
+        if "largest_difference" in row:
             assert row["largest_difference"] < same[row["precision"]]
+        if row["way"].startswith("resay"):
+            assert row["met"] == (row["ratio"] >= 60 and row["loop_ratio"] >= 3)
+
+
+def test_whole_checks_are_compared_with_their_networks(document):
+    rows = document["checks"]
+    assert [row["part"] for row in rows] == ["grounded", "bertscore"]
+    for row in rows:
+        assert row["checks"] == 11
+        assert 0 < row["network_ms"] < row["slowest_check_ms"]
+        assert row["met"] == (row["ratio"] <= 2)
+
+
+def test_what_there_is_no_time_for_is_left_out(tmp_path):
+    assert measure_checks(tmp_path, ["tiny"], "cpu", seconds=0) == []
 
 
 def test_the_command_line_is_checked(capsys):

@@ -18,6 +18,7 @@ from resay.models.files import (
     most_tokens,
     pooling_of,
 )
+from resay.models.fused_attention import can_fuse, with_fused_attention
 from resay.models.network import Kind, Loaded, Traits
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
         ConfigurationError: The model does not exist, or cannot give this output.
     """
     model = load_model(config, kind)
+    if kind == "classification" and can_fuse(model):
+        model = with_fused_attention(_import("torch"), model, lambda: load_model(config, kind))
     if kind == "embedding" and layer is not None:
         cut_off(model, layer, config)
     tokenizer = tokenizer_of(config)
