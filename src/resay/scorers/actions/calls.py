@@ -230,6 +230,9 @@ class CallFacts:
         families = set(_families_of_name(own))
         if not families and self._words.code != "en":
             families |= _families_in(self.name_tokens, self._words.code)
+        if not families and len(own) == 1 and own[0].endswith("s"):
+            # "seats", "orders": a list of them
+            families |= {"search", "read"}
         if not families and "run" in self.name_tokens:
             families.add("run")
         if not families or not families <= _READING:
@@ -509,12 +512,14 @@ class CallFacts:
     def _outcomes_of_fields(self) -> Iterator[tuple[Outcome, str]]:
         if self.failed_items:
             yield "partial", excerpt(self.failed_items[0])
-        yield from self._failed_lists()
+        failed_lists = list(self._failed_lists())
+        yield from failed_lists
         is_list = type(self.result_value) is list
         for leaf in self.result_leaves:
             # Those of an entry in a list of results.
             is_of_item = len(leaf.path) > 1 or is_list
-            if self.failed_items and is_of_item:
+            is_of_failed = bool(failed_lists) and not fields().errors.isdisjoint(leaf.path[:1])
+            if is_of_failed or (self.failed_items and is_of_item):
                 continue
             if self.reads and (len(leaf.path) != 1 or not _is_of_reading(leaf)):
                 continue

@@ -60,7 +60,7 @@ def passed_over(
         return
     spoken = [_tokens(read.sentence.text) for read in sentences]
     admits = [_admits(read, conversation) for read in sentences]
-    of_calls = frozenset[str]().union(*(_of_arguments(f) for f in _of_turn(conversation)))
+    of_calls = frozenset[str]().union(*(_of_arguments(f) for f in conversation.of_turn))
     for failure in failures:
         # "Unfortunately, this did not work" is about any of them.
         is_admitted = any(
@@ -74,16 +74,12 @@ def passed_over(
                 yield PassedOver(index, failure.facts, failure.quote)
 
 
-def _of_turn(conversation: Conversation) -> list[CallFacts]:
-    return [facts for facts in conversation.calls if facts.call.turn == conversation.log.turn]
-
-
 def _failures(conversation: Conversation) -> Iterator[_Failure]:
     """Yield the failed changes of the turn that no later call makes good, with their own words."""
     # Of a tool that no word tells, what the user wants tells whether it changes something.
     changes = [
         facts
-        for facts in _of_turn(conversation)
+        for facts in conversation.of_turn
         if not facts.reads and (conversation.asks_for_change or not facts.is_unknown)
     ]
     counts = Counter(token for facts in changes for token in _of_arguments(facts))

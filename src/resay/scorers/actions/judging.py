@@ -81,6 +81,7 @@ _WORD_AFTER: Final = lazy_pattern(r" [^\W\d_]+")
 _MAX_PHRASE: Final = 30
 _KEY_WORD: Final = lazy_pattern(r"(?<![^\W_])[a-z]+\d+|[a-z]{4,}")
 _LABEL: Final = 4
+_JOIN: Final = 2
 _TIE: Final = 1.01
 _FINE: Final = frozenset({"ok", "unknown", "partial"})
 _PROBLEMS: Final[Mapping[Outcome, str]] = {
@@ -275,8 +276,9 @@ class _Judge:
             return None
         if not conversation.has_tools and self._is_of_text(claim):
             return None
+        is_passive = claim.voice == "passive"
         has_place = conversation.calls or conversation.has_tools or conversation.has_role
-        if claim.voice == "passive" and not has_place:
+        if is_passive and not has_place:
             return None
         if self._is_promise(claim):
             return self._finding(claim, "not_done", "no tool was called")
@@ -305,7 +307,10 @@ class _Judge:
             return False
         if claim.voice == "agent":
             return True
-        if families <= _STATES and not things & _DEVICES:
+        # A tool that no word tells may have switched it.
+        may_be_done = any(f.is_unknown and f.outcome[0] in _FINE for f in conversation.of_turn)
+        is_requested = bool(objects & conversation.request_words) and not may_be_done
+        if families <= _STATES and not (things & _DEVICES or is_requested):
             return False
         # What is so, or was done in 1932, need not be the agent's doing.
         is_deed = families <= _OUTSIDE and self._words.perfect.search(claim.text) is not None
@@ -364,11 +369,15 @@ class _Judge:
 
     def _is_of_text(self, claim: ActionClaim) -> bool:
         """Return whether an agent without tools tells of a text: one it shows, or the user's."""
+        conversation = self._conversation
         if claim.voice == "agent":
             shows = _SHOWN.search(self._text) is not None
             return shows and bool(claim.families & (TEXT_WORK | {"save"}))
         if not self._words.perfect.search(claim.text):
-            return True
+            things = self._words.things_in(claim.text).keys()
+            is_service = conversation.has_role and conversation.asks_for_change
+            is_outside = bool(claim.families) and claim.families <= _OUTSIDE
+            return not (is_service and is_outside and things & conversation.request_things)
         claimed = stems(claim.text, self._words)
         told = self._conversation.told_stems
         return sum(stem in told for stem in claimed) > _MOST * len(claimed)
@@ -391,6 +400,10 @@ class _Judge:
         succeeded = [match for match in alike if match.facts.outcome[0] in ("ok", "unknown")]
         if succeeded:
             return best if best in succeeded else succeeded[-1]
+        for match in (best, *reversed(alike)):
+            retried = self._retried(match)
+            if retried.facts.outcome[0] in _FINE:
+                return retried
         return self._retried(alike[-1])
 
     def _retried(self, match: Match) -> Match:
@@ -457,7 +470,14 @@ class _Judge:
         outcome, quote = own.outcome
         if outcome != "partial" and not beside:
             return None
-        quantified = claim.families <= _SUCCESS
+        # "The water and the gas bill are paid", by one payment
+        first = claim.verbs[0].start - claim.clause_start
+        subject, predicate = claim.text[:first].lstrip(), claim.text[first:]
+        lists = self._words.lists
+        # Not the word that joins the clause to the one before.
+        has_list = lists.search(subject, _JOIN) or lists.search(predicate)
+        is_several = has_list and own.shell is None and self._count_of_calls(own) == 1
+        quantified = claim.families <= _SUCCESS or bool(beside and is_several)
         quantified = quantified or self._words.quantifiers.search(claim.text) is not None
         others = set(stems(claim.text, self._words)) - own.stems
         for facts in beside:
@@ -605,6 +625,9 @@ class _Judge:
         self, claim: ActionClaim, values: Sequence[Value], facts: CallFacts, candidates: Source
     ) -> Finding | None:
         conversation = self._conversation
+        if "read" in claim.families and "read" in facts.families:
+            # What was searched for and found need not have been read.
+            candidates = Source(calls=[c for c in conversation.calls if "read" in c.families])
         for value in values:
             if not value.is_name or value.kind == "quote" or candidates.has(value):
                 continue
@@ -1045,7 +1068,9 @@ def _has_like(value: Value, facts: CallFacts, *, results: bool = False) -> bool:
         text = str(leaf.value)
         if solid(text) == solid(value.text):
             continue
-        if value.kind == "address" and "@" in value.text and "@" in text and " " not in text:
+        marks = ("@", "://")
+        is_address = value.kind == "address" and " " not in text
+        if is_address and any(mark in value.text and mark in text for mark in marks):
             return True
         if value.text[0] in "#@" and text[:1] == value.text[0]:
             return True

@@ -208,7 +208,12 @@ class Conversation:
     @cached_property
     def has_changed(self) -> bool:
         """Whether a call of the turn may have changed something."""
-        return any(not c.reads for c in self.calls if c.call.turn == self.log.turn)
+        return any(not facts.reads for facts in self.of_turn)
+
+    @cached_property
+    def of_turn(self) -> tuple[CallFacts, ...]:
+        """The calls of the last turn."""
+        return tuple(facts for facts in self.calls if facts.call.turn == self.log.turn)
 
     @cached_property
     def _request_families(self) -> frozenset[str]:
@@ -455,6 +460,7 @@ def undoing(facts: CallFacts, calls: Iterable[CallFacts]) -> CallFacts | None:
         if later.outcome[0] not in ("ok", "partial"):
             continue
         is_same = facts.identifiers & later.identifiers or doing & fields().reverting
+        is_same = is_same or (facts.call.arguments and facts.call.arguments == later.call.arguments)
         is_opposite = is_opposed(facts, later) and same_target(facts, later)
         if (doing & words and is_same) or is_opposite:
             undone = later
