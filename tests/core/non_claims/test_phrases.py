@@ -4,11 +4,14 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from resay import Passage
 from resay.core.claims import Rules, is_single_sentence
 from resay.core.non_claims.forms import Act
 from resay.core.non_claims.phrases import CompiledPhrases, compiled_languages
+from resay.core.non_claims.sentences import languages_of
 from resay.lang.phrases import Phrases
 
 
@@ -68,3 +71,22 @@ def test_a_word_may_be_in_several_classes_by_its_beginning_and_its_end() -> None
 
 def test_every_language_has_every_act() -> None:
     assert all(set(each.acts) == set(get_args(Act)) for each in compiled_languages())
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["no", "the", "der", "nicht", "que", "это", "не", "は", "Zanzibar", "x" * 60, "ok", "1"]
+        ),
+        max_size=8,
+    ).map(" ".join)
+)
+def test_a_text_may_be_in_the_languages_with_most_of_its_words(text: str) -> None:
+    counts = {
+        language: sum(language.is_empty(word) for word in text.split())
+        for language in compiled_languages()
+        if language.letters.search(text)
+    }
+    most = max((counts[language] for language in counts if language.has_classes), default=0)
+    expected = [one for one in counts if counts[one] == most or not one.has_classes]
+    assert languages_of(text) == expected

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, Literal
 
 from resay._internal.patterns import lazy_pattern
@@ -42,6 +42,7 @@ _MAX_SHORT_QUESTION = 6
 _DIGIT = lazy_pattern(r"\d")
 _LETTER = lazy_pattern(r"[^\W\d_]")
 _WORD = lazy_pattern(r"\w+")
+_MAX_CACHED_CHARS: Final = 40
 _WRITTEN_WORD = lazy_pattern(r"[\w'-]+")
 _QUESTION_END = lazy_pattern(r"(?:[?？؟]|か。?)[\s\"'”’»」』)\]*_]*\Z")
 _FINITE: Final = frozenset({"be", "have", "do", "able"})
@@ -107,13 +108,26 @@ def languages_of(text: str) -> list[CompiledPhrases]:
 
     A word may belong to several: "no" is a determiner in English, and a negation in Spanish.
     """
-    words = _WORD.findall(expanded(text))
     counts: dict[CompiledPhrases, int] = {}
     for language in compiled_languages():
         if language.letters.search(text):
-            counts[language] = sum(language.is_empty(word) for word in words)
+            counts[language] = 0
+    for word in _WORD.findall(expanded(text)):
+        is_long = len(word) > _MAX_CACHED_CHARS
+        languages = _languages_with.__wrapped__(word) if is_long else _languages_with(word)
+        for language in languages:
+            if language in counts:
+                counts[language] += 1
     most = max((counts[language] for language in counts if language.has_classes), default=0)
     return [language for language in counts if counts[language] == most or not language.has_classes]
+
+
+# Looking a word up in the tables of all languages takes longer than all else that is done with it,
+# and most words of a text are common ones (tests/performance/gateway_cpu.py).
+@lru_cache(maxsize=8192)
+def _languages_with(word: str) -> tuple[CompiledPhrases, ...]:
+    """Return the languages in which a word says nothing about the world."""
+    return tuple(language for language in compiled_languages() if language.is_empty(word))
 
 
 def sentence_kind(
