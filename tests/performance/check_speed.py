@@ -43,11 +43,13 @@ _NGRAM = {"chain": [{"method": "ngram"}]}
 _LIBRARIES = "import anyio, asyncio, pydantic, yaml"
 _FIRST = f"from resay import Guard; Guard({_NGRAM!r})"
 
-_PASSAGE = Part("passage", "`Guard.check` by `ngram`, a WikiBio passage, 20 samples", "ms", most=4)
+_PASSAGE = Part(
+    "passage", "`Guard.check` by `ngram`, a WikiBio passage, 20 samples", "ms", most_times=5
+)
 _SCORER = Part("scorer", "`ngram` by itself, the same", "ms")
-_FACTS = Part("facts", "`facts` by itself, the same", "ms", most=10)
+_FACTS = Part("facts", "`facts` by itself, the same", "ms", most_times=12)
 _FLAGGED = Part("flagged", "43 kB, 3 samples as long, nearly all flagged: slope", "", most=1.1)
-_ITEMS = Part("items", "an object of 1,000 items, 3 samples", "ms", most=50)
+_ITEMS = Part("items", "an object of 1,000 items, 3 samples", "ms", most_times=15)
 _GROWING = Part("growing items", "from 1,000 items to 4,000: slope", "", most=1.1)
 _START = Part("first guard", "the first `Guard` of a process, with `ngram`", "ms", most=150)
 _VERDICT = Part(

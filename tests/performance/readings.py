@@ -48,6 +48,7 @@ class Part:
         unit: In what.
         least: How much it should be at least, if anything is wanted.
         most: How much at most.
+        most_times: How many times what it is compared with at most.
     """
 
     name: str
@@ -55,18 +56,28 @@ class Part:
     unit: str
     least: float | None = None
     most: float | None = None
+    most_times: float | None = None
 
     @property
     def target(self) -> str | None:
         """What is wanted, as text; None where nothing is."""
         if self.least is not None:
             return f">= {self.least:g}"
+        if self.most_times is not None:
+            return f"<= {self.most_times:g} x"
         return None if self.most is None else f"<= {self.most:g}"
 
-    def met(self, value: float) -> bool | None:
-        """Return whether a value is what is wanted; None where nothing is."""
+    def met(self, value: float, ratio: float | None = None) -> bool | None:
+        """Return whether a value is what is wanted; None where nothing is.
+
+        Args:
+            value: The value.
+            ratio: What it is of what it is compared with.
+        """
         if self.least is not None:
             return value >= self.least
+        if self.most_times is not None:
+            return ratio is not None and ratio <= self.most_times
         return None if self.most is None else value <= self.most
 
 
@@ -119,7 +130,7 @@ def row_of(part: Part, measure: Callable[[], Reading], digits: int = 3) -> Row:
         "beside": reading.beside,
         "limit": None if reading.limit is None else round(reading.limit, 3),
         "ratio": None if reading.ratio is None else round(reading.ratio, 4),
-        "met": part.met(reading.value),
+        "met": part.met(reading.value, reading.ratio),
         "remark": reading.remark,
         "details": dict(reading.details),
         "skipped": None,

@@ -315,13 +315,16 @@ def test_evenly(count, most, expected):
 
 
 def test_targets():
-    at_least, at_most, none = (
+    at_least, at_most, times, none = (
         Part("a", "b", "x", least=4),
         Part("a", "b", "x", most=2),
+        Part("a", "b", "ms", most_times=5),
         Part("a", "b", "x"),
     )
     assert (at_least.target, at_least.met(4), at_least.met(3.9)) == (">= 4", True, False)
     assert (at_most.target, at_most.met(2), at_most.met(2.1)) == ("<= 2", True, False)
+    assert (times.target, times.met(9, 5), times.met(1, 5.1)) == ("<= 5 x", True, False)
+    assert times.met(1) is False
     assert (none.target, none.met(1)) == (None, None)
 
 
