@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Guard
-from resay.scorers.common.lists import Segments, shared_lists
+from resay.scorers.common.lists import Segments, has_separator, shared_lists
+from resay.scorers.common.words import words_of
 
 GUARD = Guard({"chain": [{"method": "facts"}], "cache": {"store": "none"}})
 
@@ -117,3 +118,19 @@ def test_shared_lists_lie_within_their_sentences(one: str, other: str) -> None:
     mine, theirs = shared_lists(_segments(one), _segments(other))
     for spans, text in ((mine, one), (theirs, other)):
         assert all(0 <= start < end <= len(text) for start, end in spans)
+
+
+PIECES = st.sampled_from(
+    [
+        *("red", "white", "blue", ",", ";", ", ", " and ", " or ", " as well as ", " und ", " et "),
+        *(" e ", " & ", "&", "**,", "größer", "1,000", "\n", " ainsi que ", "sand", " ou"),
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=9).map("".join))
+def test_the_words_of_a_sentence_tell_whether_a_join_divides_it(text: str) -> None:
+    words = words_of(text).findall(text.lower())
+    segments = Segments.of(text, words)
+    assert segments == Segments.of(text, [*words, "and"])
+    assert has_separator(text, words) == (len(segments.words) > 1)

@@ -119,24 +119,30 @@ class _Leaf:
         value: The value.
     """
 
+    # Slots that are unset until they are read: objects have thousands of values.
+    __slots__ = ("_link", "_measure", "path", "value")
+
     def __init__(self, path: str, value: Any) -> None:
         self.path = path
         self.value = value
 
-    @cached_property
-    def words(self) -> tuple[str, ...]:
-        """Its words in their normal form."""
-        return _words(str(self.value))
-
-    @cached_property
+    @property
     def measure(self) -> Quantity | None:
-        """The measure, amount or date that it is; see `_measure_in`."""
-        return _measure_in(self.value)
+        """The measure, amount or date that the text is; see `_measure_in`."""
+        try:
+            return self._measure
+        except AttributeError:
+            self._measure = _measure_in(self.value)
+            return self._measure
 
-    @cached_property
+    @property
     def link(self) -> str | None:
-        """The link that it is."""
-        return _link_in(self.value)
+        """The link that the text is."""
+        try:
+            return self._link
+        except AttributeError:
+            self._link = _link_in(self.value)
+            return self._link
 
 
 _Node: TypeAlias = "_Leaf | dict[str | int, _Node]"
@@ -163,20 +169,24 @@ class _Object:
 
     Attributes:
         tree: The fields.
-        lines: The line of each, by path.
     """
 
     def __init__(self, text: str) -> None:
         self.tree = _tree(fields_in(text))
-        self.lines = {line.partition(": ")[0]: line for line in text.split("\n")}
+        self._text = text
         self._counterparts: dict[str, str] = {}
+
+    def lines(self) -> dict[str, str]:
+        """Return the line of each field, by path."""
+        return {line.partition(": ")[0]: line for line in self._text.split("\n")}
 
     def remember(self, own: _Object, entries: Mapping[str, _Entry]) -> None:
         """Remember the places of the fields of an object that differ."""
-        for path, line in own.lines.items():
+        lines = self.lines()
+        for path, line in own.lines().items():
             entry = entries[path]
             if entry.score and entry.other is not None:
-                self._counterparts[line] = self.lines[entry.other]
+                self._counterparts[line] = lines[entry.other]
 
     def counterpart(self, line: str) -> str | None:
         """Return the line of this object in the place of another object's line."""
@@ -357,14 +367,15 @@ class _Values:
             return float(not self._has_nothing)
         if isinstance(value, bool):
             return float(value not in self._truths)
-        if own.words in self._given:
+        words = _words(str(value))
+        if words in self._given:
             return 0.0
         if not isinstance(value, str):
             number = _as_float(value)
             return float(not self._has_number(number) and number not in self._numbers_in_texts)
-        if own.words in self._written or self._means_the_same(own):
+        if words in self._written or self._means_the_same(own):
             return 0.0
-        if len(own.words) <= _FEW_WORDS:
+        if len(words) <= _FEW_WORDS:
             return 1.0
         tokens = _counted(value)
         return (len(tokens) - self._most_shared(tokens)) / len(tokens)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, pairwise
 from typing import Final
 
@@ -20,10 +20,11 @@ from resay.core.segmentation.spans import Span
 from resay.core.word_filter import WordFilter
 from resay.scorers.common.words import ignored_words, words_of
 
-_SEPARATOR: Final = lazy_pattern(
-    r"(?:[*_]{0,3}[,;]\s+|\s)(?:and|or|as\swell\sas|und|oder|sowie|et|ou|ainsi\sque|y|e|o|u|en|&)\s"
-    r"|[,;]\s+"
-)
+_JOINS: Final = r"and|or|as\swell\sas|und|oder|sowie|et|ou|ainsi\sque|y|e|o|u|en|&"
+_SEPARATOR: Final = lazy_pattern(rf"(?:[*_]{{0,3}}[,;]\s+|\s)(?:{_JOINS})\s|[,;]\s+")
+# The same in a sentence without such words.
+_COMMA: Final = lazy_pattern(r"[,;]\s+")
+_JOINING_WORDS: Final = frozenset(re.split(r"\||\\s", _JOINS))
 # Words that say that the order counts.
 _STATES_ORDER: Final = lazy_pattern(
     r"\b(?:respective(?:ly)?|in\s(?:that|this|the\sfollowing)\sorder|followed\sby|firstly|then|next"
@@ -85,7 +86,7 @@ class Segments:
             text: The sentence.
             words: Its words in lower case.
         """
-        separators = list(_SEPARATOR.finditer(text))
+        separators = list(_separator_of(text, words).finditer(text))
         if len(separators) >= _MAX_SEGMENTS:
             return cls()
         if _has_order_word(words) and _STATES_ORDER.search(text):
@@ -133,6 +134,22 @@ class Segments:
         return False
 
 
+def has_separator(text: str, words: Sequence[str]) -> bool:
+    """Return whether a sentence has other than a single segment.
+
+    Args:
+        text: The sentence.
+        words: Its words in lower case.
+    """
+    return _separator_of(text, words).search(text) is not None
+
+
+def _separator_of(text: str, words: Sequence[str]) -> re.Pattern[str]:
+    """Return the pattern that divides a sentence; the fast one suffices for many."""
+    is_joined = "&" in text or not _JOINING_WORDS.isdisjoint(words)
+    return _SEPARATOR if is_joined else _COMMA
+
+
 def shared_lists(segments: Segments, others: Segments) -> tuple[list[Span], list[Span]]:
     """Find the lists that two sentences share in another order, and lists of numbers in any.
 
@@ -166,17 +183,24 @@ def _reordered(segments: Segments, others: Segments) -> tuple[list[Span], list[S
     spans: list[Span] = []
     other_spans: list[Span] = []
     lengths: list[int] = []
-    between = [_best_match(words, others) for words in segments.words]
+
+    @cache
+    def between(position: int) -> _Match | None:
+        return _best_match(segments.words[position], others)
+
     first = 0
     while first + 1 < len(segments.words):
+        begins = _matches(_endings(segments.words[first]), others)
+        if not begins:
+            first += 1
+            continue
         last = first + 1
-        while last + 1 < len(segments.words) and between[last] is not None:
+        while last + 1 < len(segments.words) and between(last) is not None:
             last += 1
         run = None
-        begins = _matches(_endings(segments.words[first]), others)
         earliest_end = max(first, last - _MAX_ENDS)
-        while begins and last > earliest_end:
-            items = [match for match in between[first + 1 : last] if match is not None]
+        while last > earliest_end:
+            items = [match for i in range(first + 1, last) if (match := between(i)) is not None]
             ends = _matches(_beginnings(segments.words[last]), others)
             run = _find_run(begins, items, ends, others)
             if run is not None:

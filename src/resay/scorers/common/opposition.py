@@ -336,10 +336,9 @@ class Opposition:
         count = segments.count_shared(index.distinct_words(position))
         if not count:
             return (), ()
-        others = index.segments(position)
-        if count == 1 and len(segments.words) > 1 and len(others.words) > 1:
+        if count == 1 and len(segments.words) > 1 and index.has_separator(position):
             return (), ()
-        return shared_lists(segments, others)
+        return shared_lists(segments, index.segments(position))
 
     def _lists_shared_with(self, sample: int) -> tuple[list[Span], dict[int, Sequence[Span]]]:
         """Return the lists shared with any sentence of a sample, and its own by position."""

@@ -26,7 +26,7 @@ from resay.scorers.common.indexed_sentences import (
     quantities_by_cell,
     quantities_by_clause,
 )
-from resay.scorers.common.lists import Segments
+from resay.scorers.common.lists import Segments, has_separator
 from resay.scorers.common.parsed_question import ParsedQuestion
 from resay.scorers.common.quantity_keys import QuantityKeys
 from resay.scorers.common.sample_reading import SampleReader, SampleReading
@@ -449,6 +449,10 @@ class SampleIndex:
             text, words = self.sentences[position].text, self._words_at(position)
             self._segments[position] = Segments.of(text, words)
         return self._segments[position]
+
+    def has_separator(self, position: int) -> bool:
+        """Return whether a sentence has other than a single segment."""
+        return has_separator(self.sentences[position].text, self._words_at(position))
 
     def distinct_words(self, position: int) -> frozenset[str]:
         """Return the distinct words of a sentence."""
