@@ -14,6 +14,7 @@ from performance import speed as speed_bench
 from performance.chaos_cli import chaos
 from performance.clients_cli import clients
 from performance.clients_many import clients_at_once
+from performance.documents import documents
 from performance.fleet import fleet
 from performance.gateway_cpu import gateway_cpu
 from performance.handbook_cli import handbook
@@ -56,6 +57,7 @@ app.command()(handbook)
 app.command()(ratios)
 app.command()(peers)
 app.command()(second)
+app.command()(documents)
 app.command()(size)
 
 
