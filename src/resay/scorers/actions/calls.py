@@ -53,6 +53,7 @@ _HTTP_FAMILIES: Final[Mapping[str, str]] = {
 }
 _COMMAND_KEYS: Final = frozenset(
     {
+        "args",
         "commande",
         "comando",
         "befehl",
@@ -80,6 +81,11 @@ _IN_QUOTES: Final = lazy_pattern(r"'[^']*'|\"[^\"]*\"")
 _SOME_FAILED: Final = lazy_pattern(r"\b[1-9]\d* ok\b[,;] *([1-9]\d* [^\n]{1,80})", re.IGNORECASE)
 # "212/215"
 _SHARE: Final = lazy_pattern(r"(?<![\w./-])(\d{1,6}) ?/ ?(\d{1,6})(?![\w./-])")
+_ACCEPTED: Final = re.compile(r"\s*2\d\d[ -][a-zA-Z]")
+# Programs that some tools are called like.
+_PROGRAMS: Final = frozenset(
+    {"git", "terraform", "kubectl", "docker", "npm", "cargo", "helm", "gh", "make", "pip", "uv"}
+)
 _MAX_BRIEF: Final = 80
 _MAX_LINES: Final = 60
 _MAX_LINE_WORDS: Final = 6
@@ -93,13 +99,14 @@ _SQL_KEYS: Final = frozenset({"", "sql", "query", "statement", "command", "code"
 _READING: Final = frozenset({"search", "read", "test", "download"})
 _PARTIAL: Final = lazy_pattern(r"(?<![a-z])partial\w*(?![a-z])", re.IGNORECASE)
 _TEXT_ERROR: Final = lazy_pattern(
-    r"(?im)^[^\w\n]*(?:error|err!|failed|failure|fatal|traceback|exception|warning: no"
+    r"(?im)^[^\w\n]*(?!\S+\.[a-z]\w{0,4}(?:\s|$))(?!\w+(?:\W{1,3}0\b|\s*=))"
+    r"(?:error|err!|failed|failure|fatal|traceback|exception|warning: no"
     r"|permission denied|access denied|not found|no such|could not|cannot|can't|unable|denied"
     r"|time(?:d)? ?out|timeout|usage:|rejected|refused|invalid|unauthori[sz]ed|forbidden|unknown"
     r"|\w*(?:error|exception)\b:?|[45]\d\d\b|http/?\S* [45]\d\d"
     r"|fehler|erreur|errore|fout|erro|błąd|ошибка|hata|エラー|错误"
     r"|오류|خطأ)"
-    r"|command not found|\b[1-9]\d* (?:failed|errors?)\b|\bFAILED\b|\bFAIL\b"
+    r"|command not found|\b[1-9]\d* (?:failed|errors?)\b|\bFAILED\b(?!\W{1,3}0\b)|\bFAIL\b"
     r"|exit(?:ed)?(?: with)?(?: code| status)? [1-9]",
 )
 # In a short text.
@@ -107,8 +114,11 @@ _TEXT_DENIAL: Final = lazy_pattern(
     r"(?i)\b(?:was|were|is|are|did|does|do|has|have|had|could|will|can)(?: not\b|n.t\b|not\b)"
     r"|\bno \w+ (?:was|were|is|are|has|have)\b|\bnothing (?:was|changed)"
 )
+# "error.log"
+_FILES: Final = lazy_pattern(r"\S+\.[a-z]\w{0,4}(?!\w)")
 _WITHOUT_ERRORS: Final = lazy_pattern(
     r"\b(?:no|0|without|zero) (?:\w+ )?(?:errors?|failures?|failed)\b"
+    r"|\b(?:errors?|failures?|failed|rejected|skipped)\W{1,3}0\b"
 )
 _SHORT_RESULT: Final = 300
 # The ends of the keys of what identifies something.
@@ -265,14 +275,18 @@ class CallFacts:
     @cached_property
     def shell(self) -> ShellEffects | None:
         """What the commands do that it gives to a shell; None if it is no shell."""
-        if not fields().shells & set(self.name_tokens):
+        is_program = len(self.name_tokens) == 1 and self.name_tokens[0] in _PROGRAMS
+        if not (is_program or fields().shells & set(self.name_tokens)):
             return None
         commands = [
             leaf.value
             for leaf in self.argument_leaves
             if leaf.key in _COMMAND_KEYS and isinstance(leaf.value, str)
         ]
-        return shell_effects(" ".join(commands)) if commands else None
+        if not commands:
+            return None
+        command = " ".join(commands)
+        return shell_effects(f"{self.call.name} {command}" if is_program else command)
 
     @cached_property
     def runs_code(self) -> bool:
@@ -406,7 +420,7 @@ class CallFacts:
         found: list[Quantity] = []
         for leaf in self.leaves:
             if isinstance(leaf.value, str):
-                found += quantities(leaf.value.replace("T", " "))
+                found += quantities(_spaced_cells(leaf.value).replace("T", " "))
             elif isinstance(leaf.value, (int, float)) and not isinstance(leaf.value, bool):
                 found += quantities(f"{leaf.value}")
         return tuple(found)
@@ -420,7 +434,9 @@ class CallFacts:
                 numbers.append((leaf.key, leaf.number))
             elif isinstance(leaf.value, str):
                 numbers += (
-                    (leaf.key, q.plain) for q in quantities(leaf.value) if q.kind == "number"
+                    (leaf.key, q.plain)
+                    for q in quantities(_spaced_cells(leaf.value))
+                    if q.kind == "number"
                 )
         return tuple(numbers)
 
@@ -526,6 +542,16 @@ class CallFacts:
             outcome = _outcome_of_leaf(leaf)
             if outcome is not None:
                 yield outcome, f"{leaf.key}: {leaf.value}" if leaf.key else str(leaf.value)
+
+    @cached_property
+    def status(self) -> str | None:
+        """The status in its result that says that something is not through, if there is one."""
+        for leaf in self.result_leaves:
+            if leaf.key in fields().statuses and isinstance(leaf.value, str):
+                outcome = _outcome_of_status(leaf.value)
+                if outcome in ("pending", "error") and len(leaf.path) == 1:
+                    return f"{leaf.key}: {leaf.value}"
+        return None
 
     def _failed_lists(self) -> Iterator[tuple[Outcome, str]]:
         """Yield the lists of what failed: `"invited": [...], "failed": [{"email": ...}]`."""
@@ -694,6 +720,14 @@ def _is_of_item(line: str) -> bool:
     return 1 < len(line.split()) <= _MAX_LINE_WORDS
 
 
+def _spaced_cells(text: str) -> str:
+    """Return a text with spaces between the cells of its rows, if it has comma-separated values."""
+    lines = text.split("\n")[:_MAX_LINES]
+    commas = {line.count(",") for line in lines if line.strip()}
+    is_table = len(lines) > 1 and len(commas) == 1 and commas != {0} and ", " not in text
+    return text.replace(",", " ; ") if is_table else text
+
+
 def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
@@ -733,11 +767,14 @@ def _outcome_of_status(value: str) -> Outcome | None:
 
 def _denies(text: str) -> bool:
     """Return whether a short result says that something was not done."""
-    words = _WITHOUT_ERRORS.sub(" ", text.lower())
+    words = _WITHOUT_ERRORS.sub(" ", _FILES.sub(" ", text.lower()))
     return bool(_TEXT_DENIAL.search(words) or fields().failures.search(words))
 
 
 def _outcome_of_text(text: str) -> tuple[Outcome, str]:
+    # As mail servers answer: "250 queued as 11A".
+    if _ACCEPTED.match(text):
+        return "ok", excerpt(text)
     failure = _TEXT_ERROR.search(text[:20_000])
     if failure is not None:
         line_end = text.find("\n", failure.start())

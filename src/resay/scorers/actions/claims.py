@@ -283,6 +283,9 @@ def _voice(clause: str, verbs: list[Verb], sentence: Sentence, words: ActionWord
     has_own = first.families == _OTHER
     scope = clause if words.verb_last else clause[: first.end] if has_own else prefix
     agent = words.agent.search(scope)
+    if agent is not None and words.is_of_other(prefix[agent.end() :]):
+        # "I'm sorry that the gig was cancelled"
+        agent = None
     scope = clause if words.verb_last else prefix
     others = words.others.search(prefix)
     if agent is not None and (others is None or agent.start() > others.start() or words.verb_last):

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Final
 
 from resay._internal.patterns import lazy_pattern
@@ -82,6 +83,7 @@ _MAX_PHRASE: Final = 30
 _KEY_WORD: Final = lazy_pattern(r"(?<![^\W_])[a-z]+\d+|[a-z]{4,}")
 _LABEL: Final = 4
 _JOIN: Final = 2
+_EPSILON: Final = 1e-6
 _TIE: Final = 1.01
 _FINE: Final = frozenset({"ok", "unknown", "partial"})
 _PROBLEMS: Final[Mapping[Outcome, str]] = {
@@ -310,6 +312,7 @@ class _Judge:
         # A tool that no word tells may have switched it.
         may_be_done = any(f.is_unknown and f.outcome[0] in _FINE for f in conversation.of_turn)
         is_requested = bool(objects & conversation.request_words) and not may_be_done
+        is_requested = is_requested and families <= {"on", "off"}
         if families <= _STATES and not (things & _DEVICES or is_requested):
             return False
         # What is so, or was done in 1932, need not be the agent's doing.
@@ -419,6 +422,10 @@ class _Judge:
         facts = match.facts
         outcome, quote = facts.outcome
         families = claim.families
+        status = facts.status if claim.families <= _SUCCESS and facts.reads else None
+        if status is not None:
+            reason = f"{_named(facts)} says {status}"
+            return self._finding(claim, "failed", reason, facts, status)
         undone = undoing(facts, self._conversation.calls)
         if undone is not None and not families <= _READS:
             return self._finding(claim, "failed", f"{_named(undone)} undid it", undone)
@@ -477,7 +484,10 @@ class _Judge:
         # Not the word that joins the clause to the one before.
         has_list = lists.search(subject, _JOIN) or lists.search(predicate)
         is_several = has_list and own.shell is None and self._count_of_calls(own) == 1
-        quantified = claim.families <= _SUCCESS or bool(beside and is_several)
+        # "without errors"
+        verbs = [claim.words_of(verb) for verb in claim.verbs]
+        is_flawless = claim.families <= _SUCCESS and any(map(fields().failures.search, verbs))
+        quantified = is_flawless or bool(beside and is_several)
         quantified = quantified or self._words.quantifiers.search(claim.text) is not None
         others = set(stems(claim.text, self._words)) - own.stems
         for facts in beside:
@@ -926,7 +936,11 @@ class _Judge:
                 continue
             if is_open or conversation.told.has(value) or conversation.all_calls.has(value):
                 continue
-            if not self._is_checkable(value, acts=acts, beside=beside):
+            if not self._is_checkable(
+                value, acts=acts, beside=beside, claimed=bool(sentence.claims)
+            ):
+                continue
+            if value.kind == "number" and _adds_up(value, values):
                 continue
             tells = beside or self._tells_of_results(line, value)
             if value.kind == "number" and not tells:
@@ -943,17 +957,21 @@ class _Judge:
         tells = any(stem in called for stem in stems(words, self._words))
         return self._words.code != "en" or continues or tells
 
-    def _is_checkable(self, value: Value, *, acts: bool, beside: bool) -> bool:
+    def _is_checkable(self, value: Value, *, acts: bool, beside: bool, claimed: bool) -> bool:
         """Return whether a value that stands nowhere must be made up.
 
         Args:
             value: The value.
             acts: Whether something in the answer is claimed and not done.
             beside: Whether its sentence has other values that are in the calls.
+            claimed: Whether its sentence claims an action.
         """
         conversation = self._conversation
         if value.kind == "quote":
             return bool(conversation.calls)
+        if value.kind == "path" and claimed and conversation.log.of_turn:
+            # "It is stored as a.tar"
+            return True
         if value.is_name:
             before = self._text[max(0, value.start - 30) : value.start].lower()
             cued = self._words.near_number.search(before) is not None
@@ -1024,6 +1042,15 @@ class _Judge:
             quote=quote,
             kind=_PART_KINDS.get(value.kind, "other"),
         )
+
+
+def _adds_up(value: Value, values: Sequence[Value]) -> bool:
+    """Return whether a number is the sum of others beside it: "504 and 600, so 1,104"."""
+    numbers = [
+        v.quantity.low for v in values if v.quantity and v.kind == "number" and v is not value
+    ]
+    target = value.quantity.low if value.quantity else 0.0
+    return any(abs(a + b - target) < _EPSILON for a, b in combinations(numbers, 2))
 
 
 def _checks(facts: CallFacts, kinds: Collection[str]) -> bool:

@@ -75,6 +75,8 @@ _POLITE: Final = lazy_pattern(
 _TOOL: Final = lazy_pattern(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
 _NAME: Final = lazy_pattern(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’]*[a-zà-ÿłśżа-яё][\w'’]*")
 _INNER_NAME: Final = lazy_pattern(rf"[\w,] ({_NAME.pattern})")
+_AS: Final = re.compile(r"\b(?:as|under|als|unter|sous|comme|bajo|como|come|sotto|som|jako)\W+\Z")
+_MAX_AS: Final = 12
 _POSSESSIVE: Final = lazy_pattern(r"['’]s?\Z")
 
 
@@ -251,6 +253,8 @@ class Conversation:
             fit = _fit(claim.families, facts)
             if fit != _EXACT and not facts.reads and _is_named_after(claim, facts, self.words):
                 fit = _EXACT
+            if fit is None and not facts.reads and self._results_in(values, facts):
+                fit = _EXACT
             if fit is None:
                 continue
             shared = sum(1 for stem in claim_stems if stem in facts.stems)
@@ -334,6 +338,16 @@ class Conversation:
             if not is_same and verbs.isdisjoint(facts.result_stems):
                 continue
             if not others or others & facts.result_stems or things & facts.things:
+                return True
+        return False
+
+    def _results_in(self, values: Sequence[Value], facts: CallFacts) -> bool:
+        """Return whether a claim names what a call gave: "is booked as D-5530"."""
+        arguments = solid(str(facts.call.arguments))
+        for value in values:
+            before = self.text[max(0, value.start - _MAX_AS) : value.start].lower()
+            is_new = value.kind == "id" and solid(value.text) not in arguments
+            if is_new and _AS.search(before) and solid(value.text) in facts.solid:
                 return True
         return False
 

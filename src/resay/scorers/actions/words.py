@@ -38,6 +38,7 @@ _UKRAINIAN: Final = lazy_pattern(r"(?i)[іїєґ]")
 _MIN_SHARE: Final = 4
 _WORD_WEIGHT: Final = 12
 _VERB_WEIGHT: Final = 12
+_OWN_SUBJECT: Final = 2
 _OTHER_WEIGHT: Final = 8
 _LIKELY_WITH_VERBS: Final = 4
 _LIKELY: Final = 3
@@ -62,6 +63,9 @@ class Verb:
     end: int
     families: frozenset[str]
 
+    def __len__(self) -> int:
+        return self.end - self.start
+
 
 @dataclass(frozen=True)
 class ActionWords:
@@ -85,6 +89,7 @@ class ActionWords:
         numbered: What stands before an identifier.
         quotes: What stands before quoted words of a tool.
         begun: What is claimed to be begun, and not to be through.
+        own_passive: A passive right before a verb, whose subject stands before it.
         perfect: What says that something was done, as opposed to being so.
         weak: Verbs that say much else besides.
         lists: What joins things.
@@ -134,6 +139,7 @@ class ActionWords:
     habit: re.Pattern[str]
     lists: re.Pattern[str]
     weak: re.Pattern[str]
+    own_passive: re.Pattern[str]
     perfect: re.Pattern[str]
     stop: frozenset[str]
     weekdays: tuple[re.Pattern[str], ...]
@@ -161,6 +167,10 @@ class ActionWords:
                 families.setdefault(match.span(), set()).add(family)
         verbs: list[Verb] = []
         for start, end in sorted(families, key=lambda span: (span[0], -span[1])):
+            is_inside = bool(verbs) and end <= verbs[-1].end and end - start < len(verbs[-1])
+            if is_inside and self.code not in _UNSPACED:
+                # "set up" is no "set".
+                continue
             if verbs and start < verbs[-1].end:
                 last = verbs[-1]
                 joined = last.families | families[start, end]
@@ -177,6 +187,11 @@ class ActionWords:
             # "has been taken" claims more than "I took it as given".
             if " been " in match[0] or self.internal.search(match[0]) is None:
                 yield Verb(match.start(), match.end(), frozenset({"other"}))
+
+    def is_of_other(self, text: str) -> bool:
+        """Return whether a text between "I" and a verb has a subject of a passive of its own."""
+        passive = self.own_passive.search(text)
+        return passive is not None and len(text[: passive.start()].split()) >= _OWN_SUBJECT
 
     def auxiliary_of(self, text: str) -> bool:
         """Return whether a text in lower case has what completes a participle."""
@@ -285,6 +300,7 @@ def action_words(code: str) -> ActionWords:
         habit=pattern("habit"),
         lists=pattern("lists"),
         weak=pattern("weak"),
+        own_passive=re.compile(fields.get("own_passive") or _NEVER.pattern),
         perfect=pattern("perfect") if fields.get("perfect") else _ALWAYS,
         stop=load(code).common_words,
         weekdays=tuple(_pattern(code, day) for day in fields.get("weekdays", "").split()),
