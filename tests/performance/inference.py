@@ -10,10 +10,12 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Literal, get_args
 
 from performance.bertscore_speed import measure_bertscore
+from performance.gpu_checks import measure_checks
 from performance.memory import Run, measure_memory
 from performance.nli_speed import measure_nli
 from performance.readings import COLUMNS, Part, Reading, evenly, row_of
@@ -31,7 +33,7 @@ from resay_lab.benchmarks.table import ResultTable, Row
 
 __all__ = ["PARTS", "SHAPES", "Effort", "PartName", "run"]
 
-PartName = Literal["nli", "premise", "bertscore", "memory", "concurrency"]
+PartName = Literal["nli", "premise", "bertscore", "checks", "memory", "concurrency"]
 
 PARTS: tuple[PartName, ...] = get_args(PartName)
 """What can be measured."""
@@ -52,6 +54,11 @@ _NOTES: Mapping[PartName, str] = {
     "bertscore": (
         "one passage with its samples; the released procedure loads the model again for each"
         " sample, from a file that the system has in memory. Ours is loaded before."
+    ),
+    "checks": (
+        "whole checks with tiny networks, and the same batches through the networks alone: the rest"
+        " is what a check takes beside its network, on a GPU too; grounded: 3,250 tokens of"
+        " documents."
     ),
     "memory": (
         "a process of its own; the pairs all wait at the same time, and those scored in the time"
@@ -172,6 +179,7 @@ class _Bench:
             "nli": self._nli,
             "premise": self._premise,
             "bertscore": self._bertscore,
+            "checks": self._checks,
             "memory": self._memory,
             "concurrency": self._concurrency,
         }
@@ -211,6 +219,21 @@ class _Bench:
         shape = self._effort.bertscore
         items = [_part_of(item, samples=self._effort.samples) for item in self._some(1)]
         return measure_bertscore(shape, self._workshop, _LAYERS[shape], items)
+
+    def _checks(self) -> list[Row]:
+        with tempfile.TemporaryDirectory() as folder:
+            checks = measure_checks(Path(folder), ["tiny"], "cpu", seconds=inf)
+        rows: list[Row] = []
+        for check in checks:
+            reading = Reading(
+                value=check["check_ms"],
+                beside="its network",
+                limit=check["network_ms"],
+                details={"checks": check["checks"], "slowest_ms": check["slowest_check_ms"]},
+            )
+            part = Part("checks", f"{check['part']}, {check['model']}", "ms")
+            rows.append(row_of(part, lambda reading=reading: reading))
+        return rows
 
     def _memory(self) -> list[Row]:
         shape, workshop = self._effort.memory, self._workshop

@@ -115,6 +115,21 @@ def test_every_way_to_run_nli_says_the_same(table):
             assert row["details"]["largest_difference"] < 1e-4
 
 
+def test_int8_is_measured_against_three_times_one_pair_at_a_time(table):
+    plain, *_, int8 = rows_of(table, "nli")
+    if int8["skipped"] is None:
+        assert float(int8["target"].removeprefix(">= ")) == pytest.approx(3 * plain["value"], 0.01)
+
+
+def test_whole_checks_are_compared_with_their_networks(table):
+    grounded, bertscore = rows_of(table, "checks")
+    assert grounded["what"] == "grounded, modernbert-tiny, random weights"
+    assert bertscore["what"] == "bertscore, roberta-tiny, random weights"
+    for row in (grounded, bertscore):
+        assert row["ratio"] == pytest.approx(row["value"] / row["limit"], 0.01)
+        assert row["beside"] == "its network"
+
+
 def test_tokens_saved_by_premises_and_the_time(table):
     *counted, nearest_1, nearest_2 = rows_of(table, "premise")
     # Without padding, which depends on what happens to be computed together.
