@@ -69,12 +69,16 @@ class _Clause:
         language: Its language.
         around: The stems of what it may be about: of the sentence, and the statement's context.
         beside: Its quantities, and those that no "and" or "but" divides from them.
+        edges: How that which nothing divides from it begins and ends.
+        subject: The stems of the first name in the statement, which may be what it is about.
     """
 
     text: str
     language: str
     around: frozenset[str]
     beside: tuple[Quantity, ...] = ()
+    edges: str = ""
+    subject: frozenset[str] = frozenset()
 
     @cached_property
     def values(self) -> tuple[Quantity, ...]:
@@ -122,20 +126,45 @@ def _without(values: Sequence[Quantity], text: str) -> str:
 def _clauses(text: str, context: frozenset[str], words: ActionWords) -> list[_Clause]:
     """Return the clauses of a statement, in its normal form, without what takes back another."""
     written = normalized(text)
+    repeats = cues_of(words.code).repeats.search(lower_case(written))
+    if repeats is not None:
+        written = f"{written[: repeats.start()]} {written[repeats.end() :]}"
     admission, colon, stated = written.partition(": ")
     if colon and cues_of(words.code).corrects.search(lower_case(admission)):
         written = stated
     around = context | frozenset(stems_of(_without(quantities(written), written)))
+    subject = _first_name(written)
     joins = [match.start() for match in words.joins.finditer(lower_case(written))]
     marks = [match.end() for match in _PUNCTUATION.finditer(written)]
     clauses: list[_Clause] = []
     for first, last in pairwise(sorted({0, *joins, len(written)})):
         beside = tuple(_values_in(written[first:last]))
         cuts = {first, *(mark for mark in marks if first < mark < last), last}
-        for start, end in pairwise(sorted(cuts)):
+        spans = list(pairwise(sorted(cuts)))
+        # What commas enclose in the middle is an aside.
+        edges = [written[start:end] for start, end in (spans[0], spans[-1])]
+        for start, end in spans:
             if words_of(written[start:end]).search(written[start:end]):
-                clauses.append(_Clause(written[start:end], words.code, around, beside))
+                clauses.append(
+                    _Clause(
+                        text=written[start:end],
+                        language=words.code,
+                        around=around,
+                        beside=beside,
+                        edges=" ".join(edges),
+                        subject=subject,
+                    )
+                )
     return clauses
+
+
+def _first_name(text: str) -> frozenset[str]:
+    """Return the stems of the first word with a capital that is no common word; none if all are."""
+    for match in words_of(text).finditer(text):
+        stems = stems_of(match[0]) if match[0][:1].isupper() else []
+        if stems:
+            return frozenset(stems)
+    return frozenset()
 
 
 class ConversationComparison:
@@ -157,7 +186,7 @@ class ConversationComparison:
         self._lowered = lower_case(passage.text)
         self._drafts = draft_spans(self._lowered, words)
         self._answers: list[tuple[EarlierAnswer, list[tuple[Statement, list[_Clause]]]]] = []
-        # What answers say, whatever the user asked.
+        # What was said in the turns before.
         self._told: set[str] = set()
         self._told_values: list[Quantity] = []
         for answer in reversed(answers):
@@ -169,7 +198,7 @@ class ConversationComparison:
                     for clause in clauses:
                         self._told_values += clause.values
             self._answers.append((answer, statements))
-            self._told.update(stems_of(answer.text))
+            self._told.update(stems_of(f"{answer.question} {answer.text}"))
 
     def conflicts(self) -> list[tuple[Conflict, ...]]:
         """Return what each claim contradicts."""
@@ -228,7 +257,8 @@ class ConversationComparison:
         outcome: Literal["same"] | None = None
         for other in others:
             if self._is_same_matter(clause, other):
-                for own, value in _comparable(clause, other):
+                is_same = self._is_under_same_conditions(clause, other)
+                for own, value in _comparable(clause, other) if is_same else ():
                     span = span_of_value(own, claim)
                     if own.agrees(value):
                         if _has_same_values(clause.beside, other.beside):
@@ -269,6 +299,18 @@ class ConversationComparison:
         # "The bridge opened in 1932 after a long dispute" is still about when it opened.
         return beyond.isdisjoint(other.before(other.values[0]))
 
+    def _is_under_same_conditions(self, clause: _Clause, other: _Clause) -> bool:
+        """Return whether what is said beside the value of a clause is known, or no condition of it.
+
+        "With its suburbs, Marn has 61,000 inhabitants." is of something else than Marn alone.
+        """
+        known = other.stems | other.around
+        values = quantities(clause.edges)
+        beside = frozenset(stems_of(_without(values, clause.edges)))
+        if clause.subject - known or beside - known - self._told:
+            return False
+        return clause.wording.negated == other.wording.negated
+
     def _is_aside(self, extra: frozenset[str], clause: _Clause, others: frozenset[str]) -> bool:
         """Return whether what a clause adds is behind its value, and told in another answer."""
         if not clause.values or len(others) < _MIN_STEMS or others - clause.stems:
@@ -294,9 +336,11 @@ class ConversationComparison:
         if answer.acted or any(cues.supposes.search(sentence) for sentence in sentences):
             return True
         told = [sentence for sentence in sentences if not _ASKS.search(sentence)]
-        if value is not None and any(quantities(normalized(sentence)) for sentence in told):
-            # "I throw a 6.", "We are four."
-            return True
+        if value is not None:
+            for sentence in told:
+                # "I throw a 6.", "We are only two."
+                if cues.situation.search(sentence) or quantities(normalized(sentence)):
+                    return True
         return any(cues.changes.search(sentence) for sentence in told)
 
     def _has_same_conditions(self, value: Quantity, clause: _Clause, other: _Clause) -> bool:

@@ -23,8 +23,10 @@ class Cues:
         corrects: By which a model takes back what it said.
         objects: By which users say that something is wrong.
         changes: By which users ask for something else.
+        situation: By which users say what they are, which values may depend on.
         supposes: Of what is not claimed, such as a condition or an example.
         current: Of what changes from turn to turn.
+        repeats: By which a model refers to what it said.
         attributes: Of what somebody else says.
         unique: Before a name, where there is only one: "the capital is".
         unique_after: The same behind a name.
@@ -33,8 +35,10 @@ class Cues:
     corrects: re.Pattern[str]
     objects: re.Pattern[str]
     changes: re.Pattern[str]
+    situation: re.Pattern[str]
     supposes: re.Pattern[str]
     current: re.Pattern[str]
+    repeats: re.Pattern[str]
     attributes: re.Pattern[str]
     unique: re.Pattern[str]
     unique_after: re.Pattern[str]
@@ -62,8 +66,10 @@ def cues_of(code: str) -> Cues:
         corrects=words("corrects"),
         objects=words("objects"),
         changes=words("changes"),
+        situation=words("situation"),
         supposes=words("supposes"),
         current=words("current"),
+        repeats=words("repeats"),
         attributes=words("attributes"),
         unique=pattern("unique"),
         unique_after=pattern("unique_after"),
