@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Guard
-from resay.scorers.common.document_records import records_of
+from resay.scorers.common import document_records
 
 PRICES = """Our plans:
 
@@ -26,6 +26,10 @@ ORDERS = [
     for i in range(220)
 ]
 GUARD = Guard({"chain": [{"method": "facts"}]})
+
+
+def records_of(text: str) -> list[str]:
+    return [record.text for record in document_records.records_of(text)]
 
 
 def is_flagged(claim: str, document: str) -> bool:

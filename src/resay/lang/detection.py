@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -16,6 +16,10 @@ _LETTER: Final = lazy_pattern(r"[^\W\d_]")
 # The weight of a word: the least common multiple of 1 to 10, so that its shares are whole numbers,
 # whose sums are the same in any order.
 _WEIGHT: Final = 2_520
+# The characters of texts whose languages are compared.
+_LANGUAGE_CHARS: Final = 2_000
+# Texts in different scripts differ by this much in the share of their Latin letters.
+_OTHER_SCRIPT: Final = 0.9
 
 
 def detect(text: str, *, min_words: int = 1, unique: bool = False) -> str | None:
@@ -36,6 +40,33 @@ def detect(text: str, *, min_words: int = 1, unique: bool = False) -> str | None
             # A Japanese name or a quotation does not make a Chinese text Japanese.
             return "ja" if 4 * kana > ideographs else "zh"
     return detect_from_words(_WORD.findall(text.lower()), min_words=min_words, unique=unique)
+
+
+def is_in_other_language(text: str, others: Sequence[str]) -> bool:
+    """Return whether a text is in another language than all of several, as far as it is known.
+
+    Args:
+        text: The text.
+        others: The others.
+    """
+    text = text[:_LANGUAGE_CHARS]
+    others = [other[:_LANGUAGE_CHARS] for other in others]
+    latin = _latin_share(text)
+    if latin is not None:
+        of_others = [_latin_share(other) for other in others]
+        if all(other is not None and abs(latin - other) > _OTHER_SCRIPT for other in of_others):
+            return True
+    language = detect(text, min_words=2)
+    languages = {detect(other, min_words=2, unique=True) for other in others}
+    return language is not None and None not in languages and language not in languages
+
+
+def _latin_share(text: str) -> float | None:
+    """Return the share of a text's letters that are Latin; None if it has no letters."""
+    letters = list(filter(str.isalpha, text))
+    if not letters:
+        return None
+    return sum(letter < "\u0250" for letter in letters) / len(letters)
 
 
 def detect_from_words(

@@ -48,16 +48,19 @@ from resay.core.quotes import find_quote, quoted_pieces
 from resay.core.quoting import quotable
 from resay.core.references import Reference
 from resay.core.scores import Scores, UnsupportedSpan
+from resay.lang.detection import is_in_other_language
 from resay.lang.language import load
 from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerTraits, Unit, WordsFirst
+from resay.scorers.common.arithmetic.passage import check_numbers
+from resay.scorers.common.arithmetic.verdict import apply_numbers
 from resay.scorers.common.cited_documents import (
     check_citations,
     source_entries,
     without_citations,
 )
 from resay.scorers.common.document_prompt import excerpts, render
-from resay.scorers.common.document_records import records_of
+from resay.scorers.common.document_records import Record, records_of
 from resay.scorers.common.document_subjects import DocumentSubjects, Stretch
 from resay.scorers.common.document_verdicts import DocumentVerdict, read_document_verdicts
 from resay.scorers.common.documents_by_words import DocumentComparison, WordComparison
@@ -283,14 +286,26 @@ class References:
     ) -> Scores:
         divide = partial(_records, references)
         records, owners = await compute(divide, chars=_total_chars(references))
-        compared = await self._compare_words(passage, records, evidence)
+        check = partial(check_numbers, passage, records, owners, evidence.question)
+        checked = await compute(check, chars=_total_chars(references))
+        compared = await self._compare_words(
+            passage.with_sentences(numbers.sentence for numbers in checked),
+            [
+                replace(references[owner], text=record.text)
+                for record, owner in zip(records, owners, strict=True)
+            ],
+            evidence,
+            [numbers.operands for numbers in checked],
+        )
         comparisons = [result and result.of_documents(owners) for result in compared]
         claims: list[GroundedClaim] = []
-        for comparison in comparisons:
+        for comparison, numbers in zip(comparisons, checked, strict=True):
             if comparison is None:
                 claims.append(GroundedClaim(reason=_NAMES_SOURCES))
-            else:
-                claims.append(self._compared(comparison, references))
+                continue
+            claim = self._compared(comparison, references)
+            apply_numbers(claim, numbers, owners)
+            claims.append(claim)
         _score_bare_answers(passage, claims)
         await check_claims(passage, claims, references, evidence)
 
@@ -301,7 +316,11 @@ class References:
         return scores_of_claims(claims, columns, [claim.is_denied for claim in claims])
 
     async def _compare_words(
-        self, passage: Passage, references: Sequence[Reference], evidence: Evidence
+        self,
+        passage: Passage,
+        references: Sequence[Reference],
+        evidence: Evidence,
+        operands: Sequence[frozenset[int]],
     ) -> list[WordComparison | None]:
         """Compare each claim with the documents about its subject; None for a list of sources."""
         question = evidence.question
@@ -318,7 +337,7 @@ class References:
 
         subjects, about, stretches = await compute(find_subjects, chars=chars)
         # Indexing takes long, so only these are indexed, and only the parts relevant to a claim.
-        relevant: set[int] = set()
+        relevant: set[int] = set[int]().union(*operands)
         for of_claim, stretches_of_claim in zip(about, stretches, strict=True):
             relevant.update(of_claim)
             for stretch in stretches_of_claim:
@@ -333,7 +352,10 @@ class References:
         index = await index_texts(replace(evidence, samples=pool))
 
         def compare() -> list[WordComparison | None]:
-            indexed = DocumentComparison(index, documents)
+            is_translated = is_in_other_language(
+                passage.text, [reference.text for reference in references]
+            )
+            indexed = DocumentComparison(index, documents, is_translated=is_translated)
             compared: list[WordComparison | None] = []
             of_sentences = compare_sentences(passage, index, with_answers=False)
             for i, comparison in enumerate(of_sentences):
@@ -344,7 +366,9 @@ class References:
                     (claims[i][stretch.start : stretch.end], stretch) for stretch in stretches[i]
                 ]
                 is_same_subject = partial(subjects.have_same_subject, claims[i])
-                result = indexed.compare(comparison, about[i], stretch_texts, is_same_subject)
+                result = indexed.compare(
+                    comparison, about[i], stretch_texts, is_same_subject, operands[i]
+                )
                 others = [document for document in about[i] if document not in result.supports]
                 # A supported claim may be out of date.
                 if not result.supports or are_newer(others, result.decides, references):
@@ -368,6 +392,9 @@ class References:
             start, end = find_quote(text, references[document].text) or (None, None)
             grounds.append(Grounds(document, supports=False, start=start, end=end))
         claim.grounds = tuple(grounds)
+        if comparison.score is None:
+            claim.reason = "it is in another language than the references"
+            return claim
         if not comparison.supports:
             if self.config.unmentioned is None:
                 claim.score = None
@@ -399,13 +426,13 @@ async def check_claims(
     await compute(check, chars=_LINK_COST * _total_chars(references))
 
 
-def _records(references: Sequence[Reference]) -> tuple[list[Reference], list[int]]:
-    """Return the records of references, each as a reference, and the index of its reference."""
-    records: list[Reference] = []
+def _records(references: Sequence[Reference]) -> tuple[list[Record], list[int]]:
+    """Return the records of references, and for each the index of its reference."""
+    records: list[Record] = []
     owners: list[int] = []
     for index, reference in enumerate(references):
-        for text in records_of(reference.text):
-            records.append(replace(reference, text=text))
+        for record in records_of(reference.text):
+            records.append(record)
             owners.append(index)
     return records, owners
 

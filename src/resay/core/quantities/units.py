@@ -73,7 +73,8 @@ class UnitParser:
             for word, (unit, scale) in CJK_UNITS.items():
                 if tokens.original.startswith(word, number.end):
                     return number.with_unit(unit, scale, number.end + len(word)), after
-        if after >= len(tokens) or tokens.gap(after) not in ("", " "):
+        is_behind = after < len(tokens) and tokens.gap(after) in ("", " ")
+        if not is_behind or self._precedes_amount(after):
             return None
         measured = self._in_two_words(number, after) or self._smaller_unit(number, after, last)
         if measured is not None:
@@ -94,6 +95,12 @@ class UnitParser:
         if unit is None or (word in LETTERS and not tokens.original[number.end - 1].isdecimal()):
             return None
         return self._with_power_or_speed(number, after, power, *unit)
+
+    def _precedes_amount(self, index: int) -> bool:
+        """Whether a currency sign belongs to the number behind it: "class 1 € 150"."""
+        sign = self._tokens.texts[index]
+        is_sign = sign in CURRENCIES and not sign.isalpha()
+        return is_sign and self._text_at(index + 1)[:1].isdecimal()
 
     def _smaller_unit(self, number: Quantity, after: int, last: Quantity | None) -> Parsed | None:
         """Parse the minutes of "1h 45m", and the inches of "6 ft 2 in"."""

@@ -66,6 +66,9 @@ TOWARDS = "->"
 _FAR_APART = 6
 # A clause-final verb is searched for among this many words after the second name.
 _VERB_LAST = 4
+# What a negation negates is among this many words behind it, in this many characters.
+_NEGATED_WORDS = 3
+_NEGATED_CHARS = 60
 _SAME_SUBJECT = 0.6
 """The share of a sentence's words that another must contain to be about the same matter."""
 
@@ -263,6 +266,26 @@ class Wording:
         return bool(negations(text))
 
     @cached_property
+    def negated_stems(self) -> frozenset[str]:
+        """The stems of the words behind its negations: what it says is not so."""
+        stems: set[str] = set()
+        for _, end in negations(self.text):
+            following = stems_of(self.text[end : end + _NEGATED_CHARS])
+            stems.update(following[:_NEGATED_WORDS])
+        return frozenset(stems)
+
+    def shares_negated(self, other: Wording) -> bool:
+        """Return whether one of both has a word, or a synonym, of what the other says is not so.
+
+        "It is not covered" says nothing against "it is left out".
+        """
+        negated, plain = (self, other) if self.negated else (other, self)
+        if not negated.negated_stems or not negated.negated_stems.isdisjoint(plain.stems):
+            return True
+        sides = Wording(" ".join(negated.negated_stems), self._language).sides
+        return not sides.keys().isdisjoint(plain.sides)
+
+    @cached_property
     def stems(self) -> frozenset[str]:
         """The stems of its words."""
         if self._known_stems is not None:
@@ -393,7 +416,9 @@ class Wording:
                 denials.update(part.denies(other_part, question) for other_part in other.parts)
         elif self._is_similar(other):
             denials.add(False)
-        if True in denials or (differ and self._is_similar(other)):
+        if True in denials:
+            return True
+        if differ and self._is_similar(other) and not self._is_opposite(other):
             return True
         return False if False in denials or turned is False or same_score else None
 
@@ -609,6 +634,9 @@ class Wording:
         last = near[-1] if near else ""
         if len(near) > _FAR_APART or self._joins(last) or self._may_come_first(a, b):
             return None
+        if ":" in self.text and ":" in self._between(a, b):
+            # "Logistics - head: S. Adeyemi" is a list.
+            return None
         by = self._relating(a, b)
         if by & _mutual():
             return None
@@ -623,6 +651,11 @@ class Wording:
         if passive != possessive:
             a, b = b, a
         return Relation(a.stems, b.stems, by)
+
+    def _between(self, a: _RelatedName, b: _RelatedName) -> str:
+        """The text between two names."""
+        matches = list(words_of(self.text).finditer(self.text))
+        return self.text[matches[a.end - 1].end() : matches[b.start].start()]
 
     def _joins(self, word: str) -> bool:
         """Whether a word before a name puts it on a par with the previous name."""
@@ -655,6 +688,13 @@ class Wording:
             if i in self._groups:
                 content.add(self._groups[i])
         return frozenset(content)
+
+
+def side_of(word: str, language: str) -> tuple[int, int] | None:
+    """Return the group of synonyms and opposites of a lower-cased word, and its side of it."""
+    for _, group, side in _Lexicon.of(language).sides([word]):
+        return group, side
+    return None
 
 
 def name_of_group(group: int) -> str:

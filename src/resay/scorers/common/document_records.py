@@ -11,6 +11,7 @@ import csv
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from resay._internal.patterns import lazy_pattern
@@ -20,20 +21,52 @@ from resay.core.passage import Passage
 # Larger documents are compared as they are.
 _MAX_RECORDS = 2_000
 _WORD_BOUNDARY = lazy_pattern(r"(?<=[a-z\d])(?=[A-Z])|[_\-.]+")
+# As "2026-05-04 06:12": a date and a time.
+_ISO_TIME = lazy_pattern(
+    r"\A(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?\Z"
+)
 _FENCE = lazy_pattern(r"```\w*[^\S\n]*\n(.*)```", re.DOTALL)
 
 
-def records_of(text: str) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A row, an object, or prose.
+
+    Attributes:
+        text: It as a sentence, every value with its head; prose as it is.
+        cells: The heads and contents of a row or an object; none of prose.
+        name: What its list is called, if it has a name.
+    """
+
+    text: str
+    cells: tuple[tuple[str, str], ...] = ()
+    name: str = ""
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """Its name and its heads, which the rows of a table have in common."""
+        return (self.name, *(head for head, _ in self.cells))
+
+    @classmethod
+    def of_cells(cls, cells: Sequence[tuple[str, str]], name: str = "") -> Record:
+        """Return the record of a row or an object."""
+        contents = [f"{head} {content}".strip() for head, content in cells if content.strip()]
+        beginning = f"{name}: " if name else ""
+        text = f"{beginning}{', '.join(contents)}." if contents else ""
+        return cls(text=text, cells=tuple(cells), name=name)
+
+
+def records_of(text: str) -> list[Record]:
     """Return the records of a document; the text alone if it has none.
 
     Args:
         text: Prose, perhaps with tables in Markdown; JSON; or rows separated by tabs or commas.
     """
     records = _json_records(text) or _csv_records(text) or _with_table_rows(text)
-    return records if records and len(records) <= _MAX_RECORDS else [text]
+    return records if records and len(records) <= _MAX_RECORDS else [Record(text)]
 
 
-def _json_records(text: str) -> list[str]:
+def _json_records(text: str) -> list[Record]:
     source = text.strip()
     fence = _FENCE.fullmatch(source)
     if fence is not None:
@@ -42,20 +75,20 @@ def _json_records(text: str) -> list[str]:
         return []
     try:
         value = json.loads(source)
-        return [record for record in _objects_in(value, "") if record]
+        return [record for record in _objects_in(value, "") if record.text]
     # It is no JSON, or nested so deeply that it or its objects cannot be read.
     except (ValueError, RecursionError):
         return []
 
 
-def _objects_in(value: object, name: str) -> Iterator[str]:
+def _objects_in(value: object, name: str) -> Iterator[Record]:
     """Yield the objects that hold no list of objects, and what others say beside theirs."""
     if isinstance(value, list):
         for item in cast("list[object]", value):
             yield from _objects_in(item, name)
         return
     if not isinstance(value, dict):
-        yield _sentence(name, [("", _plain(value))])
+        yield Record.of_cells([("", _plain(value))], name)
         return
     cells: list[tuple[str, str]] = []
     inner: list[tuple[str, list[object]]] = []
@@ -68,7 +101,7 @@ def _objects_in(value: object, name: str) -> Iterator[str]:
         else:
             cells.append((head, _plain(cast("object", content))))
     if cells:
-        yield _sentence(name, cells)
+        yield Record.of_cells(cells, name)
     for head, items in inner:
         yield from _objects_in(items, head)
 
@@ -89,10 +122,12 @@ def _plain(value: object) -> str:
         return " and ".join(_plain(item) for item in items)
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, str):
+        return _ISO_TIME.sub(r"\1 \2 UTC" if value.endswith("Z") else r"\1 \2", value)
     return "none" if value is None else str(value)
 
 
-def _csv_records(text: str) -> list[str]:
+def _csv_records(text: str) -> list[Record]:
     lines = [line for line in text.strip().splitlines() if line.strip()]
     for delimiter, fewest in (("\t", 1), (";", 2), (",", 2)):
         if len(lines) < 2 or lines[0].count(delimiter) < fewest:
@@ -109,12 +144,12 @@ def _csv_records(text: str) -> list[str]:
     return []
 
 
-def _with_table_rows(text: str) -> list[str]:
+def _with_table_rows(text: str) -> list[Record]:
     """Return the rows of the tables in a text, and the prose around them."""
     if text.count("|") < 4:
         return []
     passage = Passage.of(text)
-    records: list[str] = []
+    records: list[Record] = []
     heads: dict[int, str] = {}
     for sentence in passage.sentences:
         if sentence.unit not in ("head", "row"):
@@ -123,27 +158,20 @@ def _with_table_rows(text: str) -> list[str]:
         if sentence.unit == "head":
             heads = cells
         else:
-            records.append(
-                _sentence("", [(heads.get(column, ""), cell) for column, cell in cells.items()])
-            )
+            row = [(heads.get(column, ""), cell) for column, cell in cells.items()]
+            records.append(Record.of_cells(row))
     if not records:
         return []
     prose = "".join(piece.text for piece in passage.pieces if piece.kind != "table").strip()
-    return [*records, prose] if prose else records
+    return [*records, Record(prose)] if prose else records
 
 
-def _rows(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return each row after the first, which has the heads, as a sentence."""
+def _rows(rows: Sequence[Sequence[str]]) -> list[Record]:
+    """Return each row after the first, which has the heads."""
     if len(rows) < 2:
         return []
     heads, *others = rows
-    return [_sentence("", list(zip(heads, row, strict=False))) for row in others]
-
-
-def _sentence(name: str, cells: Sequence[tuple[str, str]]) -> str:
-    said = [f"{head} {content}".strip() for head, content in cells if content.strip()]
-    beginning = f"{name}: " if name else ""
-    return f"{beginning}{', '.join(said)}." if said else ""
+    return [Record.of_cells(list(zip(heads, row, strict=False))) for row in others]
 
 
 def _words(key: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from resay._internal.patterns import lazy_pattern
@@ -59,12 +59,14 @@ class Stretch:
         end: The offset of its end.
         subjects: For each subject, the indexes of the documents about it.
         related: The indexes of the documents about other names in it that one of these mentions.
+        names: The names of its subjects, if it names them all.
     """
 
     start: int
     end: int
     subjects: tuple[frozenset[int], ...]
     related: frozenset[int]
+    names: tuple[str, ...] = ()
 
     @property
     def documents(self) -> frozenset[int]:
@@ -206,25 +208,53 @@ class DocumentSubjects:
             if i == 0 and not is_behind and not is_answer and (name.is_name or opens):
                 first = name.documents & about if is_own else name.documents
                 related = name.documents | self._related([name.text, *question_names])
-                current = Stretch(0, len(claim), (first,), related - first)
+                current = Stretch(0, len(claim), (first,), related - first, (name.text,))
                 opened = opens
             elif not name.documents.isdisjoint(current.documents | current.related):
                 related = current.related | (name.documents - current.documents)
-                current = Stretch(current.start, len(claim), current.subjects, related)
+                current = replace(current, related=related)
                 opened = False
             elif opens and begins > 0:
                 is_silent = before and not self._says_something(claim[before.end : begins], before)
                 if is_silent and is_listed:
-                    subjects = (*current.subjects, name.documents)
-                    current = Stretch(current.start, len(claim), subjects, current.related)
-                elif _says_anything(claim[begins : name.start] + claim[name.end :]):
-                    stretches.append(
-                        Stretch(current.start, begins, current.subjects, current.related)
+                    current = replace(
+                        current,
+                        subjects=(*current.subjects, name.documents),
+                        names=(*current.names, name.text),
                     )
+                elif _says_anything(claim[begins : name.start] + claim[name.end :]):
+                    stretches.append(replace(current, end=begins))
                     related = self._related([name.text])
-                    current = Stretch(begins, len(claim), (name.documents,), related)
+                    current = Stretch(begins, len(claim), (name.documents,), related, (name.text,))
                     opened = True
-        return [*stretches, current]
+        return [self._with_topics(claim, stretch) for stretch in (*stretches, current)]
+
+    def _with_topics(self, claim: str, stretch: Stretch) -> Stretch:
+        """Add the documents that begin with a name which the subject's documents only mention.
+
+        "Nexar was founded by Lena Voss, who was born in Graz": a document about Lena Voss.
+        """
+        related = stretch.related
+        text = claim[stretch.start : stretch.end]
+        if claim.lower() == claim.upper() or len(self._texts) == 1:
+            return stretch
+        for start, end in self._name_spans(text):
+            name = _Name(text[start:end], start, end, frozenset())
+            topical = self._beginning_with(name)
+            mentioning = {k for k in stretch.documents if name.text in self._texts[k]}
+            if mentioning and topical and topical.isdisjoint(mentioning):
+                related |= topical - stretch.documents
+        return replace(stretch, related=related)
+
+    def _beginning_with(self, name: _Name) -> frozenset[int]:
+        """Return the documents a sentence of which begins with a name."""
+        documents: set[int] = set()
+        for k, text in enumerate(self._texts):
+            if name.text in text and self._begins_a_sentence(
+                replace(name, documents=frozenset({k}))
+            ):
+                documents.add(k)
+        return frozenset(documents)
 
     def _related(self, names: Sequence[str]) -> frozenset[int]:
         """Return the indexes of the documents that give only the last word of a name: Moor."""

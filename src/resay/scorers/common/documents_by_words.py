@@ -31,6 +31,10 @@ from resay.scorers.common.sample_index import SampleIndex
 from resay.scorers.common.words import ignored_words, stems_of
 
 _SUPPORTED = 0.5
+# The same where all values, names and codes are supported, and only words are in doubt.
+_PARAPHRASED = 0.63
+# The same beside a value that they bear out.
+_BESIDE_COMPUTED = 0.8
 # Longer documents are not searched for words in each other's place.
 _MAX_SENTENCES = 24
 
@@ -40,7 +44,8 @@ class WordComparison:
     """How a claim compares with documents by words.
 
     Attributes:
-        score: Its score: that of all documents that support it together, or else of the nearest.
+        score: Its score: that of all documents that support it together, or else of the nearest;
+            None if nothing of it can be compared with them.
         by_document: By index of a document about its subject, the score it gives alone.
         supports: The indexes of the documents that support it, alone or together.
         decides: Those of them that suffice; the nearest if one does.
@@ -48,7 +53,7 @@ class WordComparison:
         unsupported: The spans, in the response, of what no document about its subject says.
     """
 
-    score: float
+    score: float | None
     by_document: dict[int, float] = field(default_factory=dict[int, float])
     supports: tuple[int, ...] = ()
     decides: tuple[int, ...] = ()
@@ -91,10 +96,15 @@ class DocumentComparison:
     Args:
         index: The index of the documents.
         documents: By position in it, their indexes among all documents.
+        is_translated: Whether the claims are in another language, so that their words cannot be
+            compared.
     """
 
-    def __init__(self, index: SampleIndex, documents: Sequence[int]) -> None:
+    def __init__(
+        self, index: SampleIndex, documents: Sequence[int], *, is_translated: bool = False
+    ) -> None:
         self._index = index
+        self._is_translated = is_translated
         self._positions = {document: position for position, document in enumerate(documents)}
 
     def compare(
@@ -103,6 +113,7 @@ class DocumentComparison:
         about: Collection[int],
         stretches: Sequence[tuple[str, Stretch]],
         is_same_subject: Callable[[Sequence[int]], bool],
+        operands: Collection[int] = (),
     ) -> WordComparison:
         """Compare a claim with the documents about its subjects.
 
@@ -111,19 +122,25 @@ class DocumentComparison:
             about: The documents about its subject, one of which may say all of it.
             stretches: Its stretches with their texts, and the documents about each.
             is_same_subject: Whether documents are about the same.
+            operands: The documents from whose values it computes another, which it does not
+                contain any more.
         """
-        facts = comparison.facts()
+        facts = self._comparable(comparison.facts())
+        if not facts and self._is_translated:
+            return WordComparison(score=None)
         scores = scores_by_text(facts, self._index.count, comparison.statement.undoubted)
         by_document = {document: scores[self._positions[document]] for document in about}
         nearest = sorted(by_document, key=lambda document: (by_document[document], document))
         alone = [
             document
             for document in nearest
-            if by_document[document] <= _SUPPORTED
+            if by_document[document] <= self._threshold(document, facts)
             and self._says_values(document, facts)
             and _is_about_all(document, stretches)
         ]
         if alone:
+            for document in alone:
+                by_document[document] = min(by_document[document], _SUPPORTED)
             return WordComparison(
                 score=by_document[alone[0]],
                 by_document=by_document,
@@ -136,6 +153,12 @@ class DocumentComparison:
             return WordComparison(
                 score=score, by_document=by_document, supports=supports, decides=decides
             )
+        computed = self._beside_computed(facts, operands, about, comparison.statement.undoubted)
+        if computed is not None:
+            supports = tuple(sorted(operands))
+            return WordComparison(
+                score=computed, by_document=by_document, supports=supports, decides=supports
+            )
         # A document that says all but of one subject alone does not say it of the others.
         by_document = {k: score for k, score in by_document.items() if score > _SUPPORTED}
         return WordComparison(
@@ -143,6 +166,25 @@ class DocumentComparison:
             by_document=by_document,
             unsupported=self._unsupported(comparison, stretches),
         )
+
+    def _comparable(self, facts: Sequence[Fact]) -> Sequence[Fact]:
+        """Return the facts that can be compared with the documents."""
+        if not self._is_translated:
+            return facts
+        return [fact for fact in facts if fact.kind not in ("word", "relation")]
+
+    def _threshold(self, document: int, facts: Sequence[Fact]) -> float:
+        """Return the score up to which a document supports a claim alone.
+
+        It is higher if only words are in doubt, some of which the document has.
+        """
+        position = self._positions[document]
+        has_word = False
+        for fact in facts:
+            if fact.kind != "word" and fact.support[position] < ELSEWHERE:
+                return _SUPPORTED
+            has_word = has_word or fact.support[position] >= ELSEWHERE
+        return _PARAPHRASED if has_word else _SUPPORTED
 
     def denials(self, comparison: FactComparison, about: Collection[int]) -> dict[int, str]:
         """Return, by index of a document about a claim's subject, its sentence to the contrary."""
@@ -182,6 +224,30 @@ class DocumentComparison:
                 return False
         return True
 
+    def _beside_computed(
+        self,
+        facts: Sequence[Fact],
+        operands: Collection[int],
+        about: Collection[int],
+        undoubted: float,
+    ) -> float | None:
+        """Return the score of what a claim says beside a value that documents bear out.
+
+        They are about all that it relates, so a name may be in one of them and a number in another.
+        None if they do not support it.
+        """
+        if not operands:
+            return None
+        documents = sorted({*operands, *about})
+        doubts: list[float] = []
+        for fact in facts:
+            value = 1.0 if fact.kind == "relation" else self._support(fact, documents)
+            if value < ELSEWHERE and fact.kind != "word":
+                return None
+            doubts.append(1 - value)
+        score = pooled_score(facts, doubts, undoubted)
+        return min(score, _SUPPORTED) if score <= _BESIDE_COMPUTED else None
+
     def _together(
         self, stretches: Sequence[tuple[str, Stretch]], undoubted: float
     ) -> tuple[float, tuple[int, ...], tuple[int, ...]] | None:
@@ -215,14 +281,16 @@ class DocumentComparison:
         """
         sentence = Sentence(text, 0, len(text))
         comparison = FactComparison(sentence, text, self._index, with_answers=False)
-        facts = [fact for fact in comparison.facts() if fact.kind != "relation"]
+        all_facts = self._comparable(comparison.facts())
+        facts = [fact for fact in all_facts if fact.kind != "relation"]
         # A document about one clause may say the opposite of another by chance.
         for start, end in parts_of(text):
             clause = text[start:end]
             of_clause = FactComparison(
                 Sentence(clause, 0, len(clause)), clause, self._index, with_answers=False
             )
-            facts += (fact for fact in of_clause.facts() if fact.kind == "relation")
+            of_clause_facts = self._comparable(of_clause.facts())
+            facts += (fact for fact in of_clause_facts if fact.kind == "relation")
         documents = stretch.documents | stretch.related
         positions = [self._positions[document] for document in sorted(documents)]
         if len(stretch.subjects) == 1 and comparison.exchanges_values(positions):
@@ -321,7 +389,8 @@ def _is_about_all(document: int, stretches: Sequence[tuple[str, Stretch]]) -> bo
 def _subjects_by_fact(facts: Sequence[Fact], stretch: Stretch) -> list[Sequence[frozenset[int]]]:
     """Return for each fact the subjects that it is said of.
 
-    As many values as subjects are said of one each: "A and B opened in 1932 and 1950".
+    As many values as subjects are said of one each: "A and B opened in 1932 and 1950". The name of
+    a subject is said of that one alone.
     """
     subjects = stretch.subjects
     starts = [(fact.quantity.start, i) for i, fact in enumerate(facts) if fact.quantity is not None]
@@ -330,6 +399,15 @@ def _subjects_by_fact(facts: Sequence[Fact], stretch: Stretch) -> list[Sequence[
     if len(subjects) > 1 and len(quantities) == len(subjects):
         for i, subject in zip(quantities, subjects, strict=True):
             by_fact[i] = (subject,)
+    if len(subjects) == len(stretch.names) > 1:
+        for i, fact in enumerate(facts):
+            named = [
+                subject
+                for name, subject in zip(stretch.names, subjects, strict=True)
+                if fact.text in name.split()
+            ]
+            if fact.kind in ("name", "word") and named:
+                by_fact[i] = named
     return by_fact
 
 

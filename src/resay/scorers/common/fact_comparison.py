@@ -21,6 +21,7 @@ from resay.core.quantities import Quantity
 from resay.core.quotes import quoted_pieces
 from resay.core.request import Request
 from resay.scorers.base import TEXTS_COMPARED
+from resay.scorers.common.contrast import side_of
 from resay.scorers.common.fact import Fact, FactKind
 from resay.scorers.common.opposition import Opposition
 from resay.scorers.common.quantity_keys import Key
@@ -212,6 +213,10 @@ class FactComparison:
                 is_near = is_near or not own_stems.isdisjoint(sentence.stems)
                 value = share_confirmed if is_near else share_confirmed * ELSEWHERE
                 support[sample] = max(support[sample], value)
+        if not self._with_answers and (quantity.unit or quantity.year_or_date):
+            for sample, value in enumerate(support):
+                if value == ELSEWHERE and self._is_only_one(quantity, sample):
+                    support[sample] = 1.0
         mentioned_in_part = sum(map(bool, support)) - sum(mentioned)
         silent = [
             sample
@@ -228,6 +233,15 @@ class FactComparison:
             quantity=quantity,
             mentioned_in_part=mentioned_in_part,
         )
+
+    def _is_only_one(self, quantity: Quantity, sample: int) -> bool:
+        """Whether a text has no other value of a quantity's kind, so that no word need tell it."""
+        for position in self._index.positions[sample]:
+            for other in self._index.sentences[position].quantities:
+                is_alike = other.unit == quantity.unit and quantity.comparable(other)
+                if is_alike and not quantity.agrees(other):
+                    return False
+        return True
 
     def _code_fact(self, code: str) -> Fact:
         support = [float(code.lower() in text) for text in self._index.texts]
@@ -276,7 +290,20 @@ class FactComparison:
         words = self.statement.names_and_words.words
         factor = self._word_factor()
         for stem, weight in self.statement.names_and_words.word_weights().items():
-            yield _fact(words[stem], weight * factor, "word", self._support_of_stem(stem))
+            support = self._support_of_stem(stem)
+            if not self._with_answers:
+                self._add_synonyms(words[stem].lower(), support)
+            yield _fact(words[stem], weight * factor, "word", support)
+
+    def _add_synonyms(self, word: str, support: list[float]) -> None:
+        """Let documents support a word that have one of the same meaning: "shut" and "closed"."""
+        group_and_side = side_of(word, self._index.language)
+        if group_and_side is None:
+            return
+        group, side = group_and_side
+        for position in self._index.groups.get(group, ()):
+            if side in self._index.wording(position).sides.get(group, ()):
+                support[self._index.sentences[position].sample] = 1.0
 
     def _word_factor(self) -> float:
         """Return the factor of words: lower if short answers word the same thing differently.
@@ -317,6 +344,10 @@ class FactComparison:
     def _letter_fact(self, letter: str) -> Fact:
         """Return a letter that stands for itself as a fact."""
         support = [float(letter in letters) for letters in self._index.letters]
+        if not self._with_answers:
+            # "11 V" is a letter in a document, too.
+            word = re.compile(rf"(?<!\w){re.escape(letter.lower())}(?!\w)")
+            support = [float(word.search(text) is not None) for text in self._index.texts]
         return _fact(letter, NAME_WEIGHT, "code", support)
 
     def _quotation_facts(self) -> Iterator[Fact]:
@@ -473,10 +504,15 @@ class FactComparison:
             # Different words between common words may mean the same; and a document, which is not
             # a second answer, is worded differently throughout.
             is_distinctive = match[0][0].isupper() or word[0].isdigit()
+            if not self._with_answers and i == 1 and not word[0].isdigit():
+                is_distinctive = False
             common_count = sum(other == "" or other in ignored_words() for other in around)
             if not is_distinctive and common_count > (1 if self._with_answers else 0):
                 continue
             other, count = index.most_frequent_between(around, is_number=word[0].isdigit())
+            is_synonym = side_of(word, index.language) == side_of(other, index.language)
+            if not self._with_answers and is_synonym and side_of(word, index.language):
+                continue
             if 2 * count >= index.count and other not in words:
                 yield Fact(
                     text=statement.original.as_written(*match.span()),

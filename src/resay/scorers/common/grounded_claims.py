@@ -39,6 +39,11 @@ class GroundedClaim:
         """Whether a document says something else."""
         return any(not ground.supports for ground in self.grounds)
 
+    @property
+    def is_flagged(self) -> bool:
+        """Whether documents do not support it."""
+        return self.score is not None and not self.supporting
+
     def flag(self, reason: str) -> None:
         """Make it wrong, whatever documents say of it."""
         self.score, self.reason = 1.0, reason
@@ -93,7 +98,7 @@ def supporting(documents: Sequence[int]) -> str:
     Args:
         documents: Their indexes.
     """
-    return f"{_named(documents)} {'supports' if len(documents) == 1 else 'support'} it"
+    return f"{named(documents)} {'supports' if len(documents) == 1 else 'support'} it"
 
 
 def contradicting(documents: Sequence[int], *, newer: bool = False) -> str:
@@ -104,11 +109,16 @@ def contradicting(documents: Sequence[int], *, newer: bool = False) -> str:
         newer: Whether to add that they are newer than others.
     """
     is_one = len(documents) == 1
-    text = f"{_named(documents)} {'contradicts' if is_one else 'contradict'} it"
+    text = f"{named(documents)} {'contradicts' if is_one else 'contradict'} it"
     return f"{text} and {'is' if is_one else 'are'} newer" if newer else text
 
 
-def _named(documents: Sequence[int]) -> str:
+def named(documents: Sequence[int]) -> str:
+    """Return how documents are called: references 1 and 2.
+
+    Args:
+        documents: Their indexes.
+    """
     numbers = [str(document + 1) for document in documents]
     if len(numbers) == 1:
         return f"reference {numbers[0]}"

@@ -275,7 +275,10 @@ class Opposition:
             own_lists, other_lists = self._lists_shared_at(position)
             own = self._own_wording(own_lists)
             other = self._wording_of(position, other_lists)
-        return own.contradicts(other, self._question_at(position))
+        is_opposite = own.contradicts(other, self._question_at(position))
+        if is_opposite and not self._with_answers and own.negated != other.negated:
+            return None if not own.shares_negated(other) else is_opposite
+        return is_opposite
 
     @cached_property
     def _contrasting(self) -> Set[int]:

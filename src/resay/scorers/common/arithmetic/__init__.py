@@ -1,0 +1,1 @@
+"""Numbers that answers compute from documents, and the order in which they put values."""
