@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from resay.commands import JsonOption
 from resay.errors import ConfigurationError
-from resay_lab.benchmarks.bench import BenchJob, bad_parameter, bench_command
+from resay_lab.benchmarks.bench import (
+    BenchJob,
+    MarkdownOption,
+    bad_parameter,
+    bench_command,
+    format_of,
+    print_result,
+    progress,
+)
 from resay_lab.benchmarks.judge_options import (
     ApiBaseOption,
     ConcurrencyOption,
@@ -166,6 +175,36 @@ def retrieval(
     run = partial(bench.run, corpus, references, entries, judging, threshold=threshold, k=k)
     steps = len(entries) * len(corpus.items) + (1 + len(entries)) * len(bench.WAYS)
     return BenchJob(steps, partial(run, instructions=instructions, concurrency=concurrency))
+
+
+@app.command()
+def grounded(
+    cases: Annotated[
+        list[Path] | None,
+        typer.Option(help="A file of cases; may be repeated. Default: those of the project."),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="words, or judge: an ideal one; may be repeated."),
+    ] = None,
+    mistakes: Annotated[
+        bool, typer.Option("--mistakes", help="Also name the cases that are not right, and why.")
+    ] = False,
+    as_json: JsonOption = False,
+    as_markdown: MarkdownOption = False,
+) -> None:
+    """Measure how well answers are checked against documents, on cases of the project."""
+    from research import grounded as bench
+
+    form = format_of(as_json, as_markdown)
+    for name in by or ():
+        if name not in bench.CHECKERS:
+            raise typer.BadParameter(f"{name!r} is none of {', '.join(bench.CHECKERS)}")
+    chosen: list[bench.Checker] = [checker for checker in bench.CHECKERS if not by or checker in by]
+    loaded = bench.load(cases or ())
+    with progress("grounded", len(chosen) * len(loaded)) as done:
+        outcomes = bench.run(loaded, chosen, done=done)
+    print_result(bench.table(outcomes, with_mistakes=mistakes), form)
 
 
 def _recorded_wikibio(

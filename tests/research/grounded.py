@@ -1,11 +1,14 @@
 """How well answers are checked against documents, on the cases of `grounded_cases.jsonl`.
 
+Those of `grounded_blind.jsonl` were written by somebody who had not seen how they are checked.
+
 A case has an answer, its documents, and what must and must not be flagged in it. Half of the
 answers are right. Each case has a kind: two values swapped, a sentence that needs two documents, a
 number computed from documents, and so on.
 
-`by words` calls no model. `ideal judge` plays a judge that is always right about what it is asked,
-so that what is wrong then is Resay's own doing.
+By words, no model is called. The judge is an ideal one, right about all that it is asked, so that
+what is wrong then is Resay's own doing. An answer counts as flagged if any of it is; it is right if
+all that must be flagged is, and nothing else.
 """
 
 from __future__ import annotations
@@ -19,12 +22,14 @@ from typing import Any, Literal
 
 from resay import Guard, Request, Verdict
 from resay.plugins import Completion, Completions
-from resay.testing.tasks import find_task, items_in
+from resay.testing.tasks import documents_in, find_task, items_in
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 CASES = Path(__file__).with_name("grounded_cases.jsonl")
+BLIND_CASES = Path(__file__).with_name("grounded_blind.jsonl")
 
 Checker = Literal["words", "judge"]
+CHECKERS: tuple[Checker, ...] = ("words", "judge")
 
 COLUMNS = (
     Column("checker", "checked by"),
@@ -111,14 +116,23 @@ class IdealJudge:
         users = [m for m in request.messages if m.get("role") == "user"]
         task = find_task([str(message.get("content") or "") for message in users])
         claims = items_in(task.parts["claims"]) if task else []
-        answers = [self._judged(i, claim) for i, claim in enumerate(claims, 1)]
+        documents = [number for number, _ in documents_in(task.parts["texts"])] if task else []
+        answers = [
+            {
+                "claim": number,
+                "supported_by": documents if self._is_right(claim) else [],
+                "contradicted_by": [],
+                "quotes": [],
+            }
+            for number, claim in enumerate(claims, 1)
+        ]
         return Completions((Completion(json.dumps(answers)),))
 
-    def _judged(self, number: int, claim: str) -> dict[str, Any]:
+    def _is_right(self, claim: str) -> bool:
         for answer, patterns in self._patterns:
             if claim.strip(" .") in answer and any(re.search(p, claim) for p in patterns):
-                return {"claim": number, "supported_by": [], "contradicted_by": [], "quotes": []}
-        return {"claim": number, "supported_by": [1], "contradicted_by": [], "quotes": []}
+                return False
+        return True
 
 
 def load(files: Sequence[Path] = ()) -> list[Case]:
@@ -175,16 +189,28 @@ def _flagged_spans(verdict: Verdict) -> list[tuple[int, int]]:
 
 
 def table(
-    outcomes_by_checker: Mapping[str, Sequence[Outcome]],
+    outcomes_by_checker: Mapping[str, Sequence[Outcome]], *, with_mistakes: bool = False
 ) -> ResultTable:
-    """Return precision and recall over answers, and how many of each kind are right."""
+    """Return precision and recall over answers, and how many of each kind are right.
+
+    Args:
+        outcomes_by_checker: The outcomes of each checker.
+        with_mistakes: Whether its notes name the cases that are not right.
+    """
     rows: list[Row] = []
+    notes: list[str] = []
     for checker, outcomes in outcomes_by_checker.items():
         rows.append(_row(checker, "all", outcomes))
         for kind in dict.fromkeys(outcome.case.kind for outcome in outcomes):
             of_kind = [outcome for outcome in outcomes if outcome.case.kind == kind]
             rows.append(_row(checker, kind, of_kind))
-    return ResultTable("grounded", COLUMNS, tuple(rows))
+        if with_mistakes:
+            notes += [
+                f"{checker}: {outcome.case.id}: {'; '.join(outcome.mistakes)}"
+                for outcome in outcomes
+                if outcome.mistakes
+            ]
+    return ResultTable("grounded", COLUMNS, tuple(rows), notes=tuple(notes))
 
 
 def _row(checker: str, kind: str, outcomes: Sequence[Outcome]) -> Row:
@@ -205,7 +231,7 @@ def run(
     cases: Sequence[Case],
     checkers: Sequence[Checker],
     *,
-    done: Callable[[], None] = lambda: None,
+    done: Callable[[], object] = lambda: None,
 ) -> dict[str, list[Outcome]]:
     """Check all cases by each checker."""
     outcomes: dict[str, list[Outcome]] = {}
