@@ -41,6 +41,9 @@ _QUALIFIER = lazy_pattern(
     r"\s*(?:\(([^\W\d_][^()\n]{0,40})\)|,\s+([A-ZÀ-ÖØ-Þ][\w’-]*),"
     r"|,\s+(?:the|an?|der|die|das|ein|eine|le|la|une?|el|una?|il|lo|o|uma?|de|het|een)\s+(\w+))"
 )
+# The end of a sentence, and an article, in this many characters before a name.
+_BEFORE_SENTENCE = re.compile(r"[.!?。！？।\n|:]\s*(?:\w{1,4}\s)?\Z")
+_ARTICLE_CHARS = 16
 # The shortest name in a script without capitals, and the longest text searched for names.
 _SHORTEST = 2
 _LONGEST_TEXT = 400
@@ -293,10 +296,7 @@ class DocumentSubjects:
 
     def _begins_a_sentence(self, name: _Name) -> bool:
         """Whether a document has a sentence that begins with a word, perhaps behind an article."""
-        beginning = re.compile(
-            rf"(?:\A|[.!?。！？।\n|:]\s*)(?:\w{{1,4}}\s)?{re.escape(name.text)}", re.IGNORECASE
-        )
-        return any(beginning.search(self._texts[k]) for k in name.documents)
+        return any(_begins_a_sentence(name.text, self._texts[k]) for k in name.documents)
 
     def _says_something(self, text: str, name: _Name) -> bool:
         """Whether the text between a name and the next says something of it.
@@ -424,6 +424,17 @@ class DocumentSubjects:
         """Return how many documents have a text; none if all have it."""
         count = sum(text in document for document in self._texts)
         return count % len(self._texts)
+
+
+def _begins_a_sentence(name: str, text: str) -> bool:
+    """Whether a sentence of a text begins with a name, perhaps behind an article."""
+    lower, position = text.lower(), -1
+    while (position := lower.find(name.lower(), position + 1)) >= 0:
+        before = text[max(position - _ARTICLE_CHARS, 0) : position]
+        # A stretch that begins the text begins a sentence.
+        if _BEFORE_SENTENCE.search(before if len(before) == _ARTICLE_CHARS else f"\n{before}"):
+            return True
+    return False
 
 
 def _best_score(mentions: MentionIndex, names: Sequence[str]) -> float:

@@ -32,7 +32,7 @@ from resay.scorers.common.words import ignored_words, stems_of
 
 _SUPPORTED = 0.5
 # The same where all values, names and codes are supported, and only words are in doubt.
-_PARAPHRASED = 0.63
+_PARAPHRASED = 0.5
 # The same beside a value that they bear out.
 _BESIDE_COMPUTED = 0.8
 # Longer documents are not searched for words in each other's place.

@@ -126,11 +126,8 @@ def _of_whole(claim: ComputedClaim, whole: Value) -> list[tuple[Value, Value]]:
 
 def _of_sentences(claim: ComputedClaim) -> list[tuple[Value, Value]]:
     """Return the pairs of numbers of one sentence; those that share words with the claim."""
-    by_sentence: defaultdict[tuple[int, int], list[Value]] = defaultdict(list)
-    for value in claim.documents.numbers:
-        by_sentence[value.sentence].append(value)
     pairs: list[tuple[Value, Value]] = []
-    for values in by_sentence.values():
+    for values in claim.documents.numbers_by_sentence.values():
         if len(values) <= _MAX_RATIOS:
             pairs += [
                 (part, whole) for part, whole in product(values, values) if _is_part(part, whole)

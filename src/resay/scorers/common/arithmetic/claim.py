@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, product
@@ -12,6 +12,7 @@ from itertools import islice, product
 from resay.core.names import capital_runs
 from resay.core.normalization import normalized
 from resay.core.quantities import Quantity, quantities
+from resay.core.quantities.reader import may_contain_quantity
 from resay.scorers.common.arithmetic.cues import Computation, ComputedWords
 from resay.scorers.common.arithmetic.result import ComputedResult, in_unit, same_unit
 from resay.scorers.common.arithmetic.values import Value, names_in, values_of
@@ -67,6 +68,38 @@ class Documents:
         return [value for value in self.values if value.quantity.year_or_date]
 
     @cached_property
+    def by_unit(self) -> Mapping[str, Sequence[Value]]:
+        """The values by their unit."""
+        by_unit: defaultdict[str, list[Value]] = defaultdict(list)
+        for value in self.values:
+            by_unit[value.quantity.unit].append(value)
+        return by_unit
+
+    @cached_property
+    def numbers_by_sentence(self) -> Mapping[tuple[int, int], Sequence[Value]]:
+        """The numbers by their row or sentence."""
+        by_sentence: defaultdict[tuple[int, int], list[Value]] = defaultdict(list)
+        for value in self.numbers:
+            by_sentence[value.sentence].append(value)
+        return by_sentence
+
+    @cached_property
+    def complete_groups(self) -> Sequence[Sequence[Value]]:
+        """The numbers of one unit that a row, sentence, document or column consists of."""
+        groups: defaultdict[tuple[object, ...], list[Value]] = defaultdict(list)
+        for value in self.numbers:
+            unit = value.quantity.unit
+            groups[unit, value.sentence].append(value)
+            whole = value.column if self.is_table(value) else ("record", value.record)
+            groups[unit, whole].append(value)
+        complete: list[Sequence[Value]] = []
+        for values in groups.values():
+            is_new = not complete or values != complete[-1]
+            if 3 <= len(values) <= MAX_OPERANDS and is_new:
+                complete.append(values)
+        return complete
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """The words that are names where they begin a sentence."""
         return names_in(self.records)
@@ -75,10 +108,12 @@ class Documents:
     def _texts(self) -> list[str]:
         return [_comparable(record.text) for record in self.records]
 
-    def has_verbatim(self, claim: str) -> bool:
-        """Return whether a document has a claim in the same words."""
+    def may_compute(self, claim: str) -> bool:
+        """Return whether a claim has a number or compares, and no document has it verbatim."""
+        if not (self.cues.compares(claim) or may_contain_quantity(claim.lower())):
+            return False
         text = _comparable(claim)
-        return any(text in other for other in self._texts)
+        return not any(text in other for other in self._texts)
 
     def is_table(self, value: Value) -> bool:
         """Return whether a value is in a row or an object."""
@@ -160,9 +195,12 @@ class ComputedClaim:
         """
         if not candidates:
             return []
-        common = _common([value.labels | value.subject for value in candidates])
+        common = _common([value.labels for value in candidates], [v.subject for v in candidates])
         groups: defaultdict[frozenset[int], list[Value]] = defaultdict(list)
         for value in candidates:
+            # Most values are of something else.
+            if value.labels.isdisjoint(self.stems) and value.subject.isdisjoint(self.stems):
+                continue
             labels = value.labels | value.subject
             if value.quantity.year_or_date:
                 # Another date does not tell what a date is of.
@@ -186,7 +224,8 @@ class ComputedClaim:
         common = _common([value.identity for value in named])
         by_identity: defaultdict[frozenset[str], list[Value]] = defaultdict(list)
         for value in named:
-            by_identity[value.identity].append(value)
+            if not value.identity.isdisjoint(self.stems):
+                by_identity[value.identity].append(value)
         groups: defaultdict[frozenset[int], list[Value]] = defaultdict(list)
         for identity, values in by_identity.items():
             positions = self._positions_of(identity - common)
@@ -368,8 +407,8 @@ class ComputedClaim:
         """Return whether documents have the number itself, for what it is computed as."""
         quantity = self.quantity
         cue = {"total": "total", "average": "average"}.get(self.computation.kind)
-        for value in self.documents.values:
-            if quantity.unit == value.quantity.unit and quantity.agrees(value.quantity):
+        for value in self.documents.by_unit.get(quantity.unit, ()):
+            if quantity.agrees(value.quantity):
                 text = self.documents.records[value.record].text
                 if cue is None or self.documents.cues.search(cue, text):
                     return True
@@ -420,9 +459,21 @@ def _comparable(text: str) -> str:
     return " ".join(normalized(text).casefold().split()).rstrip(".")
 
 
-def _common(groups: Sequence[frozenset[str]]) -> frozenset[str]:
-    """Return what all of at least one group have in common."""
-    return groups[0].intersection(*groups[1:])
+def _common(
+    groups: Sequence[frozenset[str]], others: Sequence[frozenset[str]] = ()
+) -> frozenset[str]:
+    """Return what all of at least one group have in common.
+
+    Args:
+        groups: The groups.
+        others: For each what belongs to it as well.
+    """
+    common = groups[0] | others[0] if others else groups[0]
+    for index, group in enumerate(groups):
+        if not common:
+            break
+        common &= group | others[index] if others else group
+    return common
 
 
 def combined(first: Sequence[Value], second: Sequence[Value]) -> list[tuple[Value, Value]]:

@@ -31,6 +31,8 @@ from resay.scorers.common.uncited import uncited_sentences
 
 # The characters of an answer and of its question from which their language is guessed.
 _LANGUAGE_CHARS = 2_000
+# Each claim is compared with each value; of long answers and documents, only the first ones are.
+_MAX_VISITS = 60_000
 # Numbers that may be computed, but are often stated as well.
 _MAY_BE_STATED = ("duration", "share", "count")
 _COMPUTE = {
@@ -82,13 +84,18 @@ def check_numbers(
     )
     documents = Documents(records, owners, language)
     checked: list[CheckedNumbers] = []
+    visits = 0
     before = ""
     for sentence, text in zip(passage.sentences, uncited_sentences(passage), strict=True):
         if text is None:
             checked.append(CheckedNumbers(sentence))
             continue
         original = NormalizedText.of(text)
-        checked.append(_checked(sentence, original, before, documents))
+        if visits <= _MAX_VISITS and documents.may_compute(original.text):
+            visits += len(documents.values)
+            checked.append(_checked(sentence, original, before, documents))
+        else:
+            checked.append(CheckedNumbers(sentence))
         before = original.text
     return checked
 
@@ -122,10 +129,9 @@ def results_of(claim: str, documents: Documents, before: str = "") -> list[Compu
         documents: The documents.
         before: The sentence before it.
     """
-    parsed = list(quantities(claim))
-    is_computed = bool(parsed) or documents.cues.compares(claim)
-    if not is_computed or documents.has_verbatim(claim):
+    if not documents.may_compute(claim):
         return []
+    parsed = list(quantities(claim))
 
     def computing(computation: Computation) -> ComputedClaim:
         return ComputedClaim(claim, parsed, computation, documents, before)

@@ -12,7 +12,7 @@ from itertools import combinations, product
 
 from resay.core.quantities import Quantity, quantities
 from resay.scorers.common.arithmetic.chance import chance_of, is_by_chance
-from resay.scorers.common.arithmetic.claim import MAX_OPERANDS, ComputedClaim, Subject
+from resay.scorers.common.arithmetic.claim import ComputedClaim, Subject
 from resay.scorers.common.arithmetic.durations import amounts_between
 from resay.scorers.common.arithmetic.result import (
     ComputedResult,
@@ -54,10 +54,8 @@ def _of_another(claim: ComputedClaim) -> ComputedResult | None:
     quantity = claim.quantity
     candidates = [
         value
-        for value in claim.documents.values
-        if value.identity
-        and value.quantity.unit == quantity.unit
-        and _have_same_parts(value.quantity, quantity)
+        for value in claim.documents.by_unit.get(quantity.unit, ())
+        if value.identity and _have_same_parts(value.quantity, quantity)
     ]
     agreeing = [value for value in candidates if quantity.agrees(value.quantity)]
     if not agreeing or len(agreeing) == len(candidates):
@@ -194,16 +192,11 @@ def _complete_sum(claim: ComputedClaim) -> ComputedResult | None:
     quantity = claim.quantity
     if quantity.year_or_date:
         return None
-    groups: defaultdict[tuple[object, ...], list[Value]] = defaultdict(list)
-    for value in claim.documents.numbers:
-        if same_unit(value.quantity, quantity):
-            groups[value.sentence].append(value)
-            key = value.column if claim.documents.is_table(value) else ("record", value.record)
-            groups[key].append(value)
-    sums: list[list[Value]] = []
-    for values in groups.values():
-        if 3 <= len(values) <= MAX_OPERANDS and values not in sums:
-            sums.append(values)
+    sums = [
+        values
+        for values in claim.documents.complete_groups
+        if same_unit(values[0].quantity, quantity)
+    ]
     if is_by_chance(chance_of(quantity, len(sums)) / 2):
         return None
     for values in sums:
@@ -249,14 +242,11 @@ def _derivations(claim: ComputedClaim) -> Iterator[tuple[float, str, tuple[Value
         for other in (*claim.parsed, *before)
         if other != quantity and not other.year_or_date and other.unit not in ("ordinal", "clock")
     ]
-    by_sentence: defaultdict[tuple[int, int], list[Value]] = defaultdict(list)
-    for value in claim.documents.numbers:
-        by_sentence[value.sentence].append(value)
     units = {other.unit for other, _ in answered} if not quantity.unit else {quantity.unit}
-    for values in by_sentence.values():
+    for values in claim.documents.numbers_by_sentence.values():
         if len(values) > _MAX_NUMBERS:
             values = [value for value in values if value.quantity.unit in units]
-        if len(values) > _MAX_NUMBERS:
+        if not 2 <= len(values) <= _MAX_NUMBERS:
             continue
         for first, second in combinations(values, 2):
             for computed, sign in _results_of(first.quantity, second.quantity, quantity, units):
