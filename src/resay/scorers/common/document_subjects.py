@@ -42,7 +42,7 @@ _QUALIFIER = lazy_pattern(
     r"|,\s+(?:the|an?|der|die|das|ein|eine|le|la|une?|el|una?|il|lo|o|uma?|de|het|een)\s+(\w+))"
 )
 # The end of a sentence, and an article, in this many characters before a name.
-_BEFORE_SENTENCE = re.compile(r"[.!?。！？।\n|:]\s*(?:\w{1,4}\s)?\Z")
+_BEFORE_SENTENCE = lazy_pattern(r"[.!?。！？।\n|:]\s*(?:\w{1,4}\s)?\Z")
 _ARTICLE_CHARS = 16
 # The shortest name in a script without capitals, and the longest text searched for names.
 _SHORTEST = 2

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, product
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.names import capital_runs
 from resay.core.normalization import normalized
 from resay.core.quantities import Quantity, quantities
@@ -27,7 +27,7 @@ MAX_OPERANDS = 2_000
 MAX_MEANT = 3
 """The most values that a claim may mean by the same words."""
 _NOT_COUNTED = frozenset(("ordinal", "clock"))
-_COUNTED = re.compile(r" ([^\W\d_]+)(?![\w-])")
+_COUNTED = lazy_pattern(r" ([^\W\d_]+)(?![\w-])")
 
 
 class Documents:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.normalization import normalized
 from resay.core.quantities import Quantity
 from resay.scorers.common.arithmetic.claim import ComputedClaim
@@ -14,9 +14,9 @@ from resay.scorers.common.arithmetic.result import ComputedResult, order_of, sam
 from resay.scorers.common.arithmetic.values import Value
 from resay.scorers.common.words import ignored_words, stems_of
 
-_ITEM_END = re.compile(r"\s*[,;]\s+(?:and\s)?|\s+(?:and|und|et|y|e|en|och)\s+")
+_ITEM_END = lazy_pattern(r"\s*[,;]\s+(?:and\s)?|\s+(?:and|und|et|y|e|en|och)\s+")
 # "Affected lines: 2, 5, 9."
-_LIST = re.compile(r"([^\W\d_][^.:;\n]{0,60}?)[ \u00a0]?:\s([^.:\n]{1,400})")
+_LIST = lazy_pattern(r"([^\W\d_][^.:;\n]{0,60}?)[ \u00a0]?:\s([^.:\n]{1,400})")
 _MAX_CONTEXT = 400
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.quantities import Quantity
 from resay.lang.language import all_words, load
 from resay.lang.tables import codes, table
@@ -34,13 +35,13 @@ Kind = Literal[
 _BEHIND = 32
 _BEFORE = 24
 _FALLBACK = "en"
-_ANY_WORD = re.compile(r"[^\W\d_]+")
-_HAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_KANA = re.compile(r"[\u3040-\u30ff]")
-_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
-_HANGUL = re.compile(r"[\uac00-\ud7af]")
+_ANY_WORD = lazy_pattern(r"[^\W\d_]+")
+_HAN = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
+_KANA = lazy_pattern(r"[\u3040-\u30ff]")
+_CYRILLIC = lazy_pattern(r"[\u0400-\u04ff]")
+_HANGUL = lazy_pattern(r"[\uac00-\ud7af]")
 _NOTHING = r"(?!)"
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_UNSPACED = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # How many words may be between a number and "more": "16 beds more".
 _WORDS_BETWEEN = 2
 # The most things that a sentence is about in such words: "the three halls".
@@ -48,7 +49,7 @@ _MAX_SIZE = 50
 _MAX_COUNT = 999
 # How near a word such as "before" or "times" follows its number.
 _ADJACENT = 14
-_NOUN = re.compile(r"\s+[^\W\d_]")
+_NOUN = lazy_pattern(r"\s+[^\W\d_]")
 
 
 @dataclass(frozen=True, slots=True)

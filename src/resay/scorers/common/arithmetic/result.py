@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.quantities import MONEY, Quantity
 from resay.scorers.common.arithmetic.values import Value
 
 _ABOUT = 0.05
-_NUMBER = re.compile(r"\d[\d.,' \u00a0]*\d|\d")
+_NUMBER = lazy_pattern(r"\d[\d.,' \u00a0]*\d|\d")
 
 
 @dataclass(frozen=True, slots=True)

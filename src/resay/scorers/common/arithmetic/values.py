@@ -7,11 +7,11 @@ of the name at its beginning, of what precedes the colon, or of the subject of t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.names import capital_runs, without_article
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.quantities import Quantity, quantities
@@ -24,15 +24,15 @@ from resay.scorers.common.words import ignored_words, stems_of
 # A subject without a name is known by its first words.
 _SUBJECT_WORDS = 2
 # What precedes a colon, at the beginning of a sentence or behind one that ends in a unit.
-_HEAD = re.compile(r"(?:\A|(?<=[.;\n] ))\s*([^\W\d_][^.:;\n]{0,60}?)[ \u00a0]?:\s")
-_CODE = re.compile(r"([^\W\d_]{3,}) (1?\d|[A-Z])(?![\w.,])")
+_HEAD = lazy_pattern(r"(?:\A|(?<=[.;\n] ))\s*([^\W\d_][^.:;\n]{0,60}?)[ \u00a0]?:\s")
+_CODE = lazy_pattern(r"([^\W\d_]{3,}) (1?\d|[A-Z])(?![\w.,])")
 # "University of Halm", "Zug nach Altberg".
-_NAME_AFTER = re.compile(
+_NAME_AFTER = lazy_pattern(
     r"\s[^\W\d_A-Z]{1,4}\s[A-Z\u00c0-\u00de\u0391-\u042f][^\W_]*(?:\s[A-Z][^\W_]*)*"
 )
-_WORD = re.compile(r"[^\W_]+")
-_NAME_WITHIN = re.compile(r"(?<=[\w,;(] )[A-Z\u00c0-\u00de\u0391-\u042f][^\W_]*")
-_HEAD_WORD = re.compile(r"[^\W\d_]+|[$€£%]")
+_WORD = lazy_pattern(r"[^\W_]+")
+_NAME_WITHIN = lazy_pattern(r"(?<=[\w,;(] )[A-Z\u00c0-\u00de\u0391-\u042f][^\W_]*")
+_HEAD_WORD = lazy_pattern(r"[^\W\d_]+|[$€£%]")
 
 
 @dataclass(frozen=True, slots=True)
