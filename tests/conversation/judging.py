@@ -2,8 +2,9 @@
 
 A case is a line of `cases.jsonl`: the `messages` of a conversation in the format of chat
 completions, the `answer` after them, regexes of what must be flagged (`flag`), and the number of
-the earlier answer that it contradicts (`turn`). All but those of the half `dev` were measured before
-anybody looked at what was wrong with them, one half after the other: `test`, `later`, `fresh`, `last`.
+the earlier answer that it contradicts (`turn`). All but those of the half `dev` were measured
+before anybody looked at what was wrong with them, one after the other: `test`, `later`, `fresh`,
+`last`.
 """
 
 from __future__ import annotations

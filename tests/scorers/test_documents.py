@@ -179,3 +179,19 @@ def test_a_part_of_an_ensemble_may_compare_with_documents() -> None:
     ]
     verdict = check([{"method": "ensemble", "parts": parts}], PLAIN)
     assert (verdict.decision, verdict.score) == ("consistent", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ({"method": "prompt", "words_first": True}, "`words_first` is for `evidence: documents`"),
+        ({"method": "grounding", "words_first": True}, "`words_first` is for"),
+        ({**JUDGED, "probe": 3}, "`probe` is for comparing with samples"),
+        ({**JUDGED, "mode": "per_sample"}, "`mode` is for comparing with samples"),
+        ({**JUDGED, "evidence": "conversation", "words_first": True}, "not 'conversation'"),
+        ({**JUDGED, "evidence": "conversation", "form": "published"}, "is for comparing"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused(step: dict[str, Any], message: str) -> None:
+    with pytest.raises(PolicyError, match=message):
+        Guard({"chain": [step]})

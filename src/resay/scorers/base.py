@@ -134,6 +134,22 @@ class SampleConfig(ScorerConfig):
         return str(self.evidence) == "documents"
 
 
+def require_documents(words_first: bool, evidence: str) -> None:
+    """Refuse a step that lets words settle claims first but compares with no documents.
+
+    Args:
+        words_first: Its setting.
+        evidence: What it compares with.
+
+    Raises:
+        ValueError: It would have no effect.
+    """
+    if words_first and evidence != "documents":
+        raise ValueError(
+            f"`words_first` is for `evidence: documents`, not {evidence!r}; omit one of them"
+        )
+
+
 def with_conversation_settled(data: object) -> object:
     """Return a step's settings so that no later step scores what contradicts an earlier answer.
 

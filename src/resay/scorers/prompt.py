@@ -56,6 +56,7 @@ from resay.scorers.base import (
     SampleConfig,
     ScorerTraits,
     WordsFirst,
+    require_documents,
     with_conversation_settled,
 )
 from resay.scorers.common.comparing import Column, SampleScorer, inconclusive_reason
@@ -214,6 +215,18 @@ class Prompt(SampleScorer):
         @classmethod
         def _settles_contradictions(cls, data: object) -> object:
             return with_conversation_settled(data)
+
+        @model_validator(mode="after")
+        def _must_set_what_is_used(self) -> Prompt.Config:
+            require_documents(self.words_first, self.evidence)
+            if self.evidence in ("documents", "conversation"):
+                for name in ("form", "mode", "probe", "order", "task"):
+                    if getattr(self, name) != type(self).model_fields[name].default:
+                        raise ValueError(
+                            f"`{name}` is for comparing with samples; omit it, or"
+                            f" `evidence: {self.evidence}`"
+                        )
+            return self
 
         @model_validator(mode="before")
         @classmethod

@@ -45,14 +45,20 @@ from __future__ import annotations
 from typing import ClassVar, Literal, Protocol
 
 import anyio.to_thread
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from resay.core.passage import Passage
 from resay.core.scores import Scores
 from resay.errors import ConfigurationError
 from resay.models import ModelField, chat_model, config_of, text_classifier, token_classifier
 from resay.models.files import folder_of, kind_of, separator_of
-from resay.scorers.base import Need, SampleConfig, ScorerTraits, WordsFirst
+from resay.scorers.base import (
+    Need,
+    SampleConfig,
+    ScorerTraits,
+    WordsFirst,
+    require_documents,
+)
 from resay.scorers.common.guardian import guardian_version
 from resay.scorers.evidence import Evidence
 from resay.scorers.grounding.answer_classifier import AnswerClassifier
@@ -109,6 +115,11 @@ class Grounding:
             " for HHEM; 4,096 for LettuceDetect, including question and answer; for chat models"
             " words, and null = all of it.",
         )
+
+        @model_validator(mode="after")
+        def _must_set_what_is_used(self) -> Grounding.Config:
+            require_documents(self.words_first, self.evidence)
+            return self
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
