@@ -83,7 +83,7 @@ def _mutual() -> frozenset[str]:
 
 
 _GroupAndSide: TypeAlias = tuple[int, int]
-# More words are forgotten, so that the memory of a long-lived process stays bounded.
+# More words are not remembered, so that the memory of a long-lived process stays bounded.
 _MAX_WORDS: Final = 32_768
 
 
@@ -138,11 +138,15 @@ class _Lexicon:
 
     @cached_property
     def _words(self) -> _Words:
-        return _Words(self.exact, self.prefixes)
+        beginnings = frozenset(first for first, _ in self.phrase_beginnings)
+        return _Words(self.exact, self.prefixes, beginnings)
 
     def sides(self, words: Sequence[str]) -> list[tuple[int, int, int]]:
         """Return the position, the group and the side of each known word."""
         known = self._words
+        # Half of the sentences have none.
+        if known.unknown.issuperset(words):
+            return []
         if not self.has_phrases(words):
             entries = map(known.__getitem__, words)
             return [(i, *entry) for i, entry in enumerate(entries) if entry is not None]
@@ -178,14 +182,23 @@ class _Words(dict[str, "_GroupAndSide | None"]):
     Args:
         exact: Words with their groups and sides.
         prefixes: Beginnings of words.
+        phrase_beginnings: The first words of phrases.
+
+    Attributes:
+        unknown: The words that have none and begin no phrase.
     """
 
     def __init__(
-        self, exact: Mapping[str, _GroupAndSide], prefixes: Mapping[str, _GroupAndSide]
+        self,
+        exact: Mapping[str, _GroupAndSide],
+        prefixes: Mapping[str, _GroupAndSide],
+        phrase_beginnings: frozenset[str],
     ) -> None:
         super().__init__()
+        self.unknown: set[str] = set()
         self._exact = exact
         self._prefixes = prefixes
+        self._phrase_beginnings = phrase_beginnings
 
     def __missing__(self, word: str) -> _GroupAndSide | None:
         entry = self._exact.get(word)
@@ -194,6 +207,8 @@ class _Words(dict[str, "_GroupAndSide | None"]):
             entry = next((self._prefixes[cut] for cut in beginnings if cut in self._prefixes), None)
         if len(self) < _MAX_WORDS:
             self[word] = entry
+            if entry is None and word not in self._phrase_beginnings:
+                self.unknown.add(word)
         return entry
 
 
@@ -695,6 +710,11 @@ def side_of(word: str, language: str) -> tuple[int, int] | None:
     for _, group, side in _Lexicon.of(language).sides([word]):
         return group, side
     return None
+
+
+def groups_of(words: Sequence[str], language: str) -> set[int]:
+    """Return the groups of synonyms and opposites that lower-cased words belong to."""
+    return {group for _, group, _ in _Lexicon.of(language).sides(words)}
 
 
 def name_of_group(group: int) -> str:

@@ -19,7 +19,7 @@ from resay.core.quantities import Quantity, may_contain_negation
 from resay.core.segmentation.spans import Span
 from resay.core.tokens import InvertedIndex
 from resay.lang.detection import detect_from_words
-from resay.scorers.common.contrast import Wording, swapped
+from resay.scorers.common.contrast import Wording, groups_of, swapped
 from resay.scorers.common.indexed_sentences import (
     ClauseQuantities,
     IndexedSentence,
@@ -416,8 +416,8 @@ class SampleIndex:
     def groups(self) -> Mapping[int, Set[int]]:
         """By group of synonyms and opposites, the positions of sentences with a word of it."""
         positions_by_group: defaultdict[int, set[int]] = defaultdict(set)
-        for position in range(len(self.sentences)):
-            for group in self.wording(position).sides:
+        for position, sentence in enumerate(self.sentences):
+            for group in groups_of(sentence.words, self.language):
                 positions_by_group[group].add(position)
         return positions_by_group
 
