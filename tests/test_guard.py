@@ -51,11 +51,10 @@ async def test_ask_catches_a_made_up_sentence(simulated: SimulatedProvider) -> N
 
 async def test_every_call_is_counted(simulated: SimulatedProvider) -> None:
     answer = await Guard(model=MODEL).aask(QUESTION, params=simulated.params)
-    # Samples are requested once, or once more in doubt, and each time a judge is asked about them.
-    waves = answer.verdict.steps[0].usage.calls
-    assert (waves, answer.verdict.samples) in {(1, 3), (2, 5)}
-    assert answer.verdict.usage.calls == 2 * waves
-    assert simulated.calls == answer.usage.calls == 1 + 2 * waves
+    # All samples are requested at once, and a judge is asked about them.
+    assert (answer.verdict.steps[0].usage.calls, answer.verdict.samples) == (1, 5)
+    assert answer.verdict.usage.calls == 2
+    assert simulated.calls == answer.usage.calls == 3
     assert answer.usage.prompt_tokens == simulated.prompt_tokens
     assert answer.usage.completion_tokens == simulated.completion_tokens
     assert answer.usage.cost_usd is None
@@ -192,7 +191,16 @@ async def test_check_draws_samples(simulated: SimulatedProvider) -> None:
     verdict = await Guard().acheck(answer, question=QUESTION, model=MODEL, params=simulated.params)
     assert [s.flagged for s in verdict.sentences] == [False, True]
     assert verdict.samples == 5
-    # Twice samples are drawn and compared.
+    # All samples are drawn and compared at once.
+    assert verdict.usage.calls == 1 + 1
+
+
+async def test_samples_beyond_those_that_decide_can_be_saved(simulated: SimulatedProvider) -> None:
+    answer = "The Sydney Harbour Bridge opened in 1932. It opened in May 1947."
+    guard = Guard({"chain": ["prompt"], "sampling": {"ahead": 0}})
+    verdict = await guard.acheck(answer, question=QUESTION, model=MODEL, params=simulated.params)
+    assert verdict.samples == 5
+    # The second two are drawn and compared only because the first three leave a doubt.
     assert verdict.usage.calls == 2 + 2
 
 

@@ -353,3 +353,12 @@ def test_contradictions_have_the_spans_of_their_words(
     assert (found.claim_span and answer[slice(*found.claim_span)]) == claimed
     assert (found.evidence_span and found.text[slice(*found.evidence_span)]) == said
     assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
+
+
+def test_a_name_may_begin_with_a_common_word() -> None:
+    names = ("Per Aske", "Jon Vik", "Ulf Brandt", "Nils Rosen")
+    answers = [f"The museum has three floors. Its first director was {name}." for name in names]
+    verdict = Guard({"chain": ["facts"]}).check(answers[0], samples=answers[1:])
+    (claim,) = (claim for claim in verdict.claims if claim.flagged)
+    parts = [answers[0][part.start : part.end] for part in claim.parts if part.flagged]
+    assert parts == ["Per Aske"]

@@ -626,7 +626,11 @@ class Agreeing(Writer):
 
 async def test_a_decision_says_how_many_samples_it_took() -> None:
     policy = {"chain": [PROMPT], "cache": {"store": "none"}}
-    for sampling, basis in (({"max": 9}, "after 3 of 9"), ({"max": 3}, "with 3")):
+    for sampling, basis in (
+        ({"max": 9}, "after 5 of 9"),
+        ({"max": 9, "ahead": 0}, "after 3 of 9"),
+        ({"max": 3}, "with 3"),
+    ):
         guard = Guard({**policy, "sampling": sampling}, provider=Agreeing())
         verdict = await guard.acheck(A, question="?")
         assert verdict.reason == f"passage 0.00 <= 0.50, every sentence <= 0.50 {basis} samples"

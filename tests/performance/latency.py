@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -22,7 +21,7 @@ from performance.skipping import SkippedError
 from performance.turns import Ask, Setting, in_turns
 from resay import Guard, Passage, Policy, Request
 from resay.adapters.providers import LiteLLMProvider, Metered
-from resay.plugins import Evidence, Provider, Sample
+from resay.plugins import Evidence, Provider, Samples
 from resay.providers.layers import FanOut
 from resay.scorers.prompt import Prompt
 from resay_lab.benchmarks.table import Column, ResultTable, Row
@@ -34,12 +33,9 @@ _UNKNOWN = "the lighthouse at Quarrel Point"
 _HALF_KNOWN = "the Sydney Harbour Bridge"
 _NO_CACHE = {"cache": {"store": "none"}}
 _NGRAM = {"chain": [{"method": "ngram"}], **_NO_CACHE}
-_LISTS = {"method": "prompt", "mode": "per_sample"}
-_PROMPT = {"chain": [_LISTS], **_NO_CACHE}
-# All samples are there when the first judges have spoken.
-_AHEAD = {**_PROMPT, "sampling": {"ahead": 2}}
-# All are judged at once.
-_AT_ONCE = {**_PROMPT, "sampling": {"min": 5}}
+_PROMPT = {"chain": [{"method": "prompt"}], **_NO_CACHE}
+# Two of five samples are drawn, and judged, only where the first three leave a doubt.
+_SPARING = {**_PROMPT, "sampling": {"ahead": 0}}
 # As many samples as are looked at in any case: this method looks at all it can have.
 _HELD = {**_NGRAM, "sampling": {"max": 3, "min": 3}}
 
@@ -90,11 +86,9 @@ _WANTED: Mapping[str, _Wanted] = {
     "unguarded": _Wanted(),
     "ngram": _Wanted(plain=1.15),
     "prompt": _Wanted(plain=1.6),
-    "prompt, in doubt": _Wanted(),
-    "prompt, ahead": _Wanted(),
-    "prompt, in doubt, ahead": _Wanted(),
-    "prompt, all at once": _Wanted(),
-    "prompt, in doubt, all at once": _Wanted(),
+    "prompt, in doubt": _Wanted(plain=2.6),
+    "prompt, none ahead": _Wanted(),
+    "prompt, in doubt, none ahead": _Wanted(),
     "same calls": _Wanted(),
     "by hand": _Wanted(),
     "hold, ngram": _Wanted(ready=1.1),
@@ -123,18 +117,15 @@ class _Ways:
         ngram, held = Guard(_NGRAM, model=_MODEL), Guard(_HELD, model=_MODEL)
         prompts = {
             "prompt": Guard(_PROMPT, model=_MODEL),
-            "ahead": Guard(_AHEAD, model=_MODEL),
-            "all at once": Guard(_AT_ONCE, model=_MODEL),
+            "none ahead": Guard(_SPARING, model=_MODEL),
         }
         return {
             "unguarded": self._plainly,
             "ngram": lambda number, question: self._guarded(ngram, number, question),
             "prompt": self._by("prompt", prompts),
             "prompt, in doubt": self._by("prompt", prompts, in_doubt=True),
-            "prompt, ahead": self._by("ahead", prompts),
-            "prompt, in doubt, ahead": self._by("ahead", prompts, in_doubt=True),
-            "prompt, all at once": self._by("all at once", prompts),
-            "prompt, in doubt, all at once": self._by("all at once", prompts, in_doubt=True),
+            "prompt, none ahead": self._by("none ahead", prompts),
+            "prompt, in doubt, none ahead": self._by("none ahead", prompts, in_doubt=True),
             "same calls": lambda number, question: self._by_hand(number, question, at_once=True),
             "by hand": lambda number, question: self._by_hand(number, question, at_once=False),
             "hold, ngram": lambda _, question: self._held(held, question),
@@ -190,32 +181,29 @@ def _must_have_worked(inconclusive: bool, reason: str) -> None:
 
 
 async def by_hand(provider: Provider, request: Request, samples: int, *, at_once: bool) -> None:
-    """Check an answer without a guard: ask, draw samples in one go, ask a judge about each.
+    """Check an answer without a guard: ask, draw samples in one go, ask a judge about them.
 
     Args:
         provider: Who is asked everything.
         request: What is asked.
         samples: How many samples are drawn, and judged.
-        at_once: Whether samples come with the answer and are judged all at once; else one thing is
-            done after the other, as one would write it first.
+        at_once: Whether samples come with the answer; else one thing is done after the other, as
+            one would write it first.
     """
-    judge = Prompt(Prompt.Config(mode="per_sample"))
-    evidence = Evidence(request=request, judge_provider=provider)
+    judge = Prompt(Prompt.Config(restate=False))
     texts: list[str] = []
+    drawn: list[str] = []
 
     async def answer() -> None:
         texts.append((await provider.complete(request)).first.text)
 
     async def sample() -> None:
         completions = await FanOut(provider).complete(request.for_sampling(), n=samples)
-        drawn.extend(Sample(i, each.text) for i, each in enumerate(completions.items))
+        drawn.extend(completion.text for completion in completions.items)
 
-    async def compare(one: Sample) -> None:
-        await judge.compare(Passage.of(texts[0]), one, evidence)
-
-    drawn: list[Sample] = []
     await _each([answer, sample], at_once=at_once)
-    await _each([partial(compare, one) for one in drawn], at_once=at_once)
+    evidence = Evidence(request=request, judge_provider=provider, samples=Samples(drawn))
+    await judge.score(Passage.of(texts[0]), evidence)
 
 
 async def _each(
@@ -306,14 +294,12 @@ def row_of(name: str, taken: Sequence[Taken], plain: Sequence[Taken]) -> Row:
 
 _NOTES = (
     "Each way asks its own questions, so that nothing comes from a cache, which is switched off"
-    " besides; `prompt` is the default policy, one judge's answer for each sample.",
+    " besides; `prompt` has the default settings: five samples in one request, judged in one.",
     "`prompt` is asked about what the model knows nothing of, which three samples settle as a rule,"
-    " `prompt, in doubt` about what it knows half of, which takes all five and a second wave;"
-    " ahead: `sampling: {ahead: 2}`, which draws all five at once; all at once: `sampling: {min:"
-    " 5}`, which has them judged at once, too.",
+    " `prompt, in doubt` about what it knows half of; none ahead: `sampling: {ahead: 0}`, which"
+    " draws and judges the last two only in doubt.",
     "by hand: the answer, then as many samples as `prompt` compared for the question with the same"
-    " number, then a judge's answer for one after the other. same calls: the samples with the"
-    " answer, and all judges at once.",
+    " number, then a judge's answer about them. same calls: the samples with the answer.",
     "hold: p50 and p95 are of the first release; `ready` is when its sentence and `sampling.min`"
     " samples were there, for `prompt` as much later as the slowest of the sentence's judges took.",
     "The provider is simulated in another process; litellm, the guard and the bench share one core,"

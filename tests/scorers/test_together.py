@@ -356,12 +356,17 @@ async def test_the_rest_of_the_samples_is_asked_about_only_in_doubt() -> None:
     def all_agree(claims: Sequence[str], samples: dict[int, str]) -> list[dict[str, Any]]:
         return [{"claim": n, "supported_by": [*samples]} for n in range(1, len(claims) + 1)]
 
-    sampling = {"max": 3, "min": 2, "confidence": 0.99}
-    policy = {"chain": [{"method": "prompt"}], "sampling": sampling, "cache": {"store": "none"}}
-    for decide, shown in ((of_years, [2, 1]), (all_agree, [2])):
+    async def shown(ahead: int, decide: Any) -> list[int]:
+        sampling = {"max": 3, "min": 2, "ahead": ahead}
+        policy = {"chain": [{"method": "prompt"}], "sampling": sampling, "cache": {"store": "none"}}
         model = Model(decide)
         await Guard(policy, provider=model, model="m").acheck(ANSWER, question="What is it?")
-        assert [len(_TEXT.findall(prompt)) for prompt in model.prompts] == shown
+        return [len(_TEXT.findall(prompt)) for prompt in model.prompts]
+
+    assert await shown(0, of_years) == [2, 1]
+    assert await shown(0, all_agree) == [2]
+    # What came with the first costs no further call.
+    assert await shown(2, of_years) == [3]
 
 
 async def test_a_long_answer_takes_one_call_of_bounded_length() -> None:

@@ -55,11 +55,11 @@ class Sampling(Strict):
         " probability; 1 = when no further sample can change it, null = always draw max.",
     )
     ahead: int = Field(
-        default=0,
+        default=2,
         ge=0,
         le=100,
-        description="Draw this many samples ahead. They save time when needed, and cost money"
-        " when not.",
+        description="Draw this many samples ahead. They save a round of calls when needed, and cost"
+        " money when not; 0 = none.",
     )
     temperature: float | None = Field(
         default=None,

@@ -393,14 +393,17 @@ class Prompt(SampleScorer):
         pending = list(range(len(passage.sentences)))
         count = samples.available
         if rule is not None:
-            # What is at hand costs no further call.
-            count = max(rule.min_samples, min(len(samples), _MAX_AT_FIRST))
+            count = rule.min_samples
         try:
             while pending:
                 compared = len(verdicts)
                 arrived = [sample async for sample in samples.first(count, after=compared)]
                 if not arrived:
                     break
+                if rule is not None and compared == 0:
+                    # What is at hand by now costs no further call.
+                    arrived += samples.arrived[len(arrived) : _MAX_AT_FIRST]
+                    count = max(count, len(arrived))
                 await self._compare_all(verdicts, arrived, pending, evidence)
                 compared = len(verdicts)
                 if rule is None or compared < count or compared >= samples.available:

@@ -28,6 +28,9 @@ from resay.scorers.evidence import Evidence
 
 # What a number counts: "212 passengers", but not "212 hand-made lamps".
 _COUNTED = lazy_pattern(r" ([^\W\d_]+)(?![\w-])")
+# Within a sentence, before a name.
+_CAPITALISED = lazy_pattern(r"(?<=\S )[^\W\d_a-zß-öø-ÿ][^\W\d_]+ \Z")
+_MAX_WORD = 20
 # Lighter facts are words, which may be paraphrased.
 _MAX_WORD_WEIGHT = WORD_WEIGHT * CASELESS
 
@@ -105,8 +108,17 @@ def _parts_of(fact: Fact, statement: Statement, band: Band) -> Iterator[Part]:
     kind = "name" if fact.text[:1].isupper() else "other"
     words = re.compile(rf"(?<!\w){re.escape(fact.text)}(?!\w)", re.IGNORECASE)
     for match in words.finditer(statement.text):
-        start, end = original.span(*match.span())
+        start, end = match.span()
+        if kind == "name":
+            start = _start_of_name(statement.text, start)
+        start, end = original.span(start, end)
         yield Part(offset + start, offset + end, band, kind)
+
+
+def _start_of_name(text: str, start: int) -> int:
+    """Return where a name begins that may have a common word before it, as in "Per Aske"."""
+    word = _CAPITALISED.search(text, max(start - _MAX_WORD, 0), start)
+    return word.start() if word and word[0].strip().lower() in ignored_words() else start
 
 
 def _joined(parts: Sequence[Part], statement: Statement) -> tuple[Part, ...]:
