@@ -81,7 +81,7 @@ _IN_QUOTES: Final = lazy_pattern(r"'[^']*'|\"[^\"]*\"")
 _SOME_FAILED: Final = lazy_pattern(r"\b[1-9]\d* ok\b[,;] *([1-9]\d* [^\n]{1,80})", re.IGNORECASE)
 # "212/215"
 _SHARE: Final = lazy_pattern(r"(?<![\w./-])(\d{1,6}) ?/ ?(\d{1,6})(?![\w./-])")
-_ACCEPTED: Final = re.compile(r"\s*2\d\d[ -][a-zA-Z]")
+_ACCEPTED: Final = lazy_pattern(r"\s*2\d\d[ -][a-zA-Z]")
 # Programs that some tools are called like.
 _PROGRAMS: Final = frozenset(
     {"git", "terraform", "kubectl", "docker", "npm", "cargo", "helm", "gh", "make", "pip", "uv"}

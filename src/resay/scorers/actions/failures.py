@@ -6,19 +6,19 @@ says nothing of the failure.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.scorers.actions.calls import CallFacts
 from resay.scorers.actions.claims import ReadSentence
 from resay.scorers.actions.matching import Conversation
 from resay.scorers.actions.words import fields
 
-_TOKEN: Final = re.compile(r"[^\W_]{2,}")
-_TRIAL: Final = re.compile(r"dry|simul|preview|prob|essai|test")
+_TOKEN: Final = lazy_pattern(r"[^\W_]{2,}")
+_TRIAL: Final = lazy_pattern(r"dry|simul|preview|prob|essai|test")
 _MAX_CHARS: Final = 400
 _FAILED: Final = frozenset({"error", "dry_run", "nothing"})
 _UNFINISHED: Final = _FAILED | {"pending"}

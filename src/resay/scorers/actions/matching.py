@@ -75,7 +75,7 @@ _POLITE: Final = lazy_pattern(
 _TOOL: Final = lazy_pattern(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
 _NAME: Final = lazy_pattern(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’]*[a-zà-ÿłśżа-яё][\w'’]*")
 _INNER_NAME: Final = lazy_pattern(rf"[\w,] ({_NAME.pattern})")
-_AS: Final = re.compile(r"\b(?:as|under|als|unter|sous|comme|bajo|como|come|sotto|som|jako)\W+\Z")
+_AS: Final = lazy_pattern(r"\b(?:as|under|als|unter|sous|comme|bajo|como|come|sotto|som|jako)\W+\Z")
 _MAX_AS: Final = 12
 _POSSESSIVE: Final = lazy_pattern(r"['’]s?\Z")
 
