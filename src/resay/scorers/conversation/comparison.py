@@ -338,8 +338,9 @@ class ConversationComparison:
         told = [sentence for sentence in sentences if not _ASKS.search(sentence)]
         if value is not None:
             for sentence in told:
-                # "I throw a 6.", "We are only two."
-                if cues.situation.search(sentence) or quantities(normalized(sentence)):
+                # "I throw a 6.", "We are only two.", but not "In one sentence."
+                numbers = [number.high for number in quantities(normalized(sentence))]
+                if cues.situation.search(sentence) or max(numbers, default=0) > 1:
                     return True
         return any(cues.changes.search(sentence) for sentence in told)
 
