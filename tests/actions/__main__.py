@@ -26,9 +26,7 @@ def main() -> None:
             seconds.append(time.process_time() - started)
             results.append(judged(case, verdict))
     _print("all", results)
-    for half in ("dev", "test", "later"):
-        _print(f"half {half}", (r for r in results if r.case["half"] == half))
-    for key in ("lang", "group"):
+    for key in ("half", "lang", "group"):
         _print_by(results, lambda result, key=key: result.case[key])
     typer.echo(f"a check takes {1000 * median(seconds):.1f} ms of a processor (median)")
     for name in SEAMS:

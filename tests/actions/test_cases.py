@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
-from actions.judging import cases, judged
+from collections.abc import Collection
+
+from actions.judging import Judged, cases, judged
 from resay import Guard
 
 GUARD = Guard({"chain": [{"method": "actions"}]})
+OURS = ("dev", "test", "later")
+NEW = ("new", "others 1", "others 2", "others 3", "others 4")
+
+
+def results_of(halves: Collection[str]) -> list[Judged]:
+    return [
+        judged(case, GUARD.check(case["answer"], question=case["messages"]))
+        for case in cases()
+        if case["half"] in halves
+    ]
+
+
+def shares(results: list[Judged]) -> tuple[float, float, float]:
+    """Return the shares of what is found, of false alarms, and of answers right in all parts."""
+    wrong = [result for result in results if not result.is_clean]
+    clean = [result for result in results if result.is_clean]
+    found = sum(result.flagged for result in wrong) / len(wrong)
+    alarms = sum(result.flagged for result in clean) / len(clean)
+    return found, alarms, sum(not result.mistakes for result in results) / len(results)
 
 
 def test_what_is_not_done_is_found_and_what_is_done_is_not_flagged() -> None:
-    results = [
-        judged(case, GUARD.check(case["answer"], question=case["messages"])) for case in cases()
-    ]
+    results = results_of(OURS)
     assert len(results) == 301
-    wrong = [result for result in results if not result.is_clean]
-    clean = [result for result in results if result.is_clean]
-    assert sum(result.flagged for result in wrong) >= 0.95 * len(wrong)
-    assert sum(result.flagged for result in clean) <= 0.02 * len(clean)
-    assert sum(not result.mistakes for result in results) >= 0.95 * len(results)
+    found, alarms, right = shares(results)
+    assert found >= 0.95
+    assert alarms <= 0.02
+    assert right >= 0.95
+
+
+def test_answers_of_tools_and_wordings_that_others_thought_of_are_judged() -> None:
+    results = results_of(NEW)
+    assert len(results) == 455
+    found, alarms, right = shares(results)
+    assert found >= 0.85
+    assert alarms <= 0.02
+    assert right >= 0.8

@@ -37,6 +37,8 @@ _SPACED_QUOTE: Final = lazy_pattern(rf"\s*(?:{QUOTED.pattern})")
 _QUOTED_LINES: Final = lazy_pattern(r"\s*(>[^\n]*\n?)+")
 _QUOTE_OR_ROW: Final = lazy_pattern(r"[^\S\n]*(?:>|\|.*\|)")
 _CODE_OR_QUOTE: Final = lazy_pattern(rf"```|~~~|^{_QUOTE_OR_ROW.pattern}|[“„«「\"]", re.MULTILINE)
+# "weekly-0319.tar" is no habit.
+_FILE_NAME: Final = lazy_pattern(r"[\w-]+-\d+(?:\.\w+)?|[\w-]+\.[a-z]\w{1,4}(?!\w)")
 # Words that may stand before a verb without a subject: "- Saved", "And also booked", "✓ sent".
 _ADVERB: Final = lazy_pattern(r"[^\W\d_]+")
 _PUNCTUATION: Final = ".!,;:"
@@ -236,7 +238,7 @@ def _claims_in(
             voice = None
             continue
         voice = own_voice
-        if is_open or (own_voice == "passive" and words.habit.search(clause)):
+        if is_open or (own_voice == "passive" and words.habit.search(_FILE_NAME.sub(" ", clause))):
             continue
         yield ActionClaim(
             sentence=index,
