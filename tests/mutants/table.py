@@ -13,6 +13,7 @@ _FACTS = (
     *("scorers/test_facts_formula.py", "scorers/test_lists.py", "scorers/test_sample_index.py"),
     "scorers/test_facts.py",
 )
+_ACTIONS = ("scorers/test_actions.py", "actions/test_cases.py")
 _QUANTITIES = ("core/test_quantities.py", "scorers/test_facts.py", "scorers/test_tools.py")
 _FROM_SAMPLES = (
     *("engine/regeneration/test_repairs.py", "engine/regeneration/test_from_samples.py"),
@@ -114,6 +115,13 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.engine.regeneration.targets": _FROM_SAMPLES,
     "resay.engine.regeneration.replacements": _FROM_SAMPLES,
     "resay.core.logprobs": ("core/test_logprobs.py",),
+    "resay.scorers.actions.calls": _ACTIONS,
+    "resay.scorers.actions.claims": _ACTIONS,
+    "resay.scorers.actions.commands": ("scorers/test_action_commands.py", "actions/test_cases.py"),
+    "resay.scorers.actions.failures": ("scorers/test_action_failures.py", "actions/test_cases.py"),
+    "resay.scorers.actions.judging": _ACTIONS,
+    "resay.scorers.actions.matching": _ACTIONS,
+    "resay.scorers.actions.values": _ACTIONS,
     "resay.scorers.base": ("scorers/test_base.py",),
     "resay.scorers.bertscore": ("scorers/test_bertscore.py", "scorers/test_known_models.py"),
     "resay.scorers.combination": ("scorers/test_combination.py", "scorers/test_ensemble.py"),

@@ -99,7 +99,7 @@ _SQL_KEYS: Final = frozenset({"", "sql", "query", "statement", "command", "code"
 _READING: Final = frozenset({"search", "read", "test", "download"})
 _PARTIAL: Final = lazy_pattern(r"(?<![a-z])partial\w*(?![a-z])", re.IGNORECASE)
 _TEXT_ERROR: Final = lazy_pattern(
-    r"(?im)^[^\w\n]*(?!\S+\.[a-z]\w{0,4}(?:\s|$))(?!\w+(?:\W{1,3}0\b|\s*=))"
+    r"(?im)^[^\w\n]*(?!\S{1,80}\.[a-z]\w{0,4}(?:\s|$))(?!\w{1,40}(?:\W{1,3}0\b|\s{0,3}=))"
     r"(?:error|err!|failed|failure|fatal|traceback|exception|warning: no"
     r"|permission denied|access denied|not found|no such|could not|cannot|can't|unable|denied"
     r"|time(?:d)? ?out|timeout|usage:|rejected|refused|invalid|unauthori[sz]ed|forbidden|unknown"

@@ -21,7 +21,7 @@ _TOKEN: Final = lazy_pattern(r"[^\W_]{2,}")
 _TRIAL: Final = lazy_pattern(r"dry|simul|preview|prob|essai|test")
 _MAX_CHARS: Final = 400
 _FAILED: Final = frozenset({"error", "dry_run", "nothing"})
-_UNFINISHED: Final = _FAILED | {"pending"}
+_FINE: Final = frozenset({"ok", "partial", "unknown"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +83,23 @@ def _failures(conversation: Conversation) -> Iterator[_Failure]:
         if not facts.reads and (conversation.asks_for_change or not facts.is_unknown)
     ]
     counts = Counter(token for facts in changes for token in _of_arguments(facts))
+    # Something waits where another call of the same tool is through.
+    through = {facts.call.name for facts in changes if facts.outcome[0] == "ok"}
     for index, facts in enumerate(changes):
         own = _of_arguments(facts)
         outcome, quote = facts.outcome
-        is_alone = len(changes) == 1
-        if outcome in (_FAILED if is_alone else _UNFINISHED):
-            made_good = any(
-                later.outcome[0] in ("ok", "partial", "unknown") and own & _of_arguments(later)
-                for later in changes[index + 1 :]
-                if is_alone or later.call.name == facts.call.name or outcome == "error"
-            )
-            unique = frozenset(token for token in own if counts[token] == 1)
-            retries = [later for later in changes[index + 1 :] if _of_arguments(later) == own]
-            if not retries and (unique or not made_good):
-                yield _Failure(facts, quote, unique or own)
-        elif outcome == "partial":
+        waits = outcome == "pending" and facts.call.name in through
+        if outcome == "partial":
             yield from _failed_items(facts)
+        elif outcome in _FAILED or waits:
+            later = changes[index + 1 :]
+            unique = frozenset(token for token in own if counts[token] == 1)
+            is_retried = any(_of_arguments(other) == own for other in later)
+            is_made_good = any(
+                other.outcome[0] in _FINE and own & _of_arguments(other) for other in later
+            )
+            if not is_retried and (unique or not is_made_good):
+                yield _Failure(facts, quote, unique or own)
 
 
 def _failed_items(facts: CallFacts) -> Iterator[_Failure]:
