@@ -109,7 +109,7 @@ def _of_stated_numbers(claim: ComputedClaim) -> ComputedResult | None:
         if quantity != claim.quantity and quantity.year is None and quantity.unit != "share"
     ]
     for part, whole in product(numbers, numbers):
-        is_part = part.low < whole.low and same_unit(part, whole)
+        is_part = 0 < part.low < whole.low and same_unit(part, whole)
         if is_part and agrees(claim.quantity, part.low / whole.low):
             sign = f"{claim.written(part)} / {claim.written(whole)}"
             return claim.result(part.low / whole.low, sign, (), is_right=True)
