@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NoReturn, TypeVar, cast
 
 from pydantic import (
+    VERSION,
     BaseModel,
     ConfigDict,
     GetCoreSchemaHandler,
@@ -27,6 +28,10 @@ from typing_extensions import Self
 
 from resay.errors import ConfigurationError
 
+DEFERS_BUILD: Final = tuple(map(int, VERSION.split(".")[:2])) >= (2, 14)
+"""Whether sections are built when they are first used by themselves, as most never are. Before
+2.14, pydantic cannot dump a model that contains one which is not built."""
+
 
 def message_of(details: ErrorDetails) -> str:
     """Return the message of a validation error, without pydantic's prefix for a `ValueError`."""
@@ -42,7 +47,7 @@ class Strict(BaseModel):
         strict=True,
         allow_inf_nan=False,
         hide_input_in_errors=True,
-        defer_build=True,  # most sections are never used by themselves
+        defer_build=DEFERS_BUILD,
     )
 
     @classmethod

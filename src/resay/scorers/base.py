@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Protocol, cast, runtime_ch
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from resay._internal.strict import Shorthand
+from resay._internal.strict import DEFERS_BUILD, Shorthand
 from resay.core.contradiction import EvidenceKind
 from resay.core.passage import Passage
 from resay.core.request import Request
@@ -46,7 +46,7 @@ WordsFirst = Annotated[
 class Settle(BaseModel):
     """The scores that a step settles; sentences with scores in between go on to the next step."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=DEFERS_BUILD)
 
     below: Unit | None = Field(default=None, description="Scores below this are settled.")
     above: Unit | None = Field(default=None, description="Scores above this are settled.")
