@@ -51,14 +51,15 @@ def test_a_retriever_is_the_guards() -> None:
 
 @pytest.mark.usefixtures("no_litellm")
 def test_a_client_needs_litellm_only_for_models_that_the_policy_names() -> None:
-    rechecks = {"do": "regenerate", "recheck": [{"method": "prompt", "judge": "openai/m"}]}
+    rechecks = {"do": "regenerate", "recheck": [{"method": "prompt", "judge": "mistral/m"}]}
     check_client_policy(Guard(), "a client")
+    check_client_policy(Guard({"chain": [{"method": "prompt", "judge": "openai/m"}]}), "a client")
     for policy in (
-        {"chain": [{"method": "prompt", "judge": {"model": "openai/m"}}]},
+        {"chain": [{"method": "prompt", "judge": {"model": "mistral/m"}}]},
         {**NGRAM, "action": {**rechecks, "retriever": {"kind": "folder", "path": "."}}},
     ):
         with pytest.raises(
-            MissingDependencyError, match=r"'openai/m'.*pip install 'resay\[litellm"
+            MissingDependencyError, match=r"'mistral/m'.*pip install 'resay\[litellm"
         ):
             check_client_policy(Guard(policy), "a client")
 
