@@ -13,14 +13,14 @@ from support.gateway import ASKED, POLICY, Gateways
 CHECKED: dict[str, Any] = {"question": "How many lamps has the bridge?", "model": "simulated"}
 JUDGED = "chain: [{method: prompt, mode: per_sample}]\nsampling: {max: 2, min: 2}\n"
 OTHERS = {
-    "sampling.model": "chain: [{method: ngram}]\nsampling: {model: openai/m}\n",
-    "the judge of method 'prompt'": "chain: [{method: prompt, judge: openai/m}]\n",
-    "the judge of method 'zero_shot'": "chain: [{method: zero_shot, judge: {model: openai/m}}]\n",
+    "sampling.model": "chain: [{method: ngram}]\nsampling: {model: mistral/m}\n",
+    "the judge of method 'prompt'": "chain: [{method: prompt, judge: mistral/m}]\n",
+    "the judge of method 'zero_shot'": "chain: [{method: zero_shot, judge: {model: mistral/m}}]\n",
     "the judge of method 'ensemble'": (
-        "chain: [{method: ensemble, parts: [{scorer: {method: prompt, judge: openai/m}}]}]\n"
+        "chain: [{method: ensemble, parts: [{scorer: {method: prompt, judge: mistral/m}}]}]\n"
     ),
     "action.writer": POLICY
-    + "action: {do: regenerate, retriever: {kind: folder, path: .}, writer: openai/m}\n",
+    + "action: {do: regenerate, retriever: {kind: folder, path: .}, writer: mistral/m}\n",
 }
 
 
@@ -45,7 +45,7 @@ def test_a_policy_that_names_another_model_is_refused_at_the_start(
         gateways.start(OTHERS[named])
     said = str(caught.value)
     assert named in said
-    assert "'openai/m'" in said
+    assert "'mistral/m'" in said
     assert "pip install 'resay[litellm]'" in said
 
 
