@@ -98,14 +98,14 @@ def output_of(framework: str, program: str, folder: Path, **env: str) -> Any:
         capture_output=True,
         text=True,
         check=False,
-        timeout=150,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.mark.skipif(INSTALLED is None, reason="`make test-frameworks` installs the frameworks")
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(660)  # most of it imports
 @pytest.mark.parametrize("framework", USERS)
 def test_an_application_shows_what_is_in_doubt(
     framework: str, simulated: SimulatedProvider, tmp_path: Path
@@ -127,7 +127,7 @@ def test_an_application_shows_what_is_in_doubt(
 
 
 @pytest.mark.skipif(INSTALLED is None, reason="`make test-frameworks` installs the frameworks")
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(660)  # most of it imports
 @pytest.mark.parametrize("framework", EXAMPLE_USERS)
 def test_an_example_shows_a_verdict_in_colours(framework: str, tmp_path: Path) -> None:
     shown = output_of(

@@ -119,7 +119,7 @@ def gateway(simulated: SimulatedProvider, policy: str) -> Iterator[str]:
 
 
 @pytest.mark.skipif(INSTALLED is None, reason="`make test-frameworks` installs the frameworks")
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(660)  # most of it imports
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: f"{p.home}-{len(p.code)}")
 def test_a_program_runs(
     program: Program,
@@ -154,7 +154,7 @@ def test_a_program_runs(
         capture_output=True,
         text=True,
         check=False,
-        timeout=150,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     assert "Sydney Harbour Bridge" in done.stdout

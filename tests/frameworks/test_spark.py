@@ -18,7 +18,7 @@ INSTALLED = os.environ.get("RESAY_TEST_FRAMEWORKS")
 
 @pytest.mark.skipif(INSTALLED is None, reason="`make test-frameworks` installs the frameworks")
 @pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, which is not installed")
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(660)  # most of it imports
 def test_the_program_runs() -> None:
     (code,) = re.findall(r"^```py\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     python = Path(INSTALLED or "").resolve() / "spark" / "bin" / "python"
@@ -29,7 +29,7 @@ def test_the_program_runs() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=150,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     assert re.search(r"row 11\s*\|.*consistent", done.stdout)
