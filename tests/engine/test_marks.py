@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio.lowlevel
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from resay import Answer, AnswerChunk, Guard, Policy, PolicyError, Request, SentenceVerdict, Verdict
@@ -109,6 +109,9 @@ def pieces_of_answers(draw: st.DrawFn) -> list[str]:
 
 
 @given(pieces=pieces_of_answers(), style=st.sampled_from(["inline", "footnotes"]))
+@example(pieces=["\n\n$$\nx = 5 y\n$$\n\n| only | head |\n|---|---|\n\n"], style="inline")
+@example(pieces=["```\nx = 31415\n```\n"], style="inline")
+@example(pieces=["```\nx = 31415\n```\n", "It has 7 lanes. "], style="inline")
 def test_a_held_stream_is_marked_like_the_whole_answer(pieces: list[str], style: str) -> None:
     chunks, held = streamed(policy(style), pieces)
     _, whole = streamed(policy(style, stream_mode="buffer"), pieces)
