@@ -17,6 +17,7 @@ from resay.plugins import Evidence, Sample, Samples
 from resay.scorers import facts, references, samples
 from resay.scorers.common import fact_comparison, opposition, sample_index
 from resay.scorers.common.sample_index import Indexing
+from resay.scorers.common.verbatim import long_numbers
 from resay.scorers.facts import Facts
 from resay.scorers.references import References
 
@@ -99,6 +100,24 @@ def test_by_samples_a_longer_text_takes_proportionally_more(form: str) -> None:
         given = Evidence(Samples([text, text_of(form, size + 1)]))
         counts.append(steps_of(Facts(), text, given))
     assert 2 * counts[0] < counts[1] < 5 * counts[0]
+
+
+@pytest.mark.all_turns
+def test_a_sentence_with_more_numbers_takes_proportionally_more() -> None:
+    documents = ["The north region sold 120 units. The south region sold 80 units."]
+    sources = (Reference(documents[0], "references[0]"),)
+    given = Evidence(Samples(()), references=Samples(documents), sources=sources)
+    counts: list[int] = []
+    for size in (100, 400):
+        text = f"Twice {'12 ' * size}is in total {'14 ' * size}."
+        counts.append(steps_of(References(References.Config(by="words")), text, given))
+    assert counts[1] < 5 * counts[0]
+
+
+@pytest.mark.parametrize("text", ["1" * 140 + "a", "AB12" * 12 + "a", "1 " * 60 + "a"])
+def test_what_ends_like_no_number_is_not_divided_in_all_ways(text: str) -> None:
+    # By dividing its digits in all ways, the first one alone would take minutes.
+    list(long_numbers(text, ()))
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,11 @@ LONG_DIGITS = 7
 _ITEM_NUMBER = lazy_pattern(r"(?m:^\s{0,8}\d{1,3}[.)]\s(?=\S))")
 # Telephone numbers, IBANs, ISBNs, tracking codes and mail addresses are quoted verbatim, however
 # their digits are grouped.
+# A group takes all its digits at once: a number that ends otherwise would be divided in all ways.
+_GROUP = r"[ ./-]{0,2}\(?[A-Z]{0,4}\d{1,140}(?!\d)\)?"
 _LONG = lazy_pattern(
-    r"(?<![\w.,+-])(?:\+?(?:[A-Z]{0,4}\d{1,14}|\(\d{1,6}\))"
-    r"(?:[ ./-]{0,2}\(?(?:\d{1,14}|[A-Z]{1,4}\d{1,14})\)?){1,9}"
+    r"(?<![\w.,+-])(?:\+?(?:[A-Z]{0,4}\d{2,140}(?!\d)\)?|(?:[A-Z]{0,4}\d(?!\d)|\(\d{1,6}\))"
+    rf"{_GROUP})(?:{_GROUP}){{0,9}}"
     r"|(?=\w{0,30}\d)(?=\w{0,30}[A-Z])[A-Z0-9]{8,30}"
     r"|[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{2,30}){1,4})(?!\w)"
 )

@@ -33,6 +33,8 @@ from resay.scorers.common.uncited import uncited_sentences
 _LANGUAGE_CHARS = 2_000
 # Each claim is compared with each value; of long answers and documents, only the first ones are.
 _MAX_VISITS = 60_000
+# Each number of a claim is compared with each word of it; one with more numbers is a list.
+_MAX_CLAIM_NUMBERS = 40
 # Numbers that may be computed, but are often stated as well.
 _MAY_BE_STATED = ("duration", "share", "count")
 _COMPUTE = {
@@ -132,6 +134,8 @@ def results_of(claim: str, documents: Documents, before: str = "") -> list[Compu
     if not documents.may_compute(claim):
         return []
     parsed = list(quantities(claim))
+    if len(parsed) > _MAX_CLAIM_NUMBERS:
+        return []
 
     def computing(computation: Computation) -> ComputedClaim:
         return ComputedClaim(claim, parsed, computation, documents, before)
