@@ -286,7 +286,7 @@ def without_litellm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("without_litellm")
 async def test_a_missing_litellm_says_what_to_install() -> None:
     with pytest.raises(MissingDependencyError, match=r"pip install 'resay\[litellm\]'"):
-        await Guard(NGRAM, model=MODEL).aask(QUESTION)
+        await Guard(NGRAM, model="mistral/m").aask(QUESTION)
 
 
 @pytest.mark.usefixtures("without_litellm")

@@ -240,7 +240,7 @@ class Policy(Strict):
     @property
     def digest(self) -> str:
         """Twelve hexadecimal digits that differ for policies with other settings."""
-        settings = self.model_dump(mode="json", fallback=repr, serialize_as_any=True)
+        settings = self.model_dump(mode="json", fallback=repr)
         text = json.dumps(settings, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
