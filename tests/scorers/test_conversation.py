@@ -10,6 +10,7 @@ import pytest
 from resay import Guard, Request, Verdict
 from resay.errors import PolicyError
 from resay.plugins import Completion, Completions
+from resay.scorers.conversation import comparison
 
 BY_WORDS: dict[str, Any] = {"method": "facts", "evidence": "conversation"}
 BY_JUDGE: dict[str, Any] = {"method": "prompt", "evidence": "conversation"}
@@ -182,3 +183,21 @@ def test_other_methods_do_not_compare_with_the_conversation() -> None:
     for method in ("nli", "grounding", "ngram"):
         with pytest.raises(PolicyError, match="evidence"):
             Guard({"chain": [{"method": method, "evidence": "conversation"}]})
+
+
+def test_the_work_for_long_answers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[object] = []
+    compare = comparison.ConversationComparison._is_same_matter  # pyright: ignore[reportPrivateUsage]
+
+    def counting(*arguments: Any) -> bool:
+        compared.append(arguments)
+        return compare(*arguments)
+
+    monkeypatch.setattr(comparison.ConversationComparison, "_is_same_matter", counting)
+    monkeypatch.setattr(comparison, "_MAX_COMPARISONS", 100)
+    before = " ".join(f"Region Ander{i} sold {i} units." for i in range(30))
+    after = " ".join(f"Region Ander{i} sold {i + 1} units." for i in range(30))
+    messages = [{"role": "assistant", "content": before}, {"role": "user", "content": "Again?"}]
+    verdict = check(after, BY_WORDS, messages=messages)
+    assert verdict.flagged
+    assert 0 < len(compared) <= 100

@@ -195,3 +195,11 @@ def test_a_part_of_an_ensemble_may_compare_with_documents() -> None:
 def test_what_would_have_no_effect_is_refused(step: dict[str, Any], message: str) -> None:
     with pytest.raises(PolicyError, match=message):
         Guard({"chain": [step]})
+
+
+def test_a_long_document_without_a_relevant_sentence_leaves_the_others_in_place() -> None:
+    guard = Guard({"chain": [{"method": "facts", "evidence": "documents"}]})
+    documents = ["Zed. " + "qq ww ee. " * 400, "Garmo opened in 1932. It has 30 lamps."]
+    verdict = guard.check("Garmo has 30 lamps.", question="Garmo?", references=documents)
+    assert verdict.decision == "consistent"
+    assert [(g.reference, g.supports) for g in verdict.claims[0].grounds] == [(1, True)]

@@ -491,7 +491,9 @@ def _relevant_sentences(text: str, documents: Sequence[str]) -> list[str]:
         if len(document) <= _SHORT or not stems or has_no_spaces:
             shortened.append(document)
         else:
-            shortened.append(" ".join(filter(is_relevant, _SENTENCE_END.split(document))))
+            relevant = " ".join(filter(is_relevant, _SENTENCE_END.split(document)))
+            # An empty text would be left out, and later documents be taken for those before them.
+            shortened.append(relevant or document.strip()[:_SHORT])
     return shortened
 
 

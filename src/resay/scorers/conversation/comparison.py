@@ -40,6 +40,8 @@ _SENTENCES: Final = lazy_pattern(r"(?<=[.!?。！？؟])\s*")
 _NUMBERED_NAME: Final = lazy_pattern(r"(?:\A|\s)[^\W\d_]*[A-ZÀ-ÖØ-ÞА-Я][\w'’-]*[ -]\Z")
 _NEXT_WORD: Final = lazy_pattern(r"[ \u00a0]([^\W\d_][\w'’-]*)")
 _MAX_NAME_WORDS: Final = 4
+# Each clause is compared with each earlier statement; of long answers, only the first ones are.
+_MAX_COMPARISONS: Final = 20_000
 _MIN_STEMS: Final = 2
 
 
@@ -189,6 +191,7 @@ class ConversationComparison:
         # What was said in the turns before.
         self._told: set[str] = set()
         self._told_values: list[Quantity] = []
+        self._comparisons = 0
         for answer in reversed(answers):
             statements: list[tuple[Statement, list[_Clause]]] = []
             for statement in statements_of(answer, words):
@@ -219,6 +222,9 @@ class ConversationComparison:
         conflicts: list[Conflict] = []
         for clause in _clauses(claim.standalone, context, self._words):
             for answer, statements in self._answers:
+                self._comparisons += len(statements)
+                if self._comparisons > _MAX_COMPARISONS:
+                    break
                 outcomes = [
                     self._compare(claim, clause, answer, statement, others)
                     for statement, others in statements
