@@ -236,3 +236,9 @@ def test_any_text_can_be_computed_with(claim: str, document: str) -> None:
         for result in results_of(words, documents, claim):
             for start, end in result.covers:
                 assert 0 <= start <= end <= len(words)
+
+
+def test_the_reason_quotes_the_words_of_a_wrong_ratio() -> None:
+    claim = "The Silo tunnel is four times as long as the Garmo bridge."
+    verdict = GUARD.check(claim, question="How long are they?", references=list(BRIDGES))
+    assert f"the answer says {claim!r}" in str(verdict.claims[0].reason)

@@ -188,8 +188,10 @@ def _unexplained(
 
 def _in_text(result: ComputedResult, original: NormalizedText) -> ComputedResult:
     """Return a result with offsets in the text as written."""
+    written = "" if result.number is None else original.text[slice(*result.number)].strip()
     return replace(
         result,
         covers=tuple(original.span(start, end) for start, end in result.covers),
         number=None if result.number is None else original.span(*result.number),
+        written=written,
     )

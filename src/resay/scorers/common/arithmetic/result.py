@@ -23,6 +23,7 @@ class ComputedResult:
         covers: The spans of the claim that it settles.
         number: The span of the number that is computed; None if the claim only compares.
         operands: The values that it is computed from.
+        written: What the claim says there, as it writes it.
     """
 
     is_right: bool
@@ -31,6 +32,7 @@ class ComputedResult:
     covers: tuple[tuple[int, int], ...]
     number: tuple[int, int] | None
     operands: tuple[Value, ...] = ()
+    written: str = ""
 
 
 def agrees(claimed: Quantity, result: float) -> bool:

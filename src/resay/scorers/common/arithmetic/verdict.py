@@ -47,9 +47,8 @@ def _contradict(claim: GroundedClaim, numbers: CheckedNumbers, owners: Sequence[
         start, end = result.number
         spans.append(UnsupportedSpan(offset + start, offset + end, 1.0))
         gives = "gives" if len(documents) == 1 else "give"
-        written = numbers.sentence.text[start:end].strip()
         reasons.append(
-            f"{named(documents)} {gives} {result.arithmetic}, the answer says {written!r}"
+            f"{named(documents)} {gives} {result.arithmetic}, the answer says {result.written!r}"
         )
     is_whole = claim.is_flagged and not claim.spans
     if is_whole or len(spans) < len(numbers.wrong):
