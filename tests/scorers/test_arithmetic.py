@@ -242,3 +242,12 @@ def test_the_reason_quotes_the_words_of_a_wrong_ratio() -> None:
     claim = "The Silo tunnel is four times as long as the Garmo bridge."
     verdict = GUARD.check(claim, question="How long are they?", references=list(BRIDGES))
     assert f"the answer says {claim!r}" in str(verdict.claims[0].reason)
+
+
+@pytest.mark.parametrize(("lamps", "is_right"), [(80, True), (76, True), (60, False), (100, False)])
+def test_a_multiple_in_words_is_no_rounded_number(lamps: int, is_right: bool) -> None:
+    documents = ["The Garmo bridge has 40 lamps.", f"The Silo bridge has {lamps} lamps."]
+    claim = "The Silo bridge has twice as many lamps as the Garmo bridge."
+    verdict = GUARD.check(claim, question="How many lamps?", references=documents)
+    assert verdict.flagged is not is_right
+    assert f"{lamps} / 40" in str(verdict.claims[0].reason)

@@ -16,6 +16,9 @@ from resay.scorers.common.arithmetic.result import (
 )
 from resay.scorers.common.arithmetic.values import Value
 
+# How far a ratio may be from the multiple that it is said to be, as a share of that.
+_NEAR = 0.15
+
 
 def difference(claim: ComputedClaim) -> ComputedResult | None:
     """Return how much more the first of two values is than the second."""
@@ -45,9 +48,12 @@ def ratio(claim: ComputedClaim) -> ComputedResult | None:
         a, b = amount(first.quantity), amount(second.quantity)
         if not b or not same_unit(first.quantity, second.quantity):
             continue
+        multiple = claim.quantity
+        # "Twice" is no rounded number: 1.5 times is not twice.
+        is_near = abs(a / b - multiple.low) <= _NEAR * multiple.low
         # "More than twice as long."
-        is_right = agrees(claim.quantity, a / b) or (
-            claim.quantity.about and claim.quantity.low > 1 and a / b >= claim.quantity.low
+        is_right = (agrees(multiple, a / b) and (is_near or multiple.about)) or (
+            multiple.about and multiple.low > 1 and a / b >= multiple.low
         )
         sign = f"{first.written} / {second.written}"
         result = claim.result(a / b, sign, (first, second), is_right=is_right)
