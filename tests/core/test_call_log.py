@@ -8,7 +8,7 @@ import pytest
 
 from resay.core.call_log import CallLog, _Reader
 from resay.core.passage import Passage
-from resay.scorers.actions import calls, claims, judging, prompts
+from resay.scorers.actions import calls, claims, missing_calls, prompts
 from resay.scorers.actions.words import action_words
 
 
@@ -136,7 +136,7 @@ def test_roles_may_be_anything(role: object) -> None:
         (calls._TEXT_ERROR, "error: no"),
         (claims._RULE, "\n---\n"),
         (claims._CODE_OR_QUOTE, "> quoted"),
-        (judging._SHOWN, "> quoted"),
+        (missing_calls._SHOWN, "> quoted"),
         (prompts._LINE, "1: 2"),
     ],
 )

@@ -26,6 +26,8 @@ from resay.scorers.actions.words import (
 
 Outcome = Literal["ok", "error", "pending", "dry_run", "nothing", "partial", "unknown"]
 """What a call came to. `nothing`: it changed or found nothing; `unknown`: it has no result yet."""
+FINE: Final = frozenset({"ok", "partial", "unknown"})
+"""The outcomes that are no failure."""
 
 _TOKEN: Final = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _WORD: Final = lazy_pattern(r"[^\W_]+")
@@ -175,6 +177,19 @@ class CallFacts:
         self.call = call
         self._words = words
 
+    @property
+    def label(self) -> str:
+        """What reasons call it: its number in the conversation, with its name."""
+        return f"call {self.call.index + 1} ({self.call.name})"
+
+    @property
+    def arguments_text(self) -> str:
+        """Its arguments as JSON, or as they are if they are a text."""
+        arguments = self.call.arguments
+        if isinstance(arguments, str):
+            return arguments
+        return json.dumps(arguments, ensure_ascii=False, default=str)
+
     @cached_property
     def result_value(self) -> Any:
         """The result's JSON value, or its text."""
@@ -205,13 +220,10 @@ class CallFacts:
     @cached_property
     def text(self) -> str:
         """All its words in lower case."""
-        arguments = self.call.arguments
-        if not isinstance(arguments, str):
-            arguments = json.dumps(arguments, ensure_ascii=False, default=str)
         result = self.call.result or ""
         if not isinstance(self.result_value, str):
             result = json.dumps(self.result_value, ensure_ascii=False, default=str)
-        return f"{' '.join(self.name_tokens)} {arguments} {result}".lower()
+        return f"{' '.join(self.name_tokens)} {self.arguments_text} {result}".lower()
 
     @cached_property
     def solid(self) -> str:

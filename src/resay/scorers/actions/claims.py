@@ -49,8 +49,18 @@ _MAX_FRAGMENT_WORDS: Final = 8
 _SUBJECTLESS: Final = frozenset({"succeed", "test"})
 _OTHER: Final = frozenset({"other"})
 _STATE: Final = frozenset({"state"})
+_CHECK: Final = frozenset({"test"})
 # Work on a text, which an answer can show.
 TEXT_WORK: Final = frozenset({"create", "update", "delete"})
+READS: Final = frozenset({"search", "read"})
+SUCCESS: Final = frozenset({"succeed"})
+# What is done for somebody, and not to a text.
+OUTSIDE: Final = frozenset(
+    {"notify", "refund", "cancel", "book", "order", "pay", "schedule", "send", "call"}
+)
+# What any change may have led to.
+ANY: Final = frozenset({"other", "state"})
+DEVICES: Final = frozenset({"light", "heating", "blind", "door", "alarm", "music", "vacuum"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +96,11 @@ class ActionClaim:
         for verb in self.verbs:
             families |= verb.families
         return frozenset(families)
+
+    @property
+    def vouches(self) -> bool:
+        """Whether it says that a check passes."""
+        return any(verb.families == _CHECK for verb in self.verbs)
 
     def words_of(self, verb: Verb) -> str:
         """Return the words of one of its verbs."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from resay._internal.patterns import lazy_pattern
-from resay.scorers.actions.calls import CallFacts
+from resay.scorers.actions.calls import FINE, CallFacts
 from resay.scorers.actions.claims import ReadSentence
 from resay.scorers.actions.matching import Conversation
 from resay.scorers.actions.words import fields
@@ -21,7 +21,6 @@ _TOKEN: Final = lazy_pattern(r"[^\W_]{2,}")
 _TRIAL: Final = lazy_pattern(r"dry|simul|preview|prob|essai|test")
 _MAX_CHARS: Final = 400
 _FAILED: Final = frozenset({"error", "dry_run", "nothing"})
-_FINE: Final = frozenset({"ok", "partial", "unknown"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,7 @@ def _failures(conversation: Conversation) -> Iterator[_Failure]:
             unique = frozenset(token for token in own if counts[token] == 1)
             is_retried = any(_of_arguments(other) == own for other in later)
             is_made_good = any(
-                other.outcome[0] in _FINE and own & _of_arguments(other) for other in later
+                other.outcome[0] in FINE and own & _of_arguments(other) for other in later
             )
             if not is_retried and (unique or not is_made_good):
                 yield _Failure(facts, quote, unique or own)

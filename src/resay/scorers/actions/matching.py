@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from resay._internal.patterns import lazy_pattern
 from resay.core.call_log import CallLog, is_observation
+from resay.core.quantities import Quantity, quantities
 from resay.core.request import Message, text_of
 from resay.scorers.actions.calls import CallFacts, Leaf, solid
 from resay.scorers.actions.claims import ActionClaim
-from resay.scorers.actions.values import Source, Value
+from resay.scorers.actions.values import Source, Value, values_in
 from resay.scorers.actions.words import ActionWords, fields, stems, tool_words
 
 # What a change of a file can be called.
@@ -68,6 +69,7 @@ _NAMED: Final = frozenset({"branch", "pull_request"})
 # The statements that end a transaction.
 _COMMITS: Final = frozenset({"commit", "end", "transaction", "work"})
 _MAX_WORDS: Final = 4
+_MOST: Final = 0.6
 _POLITE: Final = lazy_pattern(
     r"(?:can|could|would|will|please|pls|kannst|können|kön|peux|pouvez|puedes|puede|puoi|può|pode|podes|kun|kan)\b"
 )
@@ -235,6 +237,22 @@ class Conversation:
                 if text:
                     return text
         return ""
+
+    @cached_property
+    def _quantities(self) -> tuple[Quantity, ...]:
+        """The quantities of the answer."""
+        return quantities(self.text)
+
+    def values_in(self, start: int, end: int) -> list[Value]:
+        """Return the values that a part of the answer names."""
+        return values_in(self.text, start, end, self.words, self._quantities)
+
+    def count_of_successes(self, facts: CallFacts) -> int:
+        """Return how many calls of the same tool succeeded, as far as is known."""
+        return sum(
+            other.call.name == facts.call.name and other.outcome[0] in ("ok", "unknown")
+            for other in self.calls
+        )
 
     def matches(self, claim: ActionClaim, values: Sequence[Value]) -> list[Match]:
         """Return the calls that a claim may be about, best first.
@@ -427,6 +445,11 @@ def objects_of(claim: ActionClaim, words: ActionWords) -> frozenset[str]:
 def stems_of_verbs(claim: ActionClaim, words: ActionWords) -> frozenset[str]:
     """Return the beginnings of the words of a claim that say what was done."""
     return frozenset(stem for verb in claim.verbs for stem in stems(claim.words_of(verb), words))
+
+
+def most_are_in(claimed: Collection[str], others: Collection[str]) -> bool:
+    """Return whether most of the stems of a claim are among others."""
+    return sum(stem in others for stem in claimed) > _MOST * len(claimed)
 
 
 def is_opposed(facts: CallFacts, later: CallFacts) -> bool:

@@ -39,8 +39,9 @@ from resay.core.scores import Scores, over
 from resay.models.config import ModelConfig
 from resay.providers.base import Completion
 from resay.scorers.actions.claims import may_claim_action
+from resay.scorers.actions.findings import Finding
 from resay.scorers.actions.guardian import CallGuardian
-from resay.scorers.actions.judging import Finding, judge_actions
+from resay.scorers.actions.judging import judge_actions
 from resay.scorers.actions.matching import Conversation
 from resay.scorers.actions.prompts import judge_prompt, read_judge
 from resay.scorers.actions.words import language_of

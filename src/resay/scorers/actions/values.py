@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from resay._internal.patterns import lazy_pattern
 from resay.core.quantities import Quantity, quantities
-from resay.scorers.actions.calls import CallFacts, solid
+from resay.scorers.actions.calls import PATHS, CallFacts, solid
 from resay.scorers.actions.words import ActionWords, fields
 
 ValueKind = Literal["id", "path", "address", "quote", "number", "date", "clock", "weekday"]
@@ -523,3 +523,34 @@ def is_small(value: Value) -> bool:
         and quantity.low == int(quantity.low)
         and quantity.low <= _MAX_SMALL
     )
+
+
+def has_like(value: Value, facts: CallFacts, *, results: bool = False) -> bool:
+    """Return whether a call has a value of the same shape: an id of the same form, a path."""
+    shape = _shape(value.text)
+    for leaf in facts.leaves if results else facts.argument_leaves:
+        if not isinstance(leaf.value, (str, int)) or isinstance(leaf.value, bool):
+            continue
+        text = str(leaf.value)
+        if solid(text) == solid(value.text):
+            continue
+        marks = ("@", "://")
+        is_address = value.kind == "address" and " " not in text
+        if is_address and any(mark in value.text and mark in text for mark in marks):
+            return True
+        if value.text[0] in "#@" and text[:1] == value.text[0]:
+            return True
+        if value.kind == "path" and PATHS.search(text):
+            return True
+        if value.kind == "id" and " " not in text and _shape(text) == shape:
+            return True
+        # "020 7946 0182"
+        if " " in value.text and _shape(solid(text)) == _shape(solid(value.text)):
+            return True
+    return False
+
+
+def _shape(text: str) -> str:
+    """Return the form of an identifier: its letters, and `9` for runs of digits."""
+    letters = re.sub(r"\d+", "9", text.strip("#"))
+    return letters.lower() if re.search(r"[^\W\d_]", letters) else f"{len(text.strip('#'))} digits"

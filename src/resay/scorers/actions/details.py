@@ -1,0 +1,195 @@
+"""Compares the values that a claim of an action names with its call."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from resay._internal.patterns import lazy_pattern
+from resay.scorers.actions.calls import FINE, CallFacts, Leaf, excerpt
+from resay.scorers.actions.claims import ActionClaim
+from resay.scorers.actions.findings import Finding, contradicted_value, invented_value
+from resay.scorers.actions.matching import Conversation, same_target, stems_of_verbs
+from resay.scorers.actions.values import Source, Value, is_small
+from resay.scorers.actions.words import action_words, fields, stems
+
+_NEAR_CHARS: Final = 24
+_TWO_WORDS: Final = lazy_pattern(r"(?<!\w)[^\W\d_]+ [^\W\d_]+ \Z")
+_LABEL: Final = 4
+
+
+def judge_value(
+    claim: ActionClaim,
+    value: Value,
+    facts: CallFacts,
+    candidates: Source,
+    conversation: Conversation,
+) -> Finding | None:
+    """Judge a value that a claim names which is otherwise borne out."""
+    own = conversation.source_of(facts)
+    if own.has(value):
+        return _overwritten(claim, value, facts, conversation)
+    is_duration = value.quantity is not None and value.quantity.unit == "s"
+    contrary = None if facts.reads or is_duration else _contrary(value, facts, conversation)
+    if contrary is None and own.yields(value):
+        return None
+    if value.is_name:
+        is_there = conversation.all_calls.has(value) or conversation.told.has(value)
+        return None if is_there else invented_value(value)
+    if candidates.has(value):
+        return None
+    if value.kind in ("date", "clock", "weekday"):
+        return _judge_time(value, facts, own, conversation)
+    return _judge_number(value, facts, candidates, contrary, conversation)
+
+
+def _judge_number(
+    value: Value,
+    facts: CallFacts,
+    candidates: Source,
+    contrary: str | None,
+    conversation: Conversation,
+) -> Finding | None:
+    """Judge a number that is not the call's.
+
+    Args:
+        value: The number.
+        facts: The call.
+        candidates: The calls that the claim may be about.
+        contrary: The field of the call that has another number, if one is called like it.
+        conversation: The log of calls, and what was written.
+    """
+    quantity = value.quantity
+    if quantity is None or quantity.low == conversation.count_of_successes(facts):
+        return None
+    if contrary is None and not facts.reads and not candidates.yields(value):
+        contrary = _contrary(value, facts, conversation, any_field=True)
+    contrary = contrary or _contrary_in_text(value, facts, conversation)
+    if contrary is not None:
+        reason = f"{facts.label} says {contrary}"
+        return contradicted_value(value, conversation.text, reason, facts, contrary)
+    called = conversation.all_calls
+    if is_small(value) or conversation.told.has(value) or called.has(value):
+        return None
+    return None if called.yields(value) else invented_value(value)
+
+
+def _overwritten(
+    claim: ActionClaim, value: Value, facts: CallFacts, conversation: Conversation
+) -> Finding | None:
+    """Return that a later call of the same tool for the same thing set another value."""
+    if value.is_name or facts.reads or value.quantity is None:
+        return None
+    contrary = _counted_otherwise(claim, value, facts, conversation)
+    if contrary is not None:
+        reason = f"{facts.label} says {contrary}"
+        return contradicted_value(value, conversation.text, reason, facts, contrary)
+    if facts.outcome[0] not in FINE:
+        return None
+    for later in conversation.calls[facts.call.index + 1 :]:
+        is_same = later.call.name == facts.call.name and later.outcome[0] == "ok"
+        if not is_same or not same_target(facts, later):
+            continue
+        contrary = _contrary(value, later, conversation, any_field=True)
+        if contrary is not None and not conversation.source_of(later).has(value):
+            reason = f"{later.label} says {contrary}"
+            return contradicted_value(value, conversation.text, reason, later, contrary)
+    return None
+
+
+def _counted_otherwise(
+    claim: ActionClaim, value: Value, facts: CallFacts, conversation: Conversation
+) -> str | None:
+    """Return the field that is called like the verb and has another number.
+
+    "I deleted the 14 rows", and a result with `matched: 14, deleted: 12`.
+    """
+    quantity = value.quantity
+    if quantity is None or quantity.unit:
+        return None
+    verbs = stems_of_verbs(claim, conversation.words)
+    for leaf in facts.result_leaves:
+        is_like = not verbs.isdisjoint(stems(leaf.key, conversation.words))
+        if is_like and leaf.number is not None and leaf.number != quantity.low:
+            return f"{leaf.key}: {leaf.value}"
+    return None
+
+
+def _judge_time(
+    value: Value, facts: CallFacts, own: Source, conversation: Conversation
+) -> Finding | None:
+    """Judge a date, a weekday or a time that is not the call's."""
+    comparable = own.dates if value.kind in ("date", "weekday") else own.has_clock
+    if comparable and not facts.reads:
+        reason, quote = f"{facts.label} says otherwise", excerpt(facts.arguments_text)
+        return contradicted_value(value, conversation.text, reason, facts, quote)
+    if value.kind == "weekday" or not comparable:
+        return None
+    if conversation.told.has(value) or conversation.all_calls.has(value):
+        return None
+    return invented_value(value)
+
+
+def _contrary(
+    value: Value, facts: CallFacts, conversation: Conversation, *, any_field: bool = False
+) -> str | None:
+    """Return the field of a call that has another number than is claimed, if there is one.
+
+    Args:
+        value: The number.
+        facts: The call.
+        conversation: The log of calls, and what was written.
+        any_field: Whether any field with a number counts, or only one that is called like what
+            is counted: "two nights", `nights`.
+    """
+    quantity = value.quantity
+    if quantity is None or quantity.unit == "ordinal":
+        return None
+    around = slice(max(0, value.start - _NEAR_CHARS), value.end + _NEAR_CHARS)
+    near = conversation.text[around].lower()
+    near_words, near_things = set(_stems_of(near)), conversation.words.things_in(near).keys()
+    others: list[str] = []
+    for leaf in reversed(facts.leaves):
+        if not _is_number(leaf):
+            continue
+        key = leaf.key.replace("_", " ")
+        key_things = action_words("en").things_in(key).keys()
+        shares = near_words & set(_stems_of(key)) or near_things & key_things
+        if shares and str(leaf.value) not in near:
+            return f"{leaf.key}: {leaf.value}"
+        others.append(f"{leaf.key}: {leaf.value}")
+    return others[0] if any_field and others else None
+
+
+def _contrary_in_text(value: Value, facts: CallFacts, conversation: Conversation) -> str | None:
+    """Return what a call's text says where a claim has another number: "6 passed"."""
+    quantity = value.quantity
+    if quantity is None or quantity.unit == "ordinal":
+        return None
+    before = _TWO_WORDS.search(conversation.text, max(0, value.start - _NEAR_CHARS), value.start)
+    if before is not None:
+        other = re.search(rf"{re.escape(before[0].lower())}(\d+)\b", facts.text)
+        if other is not None and float(other[1]) != quantity.low:
+            return other[0]
+    after = conversation.text[value.end : value.end + _NEAR_CHARS].lower()
+    claimed = {stem[:_LABEL] for stem in _stems_of(after)}
+    for label, number in facts.labelled_numbers:
+        if claimed.intersection(stem[:_LABEL] for stem in _stems_of(label)):
+            return f"{number:g} {label}"
+    return None
+
+
+def _is_number(leaf: Leaf) -> bool:
+    """Return whether a field has a number of something."""
+    value = leaf.value
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return False
+    if isinstance(value, str) and not re.fullmatch(r"\d+(?:[.,]\d+)?", value):
+        return False
+    is_counting = fields().counting.search(leaf.key) or leaf.key in fields().counts
+    return bool(is_counting) and not re.search(r"ms$|_id$|^id$|time|bytes", leaf.key)
+
+
+def _stems_of(text: str) -> list[str]:
+    """Return the beginnings of the words of a text."""
+    return [word[:5] for word in re.findall(r"[^\W\d_]{3,}", text)]

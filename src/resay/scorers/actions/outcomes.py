@@ -1,0 +1,152 @@
+"""Judges a claim of an action by what came of its call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from resay.scorers.actions.calls import FINE, CallFacts, Outcome
+from resay.scorers.actions.claims import READS, SUCCESS, ActionClaim
+from resay.scorers.actions.findings import Finding, about_claim
+from resay.scorers.actions.matching import Conversation, Match, undoing
+from resay.scorers.actions.words import fields, stems
+
+_FINAL: Final = frozenset({"send", "pay", "refund", "book", "order", "deploy", "delete", "cancel"})
+# What is done when something waits to be carried out.
+_BEGINNINGS: Final = frozenset({"create", "save", "schedule"})
+_JOIN: Final = 2
+_TIE: Final = 1.01
+_PROBLEMS: Final[Mapping[Outcome, str]] = {
+    "error": "failed",
+    "dry_run": "only tried",
+    "nothing": "changed nothing",
+    "pending": "is not through",
+}
+
+
+def deciding_match(
+    claim: ActionClaim, matches: Sequence[Match], conversation: Conversation
+) -> Match:
+    """Return the call that decides: of attempts that fit alike, the last that succeeded."""
+    best = matches[0]
+    if "read" in claim.families and "read" not in best.facts.families:
+        # What was found was opened, too, or not.
+        opened = [match for match in matches if "read" in match.facts.families]
+        best = next((match for match in opened if match.facts.outcome[0] == "error"), best)
+    alike = [
+        match
+        for match in matches
+        if match.facts.call.name == best.facts.call.name
+        and match.score >= best.score - _TIE
+        and match.named >= best.named
+    ]
+    alike.sort(key=lambda match: match.facts.call.index)
+    succeeded = [match for match in alike if match.facts.outcome[0] in ("ok", "unknown")]
+    if succeeded:
+        return best if best in succeeded else succeeded[-1]
+    for match in (best, *reversed(alike)):
+        retried = _retried(match, conversation)
+        if retried.facts.outcome[0] in FINE:
+            return retried
+    return _retried(alike[-1], conversation)
+
+
+def _retried(match: Match, conversation: Conversation) -> Match:
+    """Return a match for the last attempt, if a call was made again with equal arguments."""
+    call = match.facts.call
+    for facts in reversed(conversation.calls[call.index + 1 :]):
+        if (facts.call.name, facts.call.arguments) == (call.name, call.arguments):
+            return replace(match, facts=facts)
+    return match
+
+
+def judge_outcome(claim: ActionClaim, match: Match, conversation: Conversation) -> Finding:
+    """Judge a claim by what came of its call."""
+    facts = match.facts
+    outcome, quote = facts.outcome
+    families = claim.families
+    status = facts.status if claim.families <= SUCCESS and facts.reads else None
+    if status is not None:
+        reason = f"{facts.label} says {status}"
+        return about_claim(claim, "failed", reason, facts, status)
+    undone = undoing(facts, conversation.calls)
+    if undone is not None and not families <= READS:
+        return about_claim(claim, "failed", f"{undone.label} undid it", undone)
+    reading = families <= READS | {"test"} and not claim.vouches
+    finds = conversation.words.finds.search(claim.text)
+    has_found = outcome == "nothing" and finds and not conversation.words.denied.search(claim.text)
+    is_fine = outcome != "error" and reading and not has_found
+    is_fine = is_fine or (outcome == "pending" and not _is_unfinished(claim, quote, conversation))
+    if outcome in _PROBLEMS and not is_fine:
+        reason = f"{facts.label} {_PROBLEMS[outcome]}: {quote}"
+        return about_claim(claim, "failed", reason, facts, quote)
+    failed = _partly_failed(claim, match, conversation)
+    if failed is not None:
+        return failed
+    return about_claim(claim, "done", f"{facts.label}: {quote or 'no result'}", facts)
+
+
+def _is_unfinished(claim: ActionClaim, quote: str, conversation: Conversation) -> bool:
+    """Return whether a claim says more than a status: "sent" of what is queued."""
+    if conversation.words.begun.search(claim.text) or claim.families <= _BEGINNINGS:
+        return False
+    if any(stem in claim.text for stem in ("pending", "queue", "draft")):
+        return False
+    soft = fields().soft.search(quote.lower()) is not None
+    return bool(claim.families & _FINAL) if soft else not claim.families & {"search", "read"}
+
+
+def _partly_failed(claim: ActionClaim, match: Match, conversation: Conversation) -> Finding | None:
+    """Judge a claim about several things of which some failed."""
+    own = match.facts
+    beside = _failed_beside(own, conversation)
+    outcome, quote = own.outcome
+    if outcome != "partial" and not beside:
+        return None
+    # "The water and the gas bill are paid", by one payment
+    first = claim.verbs[0].start - claim.clause_start
+    subject, predicate = claim.text[:first].lstrip(), claim.text[first:]
+    lists = conversation.words.lists
+    # Not the word that joins the clause to the one before.
+    has_list = lists.search(subject, _JOIN) or lists.search(predicate)
+    is_several = has_list and own.shell is None and conversation.count_of_successes(own) == 1
+    # "without errors"
+    verbs = [claim.words_of(verb) for verb in claim.verbs]
+    is_flawless = claim.families <= SUCCESS and any(map(fields().failures.search, verbs))
+    quantified = is_flawless or bool(beside and is_several)
+    quantified = quantified or conversation.words.quantifiers.search(claim.text) is not None
+    others = set(stems(claim.text, conversation.words)) - own.stems
+    for facts in beside:
+        if quantified or not others.isdisjoint(stems(facts.text, conversation.words)):
+            problem = facts.outcome[1]
+            reason = f"{facts.label} failed: {problem}"
+            return about_claim(claim, "failed", reason, facts, problem)
+    if not quantified:
+        return None
+    reason = f"{own.label} failed: {quote}"
+    if not own.failed_items:
+        reason = f"{own.label} did only a part: {quote}"
+    return about_claim(claim, "failed", reason, own, quote)
+
+
+def _failed_beside(own: CallFacts, conversation: Conversation) -> list[CallFacts]:
+    """Return the other calls of the same tool in the turn that failed for good."""
+    calls = [
+        facts
+        for facts in conversation.calls
+        if facts.call.name == own.call.name and facts.call.turn == own.call.turn
+    ]
+    # Calls of agents are many, so that none is compared with all.
+    last_success: dict[str, int] = {}
+    for facts in calls:
+        if facts.outcome[0] == "ok":
+            last_success |= dict.fromkeys(facts.identifiers, facts.call.index)
+    failed: list[CallFacts] = []
+    for facts in calls:
+        again = any(last_success.get(name, -1) > facts.call.index for name in facts.identifiers)
+        # A call with equal arguments was for the same.
+        is_other = facts is not own and facts.call.arguments != own.call.arguments
+        if facts.outcome[0] in _PROBLEMS and not again and is_other:
+            failed.append(facts)
+    return failed

@@ -1,0 +1,310 @@
+"""Compares what a claim says was acted on with what its calls were about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from resay._internal.patterns import lazy_pattern
+from resay.core.action_verdict import ActionVerdict
+from resay.scorers.actions.calls import FINE, CallFacts, excerpt
+from resay.scorers.actions.claims import DEVICES, ActionClaim, ReadSentence
+from resay.scorers.actions.findings import Finding, about_claim, contradicted_value
+from resay.scorers.actions.matching import Conversation, Match, objects_of, stems_of_verbs
+from resay.scorers.actions.values import Source, Value, has_like, quoted_in
+from resay.scorers.actions.words import fields, stems
+
+# Things that are acted on one by one, so that each that is named needs a call.
+_TANGIBLE: Final = DEVICES | {"flight", "train", "car", "taxi", "coupon", "photo", "backup"}
+_ADDRESSED: Final = frozenset(
+    {"send", "notify", "call", "pay", "refund", "schedule", "upload", "move", "create", "book"}
+    | {"update"}
+)
+_NAME: Final = lazy_pattern(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’-]*[a-zà-ÿłśżа-яё][\w'’-]*")
+_WORD_AT: Final = lazy_pattern(r"[^\W\d_][\w-]*")
+_CLOSE_TO: Final = 12
+_MAX_NAME: Final = 40
+_MIN_NAME: Final = 3
+
+
+def of_another(
+    claim: ActionClaim,
+    values: Sequence[Value],
+    facts: CallFacts,
+    candidates: Source,
+    conversation: Conversation,
+) -> Finding | None:
+    """Return that the call was for another recipient, file or object, if it was."""
+    if facts.reads and "read" not in claim.families:
+        return None
+    return (
+        _of_another_value(claim, values, facts, candidates, conversation)
+        or _of_another_title(claim, values, facts, candidates, conversation)
+        or _of_another_name(claim, values, facts, candidates, conversation)
+    )
+
+
+def _of_another_value(
+    claim: ActionClaim,
+    values: Sequence[Value],
+    facts: CallFacts,
+    candidates: Source,
+    conversation: Conversation,
+) -> Finding | None:
+    if "read" in claim.families and "read" in facts.families:
+        # What was searched for and found need not have been read.
+        candidates = Source(calls=[c for c in conversation.calls if "read" in c.families])
+    for value in values:
+        if not value.is_name or value.kind == "quote" or candidates.has(value):
+            continue
+        is_real = conversation.all_calls.has(value) or conversation.told.has(value)
+        if is_real and has_like(value, facts):
+            return _not_about(claim, value.text, facts)
+    return None
+
+
+def _of_another_title(
+    claim: ActionClaim,
+    values: Sequence[Value],
+    facts: CallFacts,
+    candidates: Source,
+    conversation: Conversation,
+) -> Finding | None:
+    for quoted in quoted_in(conversation.text, claim.clause_start, claim.end):
+        if quoted.lower() in conversation.told.text and not candidates.has_text(quoted):
+            return _not_about(claim, quoted, facts)
+    title = facts.title
+    objects = objects_of(claim, conversation.words)
+    if title and not facts.reads and objects & conversation.request_words:
+        is_about = not objects.isdisjoint(facts.stems)
+        if not is_about and not any(candidates.has(value) for value in values):
+            reason = f"{facts.label} was about {title!r}"
+            return about_claim(claim, "failed", reason, facts, title)
+    return None
+
+
+def _of_another_name(
+    claim: ActionClaim,
+    values: Sequence[Value],
+    facts: CallFacts,
+    candidates: Source,
+    conversation: Conversation,
+) -> Finding | None:
+    names = conversation.names_in(claim, values)
+    strangers = [name for name in names if not _is_about(name, facts, candidates, conversation)]
+    if strangers and conversation.words.quantifiers.search(claim.text):
+        return _not_about(claim, strangers[0], facts, verdict="failed")
+    if len(strangers) < len(names) or not strangers:
+        return None
+    # A call for somebody or something else: it names what the claim does not.
+    is_addressed = _has_recipient(facts) and claim.families & _ADDRESSED
+    if is_addressed or _names_other(facts, claim, conversation):
+        return _not_about(claim, strangers[0], facts)
+    return None
+
+
+def _is_about(name: str, facts: CallFacts, candidates: Source, conversation: Conversation) -> bool:
+    if any(_links(name, candidate, conversation.calls) for candidate in candidates.calls):
+        return True
+    return bool(conversation.words.things_in(name)) or name in facts.words
+
+
+def _links(name: str, facts: CallFacts, calls: Sequence[CallFacts]) -> bool:
+    """Return whether a call is about a person, by name or by what another call says of it."""
+    # "Jana" is "Jan" in another case.
+    lowered = name.lower()[: max(_MIN_NAME, len(name) - 2)] if len(name) > _MIN_NAME else name
+    if lowered in facts.text:
+        return True
+    addresses = {
+        str(leaf.value).lower()
+        for leaf in facts.argument_leaves
+        if isinstance(leaf.value, (str, int))
+        and not isinstance(leaf.value, bool)
+        and len(str(leaf.value)) > 2
+    }
+    own_ids = {(leaf.key, str(leaf.value)) for leaf in facts.argument_leaves if leaf.key == "id"}
+    for other in calls:
+        if other is facts or lowered not in other.text:
+            continue
+        if any((leaf.key, str(leaf.value)) in own_ids for leaf in other.leaves):
+            return True
+        for entry in re.findall(r"\{[^{}]*\}", other.text):
+            if lowered in entry and any(address in entry for address in addresses):
+                return True
+        if any(address in other.text for address in addresses) and other.text.count("{") < 4:
+            return True
+    return False
+
+
+def _has_recipient(facts: CallFacts) -> bool:
+    return any(
+        leaf.key in fields().recipients and isinstance(leaf.value, str) and leaf.value
+        for leaf in facts.argument_leaves
+    )
+
+
+def _names_other(facts: CallFacts, claim: ActionClaim, conversation: Conversation) -> bool:
+    """Return whether a call has a name in its arguments, and none that the claim has."""
+    sentence = conversation.text[claim.start : claim.end].lower()
+    own: list[str] = []
+    for leaf in facts.argument_leaves:
+        if isinstance(leaf.value, str) and len(leaf.value) <= _MAX_NAME:
+            own += [match[0].lower() for match in _NAME.finditer(leaf.value)]
+    return bool(own) and not any(name in sentence for name in own)
+
+
+def one_object_each(
+    sentences: Sequence[ReadSentence], findings: Sequence[list[Finding]], conversation: Conversation
+) -> None:
+    """Change the findings of claims whose call was for the object of another claim.
+
+    "I added eggs. Milk has been added": one call, whose arguments say eggs.
+    """
+    claims = [claim for sentence in sentences for claim in sentence.claims]
+    for sentence, found in zip(sentences, findings, strict=True):
+        for claim in sentence.claims:
+            for index, finding in enumerate(found):
+                is_own = finding.start == claim.start and finding.call is not None
+                if is_own and finding.verdict == "done":
+                    found[index] = _unless_of_another(
+                        claim, finding, claims, findings, conversation
+                    )
+
+
+def _unless_of_another(
+    claim: ActionClaim,
+    finding: Finding,
+    claims: Sequence[ActionClaim],
+    findings: Sequence[list[Finding]],
+    conversation: Conversation,
+) -> Finding:
+    """Return the finding, or that its call was for what another claim names.
+
+    Args:
+        claim: The claim.
+        finding: That a call bears it out.
+        claims: All claims.
+        findings: All findings.
+        conversation: The log of calls, and what was written.
+    """
+    facts = next(f for f in conversation.calls if f.call is finding.call)
+    if facts.reads:
+        return finding
+    objects = set(stems(facts.arguments_text, conversation.words))
+    own = set(stems(claim.text, conversation.words))
+    verbs = stems_of_verbs(claim, conversation.words)
+    missing = own & conversation.request_words - facts.stems - verbs
+    missing = {stem for stem in missing if not stem.isdigit()}
+    if claim.is_report and own.isdisjoint(facts.stems):
+        # "Ticket opened. Plumber called."
+        missing = objects_of(claim, conversation.words)
+    if own & objects or not missing:
+        return finding
+    starts = {
+        f.start for found in findings for f in found if f.call and f.call.name == facts.call.name
+    }
+    for other in claims:
+        serves = other is not claim and other.start in starts
+        named = facts.stems & objects_of(other, conversation.words) if claim.is_report else objects
+        if serves and named & set(stems(other.text, conversation.words)):
+            return _not_about(claim, min(missing), facts)
+    return finding
+
+
+def _not_about(
+    claim: ActionClaim, name: str, facts: CallFacts, verdict: ActionVerdict = "not_done"
+) -> Finding:
+    reason = f"{facts.label} is not about {name!r}"
+    return about_claim(claim, verdict, reason, facts, excerpt(facts.arguments_text))
+
+
+def failed_for(
+    value: Value, deciding: CallFacts, matches: Sequence[Match], conversation: Conversation
+) -> Finding | None:
+    """Return that the only call for one of several things failed: "I closed A-1 and A-2"."""
+    if not value.is_name:
+        return None
+    source_of = conversation.source_of
+    about = [match.facts for match in matches if source_of(match.facts).has(value)]
+    if not about or any(f is deciding or f.outcome[0] in FINE for f in about):
+        return None
+    outcome, quote = about[-1].outcome
+    return contradicted_value(
+        value, conversation.text, f"{about[-1].label} came to {outcome}: {quote}", about[-1], quote
+    )
+
+
+def uncovered(
+    claim: ActionClaim, matches: Sequence[Match], conversation: Conversation
+) -> Iterator[Finding]:
+    """Yield the things and areas of a claim that no call is about."""
+    covered: set[str] = set()
+    for match in matches:
+        if match.facts.outcome[0] in FINE:
+            covered |= match.facts.things | match.facts.areas
+    things = conversation.words.things_in(claim.text)
+    named = {**things, **conversation.words.areas_in(claim.text)}
+    if len(named) < 2 or not named.keys() & covered:
+        return
+    if len(things) == 1 and not things.keys() & covered and things.keys() <= _TANGIBLE:
+        yield about_claim(claim, "not_done", f"no call is about {min(things)!r}")
+        return
+    areas = conversation.words.areas_in(claim.text)
+    for thing, (start, end) in named.items():
+        if thing in covered or not (thing in areas or thing in _TANGIBLE):
+            continue
+        has_area = any(match.facts.areas for match in matches)
+        if thing in areas and not has_area:
+            continue
+        yield Finding(
+            start=claim.clause_start + start,
+            end=claim.clause_start + end,
+            verdict="not_done",
+            reason=f"no call is about {claim.text[start:end]!r}",
+        )
+
+
+def left_out(
+    claim: ActionClaim,
+    matches: Sequence[Match],
+    details: Sequence[Finding],
+    conversation: Conversation,
+) -> Iterator[Finding]:
+    """Yield what the user asked for beside something that a call is about: "A and B".
+
+    Args:
+        claim: The claim.
+        matches: The calls that it may be about.
+        details: What is found about its values.
+        conversation: The log of calls, and what was written.
+    """
+    requested = conversation.request_words
+    done: set[str] = set()
+    for match in matches:
+        done |= match.facts.stems
+    for join in conversation.words.lists.finditer(claim.text):
+        left = _last_word(claim.text[: join.start()])
+        right = _WORD_AT.search(claim.text, join.end())
+        while right is not None and right[0] in conversation.words.stop:
+            right = _WORD_AT.search(claim.text, right.end())
+        if left is None or right is None or right.start() > join.end() + _CLOSE_TO:
+            continue
+        for word, neighbour in ((left, right), (right, left)):
+            own = stems(word[0], conversation.words)
+            beside = stems(neighbour[0], conversation.words)
+            is_missing = own and own[0] in requested and own[0] not in done
+            start = claim.clause_start + word.start()
+            is_known = any(f.start <= start < f.end for f in details)
+            if is_missing and beside and beside[0] in done and not is_known:
+                yield Finding(
+                    start=start,
+                    end=start + len(word[0]),
+                    verdict="not_done",
+                    reason=f"no call is about {word[0]!r}",
+                )
+
+
+def _last_word(text: str) -> re.Match[str] | None:
+    words = list(_WORD_AT.finditer(text))
+    return words[-1] if words else None
