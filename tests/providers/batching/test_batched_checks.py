@@ -168,7 +168,9 @@ async def test_guards_of_equal_policies_share_what_they_ask(tmp_path: Path) -> N
     assert sum(len(made.requests) for made in server.batches) == 12
 
 
-@pytest.mark.parametrize(("sampling", "batches"), [({"confidence": None}, 2), ({}, 4)])
+@pytest.mark.parametrize(
+    ("sampling", "batches"), [({"confidence": None}, 2), ({}, 2), ({"ahead": 0}, 4)]
+)
 async def test_a_round_of_the_default_policy_is_a_batch(
     tmp_path: Path, simulated: SimulatedProvider, sampling: dict[str, Any], batches: int
 ) -> None:
