@@ -21,10 +21,12 @@ from resay.scorers.common.document_records import Record
 from resay.scorers.common.indexed_sentences import IndexedSentence, sentences_of
 from resay.scorers.common.words import ignored_words, stems_of
 
+# Each number of a sentence is compared with its words; one with more numbers is a list.
+_MAX_NUMBERS = 40
 # A subject without a name is known by its first words.
 _SUBJECT_WORDS = 2
 # What precedes a colon, at the beginning of a sentence or behind one that ends in a unit.
-_HEAD = lazy_pattern(r"(?:\A|(?<=[.;\n] ))\s*([^\W\d_][^.:;\n]{0,60}?)[ \u00a0]?:\s")
+_HEAD = lazy_pattern(r"(?:\A|(?<=[.;\n] ))\s{0,4}([^\W\d_][^.:;\n]{0,60}?)[ \u00a0]?:\s")
 _CODE = lazy_pattern(r"([^\W\d_]{3,}) (1?\d|[A-Z])(?![\w.,])")
 # "University of Halm", "Zug nach Altberg".
 _NAME_AFTER = lazy_pattern(
@@ -147,6 +149,8 @@ def _of_prose(text: str, index: int, names: Collection[str]) -> Iterator[Value]:
     original = NormalizedText.of(text)
     subject = identity = frozenset[str]()
     for position, sentence in enumerate(sentences_of(original.text, original, text, index)):
+        if len(sentence.quantities) > _MAX_NUMBERS:
+            continue
         years = [q.year for q in sentence.quantities if q.year is not None]
         for head, segment_start, segment_end in _segments(sentence.text):
             head_stems = frozenset(stems_of(head))
@@ -164,6 +168,8 @@ def _of_prose(text: str, index: int, names: Collection[str]) -> Iterator[Value]:
                 if not head_stems and (own or not subject):
                     identity = own
                     subject = own or frozenset(stems_of(clause)[:_SUBJECT_WORDS])
+                if not inside:
+                    continue
                 labels = frozenset(stems_of(clause))
                 words = labels if len(labels) > 1 else frozenset(stems_of(sentence.text))
                 for quantity in inside:
