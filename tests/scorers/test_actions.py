@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -164,3 +167,25 @@ def test_a_number_that_cannot_be_reckoned_with_is_no_number(result: str) -> None
     verdict = guard.check("I deleted the 3 coupons. I sent the mail.", question=messages)
     assert [step.error for step in verdict.steps] == [None]
     assert verdict.flagged
+
+
+_LANGUAGES = """
+from resay.scorers.actions.words import likely_languages
+print(likely_languages("Congratulations! Would you like me to save your new address? I could also"
+" remind you to tell the bank. I refunded 42.50 for order 6612; the refund's id is re_91x."))
+"""
+
+
+def test_languages_are_told_apart_in_the_same_way_whatever_the_hash_seed() -> None:
+    languages = {
+        subprocess.run(
+            [sys.executable, "-c", _LANGUAGES],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        # Under these, Polish or Danish would come third, which are equally likely.
+        for seed in ("0", "1")
+    }
+    assert len(languages) == 1

@@ -420,7 +420,8 @@ def likely_languages(text: str) -> tuple[str, ...]:
 def _weights(lowered: str) -> Counter[str]:
     """Return how many words of a text are common in each language."""
     weights: Counter[str] = Counter()
-    for word in set(_WORD.findall(lowered)):
+    # In their order, because languages of equal weight are taken in theirs.
+    for word in dict.fromkeys(_WORD.findall(lowered)):
         sharing = _languages_of_word().get(word, ())
         for code in sharing:
             weights[code] += _WORD_WEIGHT // len(sharing)
