@@ -193,6 +193,8 @@ class _Run:
         self._on_progress = on_progress
         self._stopping = threading.Event()
         self._begun = 0
+        # An engine may take rows in another thread than that which gets the results.
+        self._counting = threading.Lock()
         self._started = time.monotonic()
         # The rows so far, while none of the run found more than that no model can be asked.
         self._unusable: list[Scored] | None = None if store.tally.rows else []
@@ -230,15 +232,18 @@ class _Run:
         batches = iter(engine(scorer, rows))
         try:
             for batch in batches:
-                self._begun -= len(batch)
                 self._note_failures(batch)
-                usable = self._usable(batch)
+                # A row counts as begun or as finished, never as neither.
+                with self._counting:
+                    self._begun -= len(batch)
+                    usable = self._usable(batch)
+                    if usable and not self._is_unusable:
+                        self.new += len(usable)
+                        self._store.append(usable)
                 if self._is_unusable:
                     return
                 if not usable:
                     continue
-                self.new += len(usable)
-                self._store.append(usable)
                 if self._on_progress is not None:
                     progress = Progress(
                         tally=self._store.tally,
@@ -284,9 +289,12 @@ class _Run:
         for row in rows:
             if self._store.has(row.number):
                 continue
-            if self._stopping.is_set() or not self._budget.allows(self._store.tally, self._begun):
-                return
-            self._begun += 1
+            with self._counting:
+                if self._stopping.is_set() or not self._budget.allows(
+                    self._store.tally, self._begun
+                ):
+                    return
+                self._begun += 1
             yield row
 
 
