@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from actions.judging import Judged, cases, judged
+from actions.judging import cases, judged
 from resay import Guard
+from support.judged_cases import Judged
 
 GUARD = Guard({"chain": [{"method": "actions"}]})
 OURS = ("dev", "test", "later")

@@ -9,53 +9,27 @@ before anybody looked at what was wrong with them, one after the other: `test`, 
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from resay import Verdict
+from support.judged_cases import Case, Judged, cases_beside
 
-Case = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A verdict on a case, judged."""
-
-    case: Case
-    flagged: bool
-    mistakes: tuple[str, ...]
-
-    @property
-    def is_clean(self) -> bool:
-        """Whether nothing in the case is to be flagged."""
-        return not self.case["flag"]
+POLICY: Mapping[str, Any] = {
+    "chain": [{"method": "facts", "evidence": "conversation"}],
+    "cache": {"store": "none"},
+}
 
 
 def cases() -> list[Case]:
     """Return all cases."""
-    lines = Path(__file__).with_name("cases.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    return cases_beside(__file__)
 
 
 def judged(case: Case, verdict: Verdict) -> Judged:
     """Judge a verdict on a case."""
     return Judged(case, verdict.flagged, tuple(_mistakes(case, verdict)))
-
-
-def figures(results: Iterable[Judged]) -> dict[str, str]:
-    """Return how many contradictions were found, and how many clean answers were flagged."""
-    results = list(results)
-    wrong = [result for result in results if not result.is_clean]
-    clean = [result for result in results if result.is_clean]
-    return {
-        "right": f"{sum(not result.mistakes for result in results)} of {len(results)}",
-        "found": f"{sum(result.flagged for result in wrong)} of {len(wrong)}",
-        "false alarms": f"{sum(result.flagged for result in clean)} of {len(clean)}",
-    }
 
 
 def _mistakes(case: Case, verdict: Verdict) -> Iterator[str]:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from actions.seams import SEAMS, asked_by
-from conversation.judging import cases
+from conversation.judging import POLICY, cases
 from resay import Guard
 
-POLICY: dict[str, Any] = {
-    "chain": [{"method": "facts", "evidence": "conversation"}],
-    "cache": {"store": "none"},
-}
 CHOSEN = (
     "year",
     "second-turn",
