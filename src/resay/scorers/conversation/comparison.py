@@ -25,14 +25,14 @@ from resay.core.normalization import NormalizedText, normalized
 from resay.core.passage import Passage, Sentence
 from resay.core.quantities import Quantity, quantities
 from resay.core.questions import asking_part
-from resay.core.segmentation.spans import Span
+from resay.core.segmentation.spans import Span, blanked
 from resay.scorers.actions.claims import QUOTED, draft_spans, lower_case
 from resay.scorers.actions.words import ActionWords, language_of
 from resay.scorers.common.contrast import Wording
 from resay.scorers.common.plain_comparison import span_of_value
 from resay.scorers.common.words import stems_of, words_of
 from resay.scorers.conversation.cues import cues_of
-from resay.scorers.conversation.turns import EarlierAnswer, Statement, statements_of
+from resay.scorers.conversation.turns import EarlierAnswer, statements_of
 
 _PUNCTUATION: Final = lazy_pattern(r"[,;!?](?=\s)|\.(?=\s)|[、，；。]|\s[–—-]\s|[()]")
 _ASKS: Final = lazy_pattern(r"[?？؟]\s*\Z")
@@ -60,6 +60,23 @@ class Conflict:
     text: str
     span: Span
     kind: ContraryKind
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word of a claim or a statement.
+
+    Attributes:
+        lower: The word in its normal form, in lower case.
+        start: Where it starts.
+        end: Where it ends (exclusive).
+        is_name: Whether it may be a part of a name.
+    """
+
+    lower: str
+    start: int
+    end: int
+    is_name: bool
 
 
 @dataclass(frozen=True)
@@ -97,6 +114,11 @@ class _Clause:
         """Its wording."""
         return Wording(self.text, self.language)
 
+    @cached_property
+    def conditions(self) -> frozenset[str]:
+        """The stems of what is said beside its value, which may be a condition of it."""
+        return frozenset(stems_of(_without(quantities(self.edges), self.edges)))
+
     def counted(self, value: Quantity) -> str | None:
         """Return the stem of what a bare number counts; None if nothing follows it."""
         word = _NEXT_WORD.match(self.text, value.end)
@@ -117,12 +139,7 @@ def _values_in(text: str) -> Iterator[Quantity]:
 
 
 def _without(values: Sequence[Quantity], text: str) -> str:
-    pieces: list[str] = []
-    position = 0
-    for value in values:
-        pieces.append(text[position : value.start])
-        position = max(position, value.end)
-    return " ".join([*pieces, text[position:]])
+    return blanked(text, [(value.start, value.end) for value in values])
 
 
 def _clauses(text: str, context: frozenset[str], words: ActionWords) -> list[_Clause]:
@@ -169,6 +186,53 @@ def _first_name(text: str) -> frozenset[str]:
     return frozenset()
 
 
+@dataclass(frozen=True)
+class _EarlierStatement:
+    """A statement of an earlier answer, to be compared with claims.
+
+    Attributes:
+        text: The statement.
+        clauses: Its clauses.
+    """
+
+    text: str
+    clauses: Sequence[_Clause]
+
+    @cached_property
+    def words(self) -> list[_Word]:
+        """Its words."""
+        return _words(self.text)
+
+
+@dataclass(frozen=True)
+class _ComparedAnswer:
+    """An earlier answer, to be compared with claims.
+
+    Attributes:
+        answer: The answer.
+        statements: What it asserts.
+    """
+
+    answer: EarlierAnswer
+    statements: Sequence[_EarlierStatement]
+
+    @cached_property
+    def later_values(self) -> list[Quantity]:
+        """The values that users or tools gave after it."""
+        values: list[Quantity] = []
+        for text in (*self.answer.requests, *self.answer.results):
+            values += quantities(normalized(text))
+        return values
+
+    @cached_property
+    def later_sentences(self) -> list[str]:
+        """The sentences that users wrote after it, in lower case."""
+        sentences: list[str] = []
+        for text in self.answer.requests:
+            sentences += filter(None, _SENTENCES.split(lower_case(text)))
+        return sentences
+
+
 class ConversationComparison:
     """Compares the claims of an answer with earlier ones.
 
@@ -187,20 +251,20 @@ class ConversationComparison:
         self._cues = cues_of(words.code)
         self._lowered = lower_case(passage.text)
         self._drafts = draft_spans(self._lowered, words)
-        self._answers: list[tuple[EarlierAnswer, list[tuple[Statement, list[_Clause]]]]] = []
+        self._answers: list[_ComparedAnswer] = []
         # What was said in the turns before.
         self._told: set[str] = set()
         self._told_values: list[Quantity] = []
         self._comparisons = 0
         for answer in reversed(answers):
-            statements: list[tuple[Statement, list[_Clause]]] = []
+            statements: list[_EarlierStatement] = []
             for statement in statements_of(answer, words):
                 if self._is_asserted(statement.text):
                     clauses = _clauses(statement.text, statement.context, words)
-                    statements.append((statement, clauses))
+                    statements.append(_EarlierStatement(statement.text, clauses))
                     for clause in clauses:
                         self._told_values += clause.values
-            self._answers.append((answer, statements))
+            self._answers.append(_ComparedAnswer(answer, statements))
             self._told.update(stems_of(f"{answer.question} {answer.text}"))
 
     def conflicts(self) -> list[tuple[Conflict, ...]]:
@@ -221,13 +285,13 @@ class ConversationComparison:
             return ()
         conflicts: list[Conflict] = []
         for clause in _clauses(claim.standalone, context, self._words):
-            for answer, statements in self._answers:
-                self._comparisons += len(statements)
+            for answer in self._answers:
+                self._comparisons += len(answer.statements)
                 if self._comparisons > _MAX_COMPARISONS:
                     break
                 outcomes = [
-                    self._compare(claim, clause, answer, statement, others)
-                    for statement, others in statements
+                    self._compare(claim, clause, answer, statement)
+                    for statement in answer.statements
                 ]
                 if any(outcomes):
                     if "same" not in outcomes:
@@ -251,9 +315,8 @@ class ConversationComparison:
         self,
         claim: Sentence,
         clause: _Clause,
-        answer: EarlierAnswer,
-        statement: Statement,
-        others: Sequence[_Clause],
+        answer: _ComparedAnswer,
+        statement: _EarlierStatement,
     ) -> Conflict | Literal["same"] | None:
         """Compare a clause of a claim with a statement.
 
@@ -261,25 +324,26 @@ class ConversationComparison:
             What contradicts it; "same" if it says the same; None if it is about something else.
         """
         outcome: Literal["same"] | None = None
-        for other in others:
-            if self._is_same_matter(clause, other):
-                is_same = self._is_under_same_conditions(clause, other)
-                for own, value in _comparable(clause, other) if is_same else ():
-                    span = span_of_value(own, claim)
-                    if own.agrees(value):
-                        if _has_same_values(clause.beside, other.beside):
-                            outcome = "same"
-                    elif self._has_same_conditions(own, clause, other) and (
-                        span is not None and not self._may_differ(answer, own)
-                    ):
-                        kind = "date" if own.year_or_date else "number"
-                        end = span[1] + _length_of_counted(own, clause)
-                        return Conflict(answer, statement.text, (span[0], end), kind)
+        for other in statement.clauses:
+            is_same = self._is_same_matter(clause, other)
+            is_same = is_same and self._is_under_same_conditions(clause, other)
+            for own, value in _comparable(clause, other) if is_same else ():
+                if own.agrees(value):
+                    if _has_same_values(clause.beside, other.beside):
+                        outcome = "same"
+                    continue
+                if not self._has_same_conditions(own, clause, other):
+                    continue
+                span = span_of_value(own, claim)
+                if span is not None and not self._may_differ(answer, own):
+                    kind = "date" if own.year_or_date else "number"
+                    end = span[1] + _length_of_counted(own, clause)
+                    return Conflict(answer.answer, statement.text, (span[0], end), kind)
             is_opposite = self._is_opposite(clause, other)
             if is_opposite and not self._may_differ(answer, None):
                 start, end = _locate(clause.text, claim.text)
                 span = claim.start + start, claim.start + end
-                return Conflict(answer, statement.text, span, "negation")
+                return Conflict(answer.answer, statement.text, span, "negation")
             if is_opposite is False:
                 outcome = "same"
         return outcome
@@ -311,9 +375,7 @@ class ConversationComparison:
         "With its suburbs, Marn has 61,000 inhabitants." is of something else than Marn alone.
         """
         known = other.stems | other.around
-        values = quantities(clause.edges)
-        beside = frozenset(stems_of(_without(values, clause.edges)))
-        if clause.subject - known or beside - known - self._told:
+        if clause.subject - known or clause.conditions - known - self._told:
             return False
         return clause.wording.negated == other.wording.negated
 
@@ -324,22 +386,19 @@ class ConversationComparison:
         is_behind = extra.isdisjoint(clause.before(clause.values[-1]))
         return is_behind and extra <= self._told and extra.isdisjoint(self._question)
 
-    def _may_differ(self, answer: EarlierAnswer, value: Quantity | None, name: str = "") -> bool:
+    def _may_differ(self, answer: _ComparedAnswer, value: Quantity | None, name: str = "") -> bool:
         """Return whether something happened after an answer by which a claim may differ from it."""
-        cues = self._cues
-        written = (*answer.requests, *answer.results)
-        if value is not None:
-            texts = (normalized(text) for text in written)
-            if any(value.agrees(other) for text in texts for other in quantities(text)):
-                return True
+        cues, sentences = self._cues, answer.later_sentences
+        if value is not None and any(value.agrees(other) for other in answer.later_values):
+            return True
+        written = (*answer.answer.requests, *answer.answer.results)
         if name and any(name.lower() in text.lower() for text in written):
             return True
-        sentences = [s for text in answer.requests for s in _SENTENCES.split(lower_case(text)) if s]
         if any(cues.objects.search(sentence) for sentence in sentences):
             return True
         if value is not None and value.year is not None:
             return False
-        if answer.acted or any(cues.supposes.search(sentence) for sentence in sentences):
+        if answer.answer.acted or any(cues.supposes.search(sentence) for sentence in sentences):
             return True
         told = [sentence for sentence in sentences if not _ASKS.search(sentence)]
         if value is not None:
@@ -383,41 +442,45 @@ class ConversationComparison:
 
     def _conflicting_names(self, claim: Sentence) -> Iterator[Conflict]:
         """Yield the name in place of which the newest answer about it has another."""
-        for answer, statements in self._answers:
-            for statement, _ in statements:
-                span = self._other_name(claim, statement)
+        own = _words(claim.text)
+        for answer in self._answers:
+            for statement in answer.statements:
+                span = self._other_name(own, statement.words)
                 if span is None:
                     continue
                 start, end = span
                 if not self._may_differ(answer, None, claim.text[start:end]):
                     span = claim.start + start, claim.start + end
-                    yield Conflict(answer, statement.text, span, "name")
+                    yield Conflict(answer.answer, statement.text, span, "name")
                 return
 
-    def _other_name(self, claim: Sentence, statement: Statement) -> Span | None:
-        """Return the name that a claim has in place of that of a statement, if only one can be."""
-        own, other = _words(claim.text), _words(statement.text)
+    def _other_name(self, own: Sequence[_Word], other: Sequence[_Word]) -> Span | None:
+        """Return where a claim has another name than a statement, if only one can be.
+
+        Args:
+            own: The words of the claim.
+            other: The words of the statement.
+        """
+        shorter = min(len(own), len(other))
         first = 0
-        while first < min(len(own), len(other)) and own[first][0] == other[first][0]:
+        while first < shorter and own[first].lower == other[first].lower:
             first += 1
         last = 0
-        while last < min(len(own), len(other)) - first and own[-1 - last][0] == other[-1 - last][0]:
+        while last < shorter - first and own[-1 - last].lower == other[-1 - last].lower:
             last += 1
         names = own[first : len(own) - last]
         other_names = other[first : len(other) - last]
         if not (0 < len(names) <= _MAX_NAME_WORDS and 0 < len(other_names) <= _MAX_NAME_WORDS):
             return None
-        if not all(_is_name(claim.text[start:end]) for _, start, end in names):
+        if not all(word.is_name for word in (*names, *other_names)):
             return None
-        if not all(_is_name(statement.text[start:end]) for _, start, end in other_names):
-            return None
-        before = " ".join(word for word, _, _ in own[:first])
-        after = " ".join(word for word, _, _ in own[len(own) - last :])
+        before = " ".join(word.lower for word in own[:first])
+        after = " ".join(word.lower for word in own[len(own) - last :])
         is_unique = bool(before) and self._cues.unique.search(before) is not None
         is_unique = is_unique or (not before and self._cues.unique_after.search(after) is not None)
         if not is_unique or len(set(stems_of(f"{before} {after}"))) < _MIN_STEMS - 1:
             return None
-        return names[0][1], names[-1][2]
+        return names[0].start, names[-1].end
 
 
 def _comparable(clause: _Clause, other: _Clause) -> Iterator[tuple[Quantity, Quantity]]:
@@ -451,15 +514,14 @@ def _has_same_values(values: Sequence[Quantity], others: Sequence[Quantity]) -> 
     return all(any(value.agrees(other) for other in others) for value in values)
 
 
-def _words(text: str) -> list[tuple[str, int, int]]:
-    """Return the words of a text in lower case, with their spans in it."""
+def _words(text: str) -> list[_Word]:
     source = NormalizedText.of(text)
-    matches = words_of(source.text).finditer(source.text)
-    return [(match[0].lower(), *source.span(*match.span())) for match in matches]
-
-
-def _is_name(word: str) -> bool:
-    return word[:1].isupper() and (len(word) > 1)
+    words: list[_Word] = []
+    for match in words_of(source.text).finditer(source.text):
+        start, end = source.span(*match.span())
+        is_name = end - start > 1 and text[start].isupper()
+        words.append(_Word(match[0].lower(), start, end, is_name))
+    return words
 
 
 def _locate(clause: str, text: str) -> Span:

@@ -49,19 +49,15 @@ class EarlierAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement of an earlier answer, or of the current one.
+    """A statement of an earlier answer.
 
     Attributes:
         text: The statement.
-        start: Its start in the answer.
         context: The stems of what it may be about: of the question, and of the sentences before it.
-        is_plain: Whether it is stated as such, and not in a draft for somebody else.
     """
 
     text: str
-    start: int
     context: frozenset[str]
-    is_plain: bool = True
 
 
 def earlier_answers(messages: Sequence[Mapping[str, Any]]) -> list[EarlierAnswer]:
@@ -70,10 +66,8 @@ def earlier_answers(messages: Sequence[Mapping[str, Any]]) -> list[EarlierAnswer
     Args:
         messages: The conversation, oldest first.
     """
-    answers: list[EarlierAnswer] = []
-    index = 0
     question = ""
-    positions: list[tuple[int, int, str, str]] = []
+    spoken: list[tuple[int, str, str]] = []
     for position, message in enumerate(messages):
         role, text = message.get("role"), text_of(message.get("content"))
         if role == "user":
@@ -81,13 +75,13 @@ def earlier_answers(messages: Sequence[Mapping[str, Any]]) -> list[EarlierAnswer
         elif role == "assistant":
             text = without_reasoning(text).strip()
             if text:
-                positions.append((position, index, text, question))
-                index += 1
-    for position, number, text, asked in positions[-_MAX_ANSWERS:]:
+                spoken.append((position, text, question))
+    answers: list[EarlierAnswer] = []
+    for index, (position, text, asked) in list(enumerate(spoken))[-_MAX_ANSWERS:]:
         later = messages[position + 1 :]
         answers.append(
             EarlierAnswer(
-                index=number,
+                index=index,
                 text=text[:_MAX_CHARS],
                 question=asked,
                 requests=tuple(_texts_of(later, tools=False)),
@@ -132,7 +126,7 @@ def _parts(content: object) -> list[Mapping[str, Any]]:
 
 
 def statements_of(answer: EarlierAnswer, words: ActionWords) -> list[Statement]:
-    """Return the checkable statements of an earlier answer.
+    """Return the checkable statements of an earlier answer, but for drafts for somebody else.
 
     Args:
         answer: The answer.
@@ -148,6 +142,6 @@ def statements_of(answer: EarlierAnswer, words: ActionWords) -> list[Statement]:
         for claim in rules.read(sentence, index, alone=alone):
             is_draft = any(start <= claim.start < end for start, end in drafts)
             if claim.kind == "fact" and not is_draft:
-                statements.append(Statement(claim.standalone, claim.start, frozenset(context)))
+                statements.append(Statement(claim.standalone, frozenset(context)))
         context.update(stems_of(sentence.text))
     return statements
