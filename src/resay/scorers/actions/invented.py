@@ -20,7 +20,7 @@ _EPSILON: Final = 1e-6
 
 
 def invented_in(
-    sentence: ReadSentence, findings: Sequence[Finding], conversation: Conversation, *, acts: bool
+    sentence: ReadSentence, findings: Sequence[Finding], conversation: Conversation
 ) -> list[Finding]:
     """Return the values of a sentence that stand nowhere, outside of claims judged before.
 
@@ -28,7 +28,6 @@ def invented_in(
         sentence: The sentence.
         findings: What was found about its claims.
         conversation: The log of calls, and what was written.
-        acts: Whether something in the answer is claimed and not done.
     """
     if not (sentence.asserts and conversation.log.is_whole):
         return []
@@ -48,9 +47,7 @@ def invented_in(
             continue
         if is_open or conversation.told.has(value) or conversation.all_calls.has(value):
             continue
-        if not _is_checkable(
-            value, conversation, acts=acts, beside=beside, claimed=bool(sentence.claims)
-        ):
+        if not _is_checkable(value, conversation, beside=beside, claimed=bool(sentence.claims)):
             continue
         if value.kind == "number" and _adds_up(value, values):
             continue
@@ -71,15 +68,12 @@ def _tells_of_results(line: str, value: Value, conversation: Conversation) -> bo
     return conversation.words.code != "en" or continues or tells
 
 
-def _is_checkable(
-    value: Value, conversation: Conversation, *, acts: bool, beside: bool, claimed: bool
-) -> bool:
+def _is_checkable(value: Value, conversation: Conversation, *, beside: bool, claimed: bool) -> bool:
     """Return whether a value that stands nowhere must be made up.
 
     Args:
         value: The value.
         conversation: The log of calls, and what was written.
-        acts: Whether something in the answer is claimed and not done.
         beside: Whether its sentence has other values that are in the calls.
         claimed: Whether its sentence claims an action.
     """

@@ -62,9 +62,8 @@ def judge_actions(passage: Passage, conversation: Conversation) -> list[list[Fin
     one_object_each(sentences, findings, conversation)
     for passed in passed_over(sentences, conversation):
         _pass_over(sentences, findings, passed)
-    acts = any(finding.flagged for found in findings for finding in found)
     for sentence, found in zip(sentences, findings, strict=True):
-        found += invented_in(sentence, found, conversation, acts=acts)
+        found += invented_in(sentence, found, conversation)
         found.sort(key=lambda finding: finding.start)
     return findings
 

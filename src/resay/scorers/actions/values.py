@@ -41,8 +41,6 @@ _CLOCK: Final = lazy_pattern(
     r"|(午前|午後|上午|下午|晚上|오전|오후)?\s?([01]?\d|2[0-4])[時点點시]\s?(?:([0-5]?\d)[分분]|(半|반))?",
     re.IGNORECASE,
 )
-_HAS_DIGIT: Final = lazy_pattern(r"\d")
-_PLAIN: Final = lazy_pattern(r"\d[\d.,'’\u00a0\u202f ]*\d|\d")
 _UNIT_WORD: Final = lazy_pattern(
     r"\d+(?:[.,]\d+)?(?:st|nd|rd|th|s|ms|m|km|cm|mm|kg|g|mg|l|ml|h|min|gb|mb|kb|tb|gib|mib|kib|tib|k|d|x|%|°|er|e"
     r"|am|pm|px|w|kw|kwh|mbit|hz|ghz|mhz|ème|eme|º|ª|a|o|go|mo|ko|€|\$|£|c|f|v|p|fps|bit|bits|b|en|te|ten|ter|st|t)"

@@ -491,7 +491,6 @@ class Fields:
         errors: Fields that have what went wrong.
         successes: Fields that are true if all went well.
         statuses: Fields that say what came of it.
-        of_records: Those of them that a record has which was only read.
         exits: Fields with an exit code.
         counts: Fields with the number of things that were changed or found.
         trials: Fields that are true if nothing was really done.
@@ -523,7 +522,6 @@ class Fields:
     errors: frozenset[str]
     successes: frozenset[str]
     statuses: frozenset[str]
-    of_records: frozenset[str]
     exits: frozenset[str]
     counts: frozenset[str]
     trials: frozenset[str]
