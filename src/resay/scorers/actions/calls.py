@@ -75,7 +75,8 @@ _CODE: Final = lazy_pattern(r"\w\(.*\)|^(?:import|from|const|let|var) ", re.DOTA
 _OF_PROGRAMS: Final = frozenset(
     {"search", "read", "run", "test", "create", "save", "update", "other"}
 )
-_CHANGES: Final = frozenset({"save", "create", "update", "delete", "move"})
+CHANGES: Final = frozenset({"save", "create", "update", "delete", "move"})
+"""Changes after which an earlier check vouches for nothing."""
 PATHS: Final = lazy_pattern(r"(?<![\w~+-])[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
 _TITLES: Final = frozenset({"title", "subject", "summary", "titel", "titre", "título", "titolo"})
 _IN_QUOTES: Final = lazy_pattern(r"'[^']*'|\"[^\"]*\"")
@@ -238,7 +239,7 @@ class CallFacts:
     @cached_property
     def name_tokens(self) -> tuple[str, ...]:
         """The words of its name: `mcp__desk__createTicket` has mcp, desk, create, ticket."""
-        return tuple(token.lower() for token in _TOKEN.findall(self.call.name))
+        return tuple(split_name(self.call.name))
 
     @cached_property
     def families(self) -> frozenset[str]:
@@ -338,7 +339,7 @@ class CallFacts:
         if self.families & {"test", "search", "read"} or fields().besides & self.doing_words:
             return False
         if self.shell is not None:
-            return bool(self.families & _CHANGES)
+            return bool(self.families & CHANGES)
         return bool(fields().editing & set(self.name_tokens)) or any(
             isinstance(leaf.value, str) and PATHS.search(leaf.value[:_MAX_PATH])
             for leaf in self.argument_leaves

@@ -8,7 +8,8 @@ from functools import cache
 from typing import Final
 
 from resay._internal.patterns import lazy_pattern
-from resay.lang.tables import table, word_set
+from resay.lang.tables import phrase_set, table, word_set
+from resay.scorers.actions.words import families_by_word
 
 _MAX_CHARS: Final = 4_000
 _MAX_COMMANDS: Final = 40
@@ -125,16 +126,8 @@ def _vocabulary() -> _Vocabulary:
     general: Mapping[str, str] = commands["general"]
     return _Vocabulary(
         silent=word_set(general["silent"]),
-        wrappers=frozenset(wrapper.strip() for wrapper in general["wrappers"].split(",")),
-        by_program=_families_by_word(commands["programs"]),
-        by_word=_families_by_word(commands["words"]),
-        by_flag=_families_by_word(commands["flags"]),
+        wrappers=phrase_set(general["wrappers"]),
+        by_program=families_by_word(commands["programs"]),
+        by_word=families_by_word(commands["words"]),
+        by_flag=families_by_word(commands["flags"]),
     )
-
-
-def _families_by_word(words_by_family: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
-    families: dict[str, set[str]] = {}
-    for family, words in words_by_family.items():
-        for word in words.split():
-            families.setdefault(word, set()).add(family)
-    return {word: frozenset(names) for word, names in families.items()}

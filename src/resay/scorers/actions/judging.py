@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from resay.core.passage import Passage
-from resay.scorers.actions.calls import CallFacts
+from resay.scorers.actions.calls import CHANGES, CallFacts
 from resay.scorers.actions.claims import (
     ANY,
     OUTSIDE,
@@ -39,8 +39,6 @@ from resay.scorers.actions.targets import (
 from resay.scorers.actions.values import Source, Value
 from resay.scorers.actions.words import fields, stems
 
-# Changes after which an earlier check vouches for nothing.
-_CHANGES: Final = frozenset({"save", "create", "update", "delete", "move"})
 _CHECKING: Final = frozenset({"test", "build"})
 # Kinds of checks, of which one vouches for nothing that another checks.
 _KINDS: Final = frozenset(
@@ -118,7 +116,7 @@ def _judge_check(
         return about_claim(claim, "not_done", "no call checks it"), []
     last = checks[-1]
     for later in calls[last.call.index + 1 :]:
-        if later.families & _CHANGES and later.changes_file:
+        if later.families & CHANGES and later.changes_file:
             reason = f"{last.label} was before the change by {later.label}"
             return about_claim(claim, "not_done", reason, later), []
     match = Match(last, 0, is_exact=True)

@@ -449,9 +449,17 @@ def _languages_of_word() -> Mapping[str, tuple[str, ...]]:
 @cache
 def tool_words() -> Mapping[str, frozenset[str]]:
     """The words of tools' names and fields, with the families of what they do."""
+    return families_by_word(table("en", "actions")["tools"])
+
+
+def families_by_word(words_by_family: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
+    """Return the words of a table with the families that have them.
+
+    Args:
+        words_by_family: The words of each family, separated by spaces.
+    """
     families: dict[str, set[str]] = {}
-    tools: Mapping[str, str] = table("en", "actions")["tools"]
-    for family, words in tools.items():
+    for family, words in words_by_family.items():
         for word in words.split():
             families.setdefault(word, set()).add(family)
     return {word: frozenset(names) for word, names in families.items()}
