@@ -10,7 +10,7 @@ from resay._internal.patterns import lazy_pattern
 from resay.scorers.actions.claims import ReadSentence
 from resay.scorers.actions.findings import Finding, invented_value
 from resay.scorers.actions.matching import Conversation
-from resay.scorers.actions.values import Source, Value, has_like, is_small
+from resay.scorers.actions.values import Value, has_like, is_small
 from resay.scorers.actions.words import stems
 
 _YEARS: Final = (1000, 2100)
@@ -51,8 +51,7 @@ def invented_in(
             continue
         if value.kind == "number" and _adds_up(value, values):
             continue
-        tells = beside or _tells_of_results(line, value, conversation)
-        if value.kind == "number" and not tells:
+        if value.kind == "number" and not (beside or _tells_of_results(line, value, conversation)):
             continue
         invented.append(invented_value(value))
     return invented
@@ -79,7 +78,7 @@ def _is_checkable(value: Value, conversation: Conversation, *, beside: bool, cla
     """
     if value.kind == "quote":
         return bool(conversation.calls)
-    if value.kind == "path" and claimed and conversation.log.of_turn:
+    if value.kind == "path" and claimed and conversation.of_turn:
         # "It is stored as a.tar"
         return True
     if value.is_name:
@@ -88,9 +87,9 @@ def _is_checkable(value: Value, conversation: Conversation, *, beside: bool, cla
         is_like = any(has_like(value, facts, results=True) for facts in conversation.calls)
         if value.kind == "id":
             return cued or is_like
-        return is_like and bool(conversation.log.of_turn)
+        return is_like and bool(conversation.of_turn)
     quantity = value.quantity
-    if quantity is None or value.kind != "number" or not conversation.log.of_turn:
+    if quantity is None or value.kind != "number" or not conversation.of_turn:
         return False
     if quantity.unit == "" and value.text.isdigit() and _YEARS[0] <= quantity.low <= _YEARS[1]:
         return False
@@ -105,8 +104,7 @@ def _is_checkable(value: Value, conversation: Conversation, *, beside: bool, cla
         return False
     if conversation.all_calls.yields(value):
         return False
-    told_and_called = Source([conversation.told.text], conversation.calls)
-    return not told_and_called.yields(value)
+    return not conversation.told_and_called.yields(value)
 
 
 def _adds_up(value: Value, values: Sequence[Value]) -> bool:

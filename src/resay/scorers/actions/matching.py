@@ -153,6 +153,16 @@ class Conversation:
         return Source(calls=self.calls)
 
     @cached_property
+    def told_and_called(self) -> Source:
+        """What was written to the agent, and everything in the calls and their results."""
+        return Source([self.told.text], self.calls)
+
+    @cached_property
+    def _written_words(self) -> frozenset[str]:
+        """The words of what was written to the agent, and of the calls and their results."""
+        return self.told.words | self.all_calls.words
+
+    @cached_property
     def has_tools(self) -> bool:
         """Whether the agent has tools: it called some, or the application names them."""
         return bool(self.calls) or _TOOL.search(self._instructions) is not None
@@ -266,10 +276,14 @@ class Conversation:
         areas = self.words.areas_in(claim.text).keys()
         ids = [solid(value.text) for value in values if value.is_name]
         names = self.names_in(claim, values)
+        verbs = stems_of_verbs(claim, self.words)
+        near: set[str] = set()
+        for family in claim.families:
+            near.update(_NEAR.get(family, "").split())
         matches: list[Match] = []
         for facts in self.calls:
-            fit = _fit(claim.families, facts)
-            if fit != _EXACT and not facts.reads and _is_named_after(claim, facts, self.words):
+            fit = _fit(claim.families, near, facts)
+            if fit != _EXACT and not facts.reads and _is_named_after(verbs, facts):
                 fit = _EXACT
             if fit is None and not facts.reads and self._results_in(values, facts):
                 fit = _EXACT
@@ -321,7 +335,6 @@ class Conversation:
             values: The values it names, which are no names: "9 June".
         """
         names: list[str] = []
-        known = self.told.words | self.all_calls.words
         for match in _NAME.finditer(self.text, claim.start, claim.end):
             before = self.text[: match.start()].rstrip()
             begins = not before or before[-1] in '.!?:;\n*-•–—“"('
@@ -329,7 +342,7 @@ class Conversation:
             begins = begins and name not in self._told_names
             is_word = name in self.words.stop or self.words.is_weekday(name)
             is_value = any(v.start < match.end() and match.start() < v.end for v in values)
-            if not (begins or is_word or is_value) and name in known:
+            if not (begins or is_word or is_value) and name in self._written_words:
                 names.append(name)
         return names
 
@@ -342,8 +355,8 @@ class Conversation:
         names = {
             match[1].lower() for match in _INNER_NAME.finditer(self.text, claim.start, claim.end)
         }
-        known = self.told.words | self.all_calls.words | self.words.stop
-        return {name for name in names - known if not self.words.is_weekday(name)}
+        strangers = names - self._written_words - self.words.stop
+        return {name for name in strangers if not self.words.is_weekday(name)}
 
     def is_told_by_results(self, claim: ActionClaim) -> bool:
         """Return whether a result tells of what is claimed: what others did."""
@@ -388,17 +401,20 @@ class Conversation:
         return any(stem in self.request_words for stem in stems(claim.text, self.words))
 
 
-def _fit(families: frozenset[str], facts: CallFacts) -> float | None:
-    """Return how well what a call does fits what is claimed; None if not at all."""
+def _fit(families: frozenset[str], near: Collection[str], facts: CallFacts) -> float | None:
+    """Return how well what a call does fits what is claimed; None if not at all.
+
+    Args:
+        families: What is claimed to be done.
+        near: What else it may have been done by.
+        facts: The call.
+    """
     own = facts.families
     is_run = "run" in families and facts.shell is not None
     if is_run or own & families:
         return _EXACT
-    near: set[str] = set()
-    for family in families:
-        near.update(_NEAR.get(family, "").split())
     # What the commands of a shell do, their words say.
-    is_near = bool(own & near) and (facts.shell is None or facts.is_broad)
+    is_near = not own.isdisjoint(near) and (facts.shell is None or facts.is_broad)
     if is_near or (facts.changes_file and _EDITS & families):
         return _CLOSE
     if facts.is_broad or families <= {"succeed"}:
@@ -407,9 +423,14 @@ def _fit(families: frozenset[str], facts: CallFacts) -> float | None:
     return _UNKNOWN if families & {"other", "state"} and not facts.reads else None
 
 
-def _is_named_after(claim: ActionClaim, facts: CallFacts, words: ActionWords) -> bool:
-    """Return whether a call has the verb of a claim: "resized", resize_image."""
-    for stem in stems_of_verbs(claim, words):
+def _is_named_after(verbs: Collection[str], facts: CallFacts) -> bool:
+    """Return whether a call has the verb of a claim: "resized", resize_image.
+
+    Args:
+        verbs: The stems of the claim's verbs.
+        facts: The call.
+    """
+    for stem in verbs:
         if any(
             stem[:size] in facts.brief_stems for size in range(max(3, len(stem) - 2), _STEM + 1)
         ):
@@ -417,8 +438,7 @@ def _is_named_after(claim: ActionClaim, facts: CallFacts, words: ActionWords) ->
     names = {name[:_STEM] for name in facts.name_tokens}
     return any(
         stem[: max(len(name), 3)] == name or stem == name
-        for verb in claim.verbs
-        for stem in stems(claim.words_of(verb), words)
+        for stem in verbs
         for name in names
         if len(name) > 2
     )

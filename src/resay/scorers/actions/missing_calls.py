@@ -48,7 +48,7 @@ def finding_without_call(claim: ActionClaim, conversation: Conversation) -> Find
         return None
     reason = "no call does this" if conversation.calls else "no tool was called"
     finding = about_claim(claim, "not_done", reason)
-    return replace(finding, in_doubt=bool(conversation.log.of_turn))
+    return replace(finding, in_doubt=bool(conversation.of_turn))
 
 
 def _is_of_text(claim: ActionClaim, conversation: Conversation) -> bool:
@@ -100,14 +100,14 @@ def _is_claimed(claim: ActionClaim, conversation: Conversation) -> bool:
         return False
     # What is so, or was done in 1932, need not be the agent's doing.
     is_deed = families <= OUTSIDE and conversation.words.perfect.search(claim.text) is not None
-    is_state = bool(things & DEVICES) and bool(conversation.log.of_turn)
+    is_state = bool(things & DEVICES) and bool(conversation.of_turn)
     if not (conversation.asks_for_change or is_deed or is_state):
         return False
     asked_for = asked_for or (claim.is_report and conversation.has_tools)
     if is_deed:
         # What others did, some result tells.
         is_known = bool(objects & (conversation.told_stems | conversation.call_stems))
-        is_message = families <= {"send", "notify"} and bool(conversation.log.of_turn)
+        is_message = families <= {"send", "notify"} and bool(conversation.of_turn)
         is_known = is_known or is_message
         asked_for = asked_for or (is_known and not conversation.tells_of_deeds)
     return asked_for and not conversation.is_told_by_results(claim)

@@ -165,16 +165,18 @@ def one_object_each(
     for sentence, found in zip(sentences, findings, strict=True):
         for claim in sentence.claims:
             for index, finding in enumerate(found):
-                is_own = finding.start == claim.start and finding.call is not None
-                if is_own and finding.verdict == "done":
+                is_own = finding.start == claim.start and finding.verdict == "done"
+                if is_own and finding.call is not None:
+                    facts = conversation.calls[finding.call.index]
                     found[index] = _unless_of_another(
-                        claim, finding, claims, findings, conversation
+                        claim, finding, facts, claims, findings, conversation
                     )
 
 
 def _unless_of_another(
     claim: ActionClaim,
     finding: Finding,
+    facts: CallFacts,
     claims: Sequence[ActionClaim],
     findings: Sequence[list[Finding]],
     conversation: Conversation,
@@ -184,11 +186,11 @@ def _unless_of_another(
     Args:
         claim: The claim.
         finding: That a call bears it out.
+        facts: The call.
         claims: All claims.
         findings: All findings.
         conversation: The log of calls, and what was written.
     """
-    facts = next(f for f in conversation.calls if f.call is finding.call)
     if facts.reads:
         return finding
     objects = set(stems(facts.arguments_text, conversation.words))
