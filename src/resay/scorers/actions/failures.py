@@ -81,22 +81,26 @@ def _failures(conversation: Conversation) -> Iterator[_Failure]:
         for facts in conversation.of_turn
         if not facts.reads and (conversation.asks_for_change or not facts.is_unknown)
     ]
-    counts = Counter(token for facts in changes for token in _of_arguments(facts))
+    arguments = [_of_arguments(facts) for facts in changes]
+    counts = Counter(token for own in arguments for token in own)
+    # Calls of agents are many, so that none is compared with all.
+    last_attempt: dict[frozenset[str], int] = {}
+    last_success: dict[str, int] = {}
+    for index, (facts, own) in enumerate(zip(changes, arguments, strict=True)):
+        last_attempt[own] = index
+        if facts.outcome[0] in FINE:
+            last_success |= dict.fromkeys(own, index)
     # Something waits where another call of the same tool is through.
     through = {facts.call.name for facts in changes if facts.outcome[0] == "ok"}
-    for index, facts in enumerate(changes):
-        own = _of_arguments(facts)
+    for index, (facts, own) in enumerate(zip(changes, arguments, strict=True)):
         outcome, quote = facts.outcome
         waits = outcome == "pending" and facts.call.name in through
         if outcome == "partial":
             yield from _failed_items(facts)
         elif outcome in _FAILED or waits:
-            later = changes[index + 1 :]
             unique = frozenset(token for token in own if counts[token] == 1)
-            is_retried = any(_of_arguments(other) == own for other in later)
-            is_made_good = any(
-                other.outcome[0] in FINE and own & _of_arguments(other) for other in later
-            )
+            is_retried = last_attempt[own] > index
+            is_made_good = any(last_success.get(token, -1) > index for token in own)
             if not is_retried and (unique or not is_made_good):
                 yield _Failure(facts, quote, unique or own)
 
