@@ -31,8 +31,6 @@ from resay.scorers.common.sample_index import SampleIndex
 from resay.scorers.common.words import ignored_words, stems_of
 
 _SUPPORTED = 0.5
-# The same where all values, names and codes are supported, and only words are in doubt.
-_PARAPHRASED = 0.5
 # The same beside a value that they bear out.
 _BESIDE_COMPUTED = 0.8
 # Longer documents are not searched for words in each other's place.
@@ -134,13 +132,11 @@ class DocumentComparison:
         alone = [
             document
             for document in nearest
-            if by_document[document] <= self._threshold(document, facts)
+            if by_document[document] <= _SUPPORTED
             and self._says_values(document, facts)
             and _is_about_all(document, stretches)
         ]
         if alone:
-            for document in alone:
-                by_document[document] = min(by_document[document], _SUPPORTED)
             return WordComparison(
                 score=by_document[alone[0]],
                 by_document=by_document,
@@ -172,19 +168,6 @@ class DocumentComparison:
         if not self._is_translated:
             return facts
         return [fact for fact in facts if fact.kind not in ("word", "relation")]
-
-    def _threshold(self, document: int, facts: Sequence[Fact]) -> float:
-        """Return the score up to which a document supports a claim alone.
-
-        It is higher if only words are in doubt, some of which the document has.
-        """
-        position = self._positions[document]
-        has_word = False
-        for fact in facts:
-            if fact.kind != "word" and fact.support[position] < ELSEWHERE:
-                return _SUPPORTED
-            has_word = has_word or fact.support[position] >= ELSEWHERE
-        return _PARAPHRASED if has_word else _SUPPORTED
 
     def denials(self, comparison: FactComparison, about: Collection[int]) -> dict[int, str]:
         """Return, by index of a document about a claim's subject, its sentence to the contrary."""
