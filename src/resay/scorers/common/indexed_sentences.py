@@ -145,7 +145,7 @@ def quantities_by_cell(header: Sequence[str], row: IndexedSentence) -> Iterator[
     start = row.start
     for column, cell in enumerate(cells):
         end = start + len(cell)
-        inside = _within(row.quantities, start, end)
+        inside = quantities_within(row.quantities, start, end)
         if inside:
             column_header = header[column] if column < len(header) else ""
             words = plain_stems(f"{row_header} {cell} {column_header}")
@@ -153,8 +153,14 @@ def quantities_by_cell(header: Sequence[str], row: IndexedSentence) -> Iterator[
         start = end + 1
 
 
-def _within(parsed: Sequence[Quantity], start: int, end: int) -> tuple[Quantity, ...]:
-    """Return the quantities that begin in the range from start to end."""
+def quantities_within(parsed: Sequence[Quantity], start: int, end: int) -> tuple[Quantity, ...]:
+    """Return the quantities that begin in the range from start to end.
+
+    Args:
+        parsed: Quantities in order.
+        start: The start of the range.
+        end: Its end (exclusive).
+    """
     first = bisect_left(parsed, start, key=_START)
     return tuple(parsed[first : bisect_left(parsed, end, key=_START)])
 

@@ -18,7 +18,7 @@ from resay.core.quantities import Quantity, quantities
 from resay.lang.language import all_words
 from resay.scorers.common.contrast import parts_of
 from resay.scorers.common.document_records import Record
-from resay.scorers.common.indexed_sentences import IndexedSentence, sentences_of
+from resay.scorers.common.indexed_sentences import quantities_within, sentences_of
 from resay.scorers.common.words import ignored_words, stems_of
 
 # Each number of a sentence is compared with its words; one with more numbers is a list.
@@ -159,7 +159,9 @@ def _of_prose(text: str, index: int, names: Collection[str]) -> Iterator[Value]:
             segment = sentence.text[segment_start:segment_end]
             for clause_start, clause_end in parts_of(segment):
                 start, end = segment_start + clause_start, segment_start + clause_end
-                inside = list(_within(sentence, start, end))
+                inside = quantities_within(
+                    sentence.quantities, sentence.start + start, sentence.start + end
+                )
                 clause = sentence.text[start:end]
                 is_first = start == 0 and not head_stems
                 nameable = _without(clause, inside, sentence.start + start)
@@ -205,12 +207,6 @@ def _segments(sentence: str) -> Iterator[tuple[str, int, int]]:
         yield "", 0, first
     for match, following in zip_longest(matches, matches[1:]):
         yield match[1], match.end(), following.start() if following else len(sentence)
-
-
-def _within(sentence: IndexedSentence, start: int, end: int) -> Iterator[Quantity]:
-    for quantity in sentence.quantities:
-        if start <= quantity.start - sentence.start < end:
-            yield quantity
 
 
 def _without(text: str, parsed: Sequence[Quantity], offset: int) -> str:
