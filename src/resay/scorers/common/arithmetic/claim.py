@@ -48,7 +48,8 @@ class Documents:
     @cached_property
     def values(self) -> list[Value]:
         """The values of the documents; none if there are too many."""
-        values = list(islice(values_of(self.records, self.owners), _MAX_VALUES + 1))
+        values_in_order = values_of(self.records, self.owners, self.names)
+        values = list(islice(values_in_order, _MAX_VALUES + 1))
         return values if len(values) <= _MAX_VALUES else []
 
     @cached_property
@@ -98,6 +99,24 @@ class Documents:
             if 3 <= len(values) <= MAX_OPERANDS and is_new:
                 complete.append(values)
         return complete
+
+    @cached_property
+    def tables(self) -> Mapping[tuple[int, tuple[str, ...]], Sequence[int]]:
+        """By document and heads, the indexes of the rows, or of the objects."""
+        tables: defaultdict[tuple[int, tuple[str, ...]], list[int]] = defaultdict(list)
+        for index, record in enumerate(self.records):
+            if record.cells:
+                tables[self.owners[index], record.heads].append(index)
+        return tables
+
+    @cached_property
+    def stems_in_cells(self) -> Sequence[frozenset[str]]:
+        """By record, the stems of the words in its cells."""
+        stems: list[frozenset[str]] = []
+        for record in self.records:
+            contents = " ".join(content for _, content in record.cells)
+            stems.append(frozenset(stems_of(normalized(contents))))
+        return stems
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from resay._internal.patterns import lazy_pattern
-from resay.core.normalization import normalized
 from resay.core.quantities import Quantity
 from resay.scorers.common.arithmetic.claim import ComputedClaim
 from resay.scorers.common.arithmetic.result import ComputedResult, order_of, same_unit
@@ -56,10 +54,7 @@ def count(claim: ComputedClaim) -> ComputedResult | None:
     """Return how many things documents list of those that a claim counts; None if it is unclear."""
     documents, quantity = claim.documents, claim.quantity
     noun = frozenset(stems_of(claim.noun))
-    tables: defaultdict[tuple[int, tuple[str, ...]], list[int]] = defaultdict(list)
-    for index, record in enumerate(documents.records):
-        if record.cells:
-            tables[documents.owners[index], record.heads].append(index)
+    tables = documents.tables
     decided: ComputedResult | None = None
     for (owner, heads), rows in tables.items():
         counted = _counted(claim, rows, heads) if len(rows) > 1 else None
@@ -119,10 +114,7 @@ def _counted(claim: ComputedClaim, rows: Sequence[int], heads: Sequence[str]) ->
         # "Three of the five are open": these five are all of them.
         return _Counted(list(rows), has_conditions=False, is_bound=False)
     named = frozenset(stems_of(f"{' '.join(heads)} {claim.noun}"))
-    cells: list[frozenset[str]] = []
-    for index in rows:
-        contents = " ".join(content for _, content in claim.documents.records[index].cells)
-        cells.append(frozenset(stems_of(normalized(contents))))
+    cells = [claim.documents.stems_in_cells[index] for index in rows]
     conditions: set[str] = set()
     bound = _bound(claim)
     end_of_count = _end_of_count(claim)

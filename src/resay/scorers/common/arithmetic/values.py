@@ -68,14 +68,16 @@ class Value:
     is_listed: bool
 
 
-def values_of(records: Sequence[Record], owners: Sequence[int]) -> Iterator[Value]:
+def values_of(
+    records: Sequence[Record], owners: Sequence[int], names: Collection[str]
+) -> Iterator[Value]:
     """Yield the values of records in order.
 
     Args:
         records: The records.
         owners: By index of a record, the index of its document.
+        names: The words that are names where they begin a sentence; see `names_in`.
     """
-    names = names_in(records)
     for index, record in enumerate(records):
         if record.cells:
             yield from _of_row(record, index, owners[index])
@@ -109,6 +111,7 @@ def _of_row(record: Record, index: int, owner: int) -> Iterator[Value]:
             # The first text is the name of the row, with the number before it.
             identity = frozenset(stems_of(" ".join(texts)))
     labels = frozenset(stems_of(" ".join(texts)))
+    heads = record.heads
     years = [q.year for cell in parsed for q in cell if q.year is not None]
     for position, (head, content) in enumerate(record.cells):
         text = normalized(content)
@@ -122,7 +125,7 @@ def _of_row(record: Record, index: int, owner: int) -> Iterator[Value]:
                 subject=frozenset(),
                 identity=identity or labels,
                 words=frozenset(stems_of(f"{record.name} {head} {text[quantity.end :]}")),
-                column=(owner, record.heads, head),
+                column=(owner, heads, head),
                 sentence=(index, 0),
                 year=others[0] if len(others) == 1 else None,
                 is_listed=True,
