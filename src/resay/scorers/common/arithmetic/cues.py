@@ -114,15 +114,14 @@ class ComputedWords:
             return "ko"
         if 2 * len(_CYRILLIC.findall(answer)) > letters:
             return "ru"
-        counts = {code: (0, 0) for code in codes() if table(code, "computed")}
-        for code in counts:
+        words_of_answer = frozenset(_ANY_WORD.findall(answer.lower()))
+        words_of_question = frozenset(_ANY_WORD.findall(question.lower()))
+
+        def counts(code: str) -> tuple[int, int]:
             common = load(code).common_words
-            of_answer, of_question = (
-                len(common.intersection(_ANY_WORD.findall(text.lower())))
-                for text in (answer, question)
-            )
-            counts[code] = of_answer, of_question
-        return max(counts, key=lambda code: counts[code])
+            return len(common & words_of_answer), len(common & words_of_question)
+
+        return max(_languages_with_words(), key=counts)
 
     def search(
         self, name: str, text: str, start: int = 0, end: int | None = None
@@ -353,6 +352,11 @@ def _precedes_number(text: str, position: int, quantities: Sequence[Quantity]) -
         if quantity.start >= position:
             return len(text[position : quantity.start].split()) <= _WORDS_BETWEEN
     return False
+
+
+@cache
+def _languages_with_words() -> tuple[str, ...]:
+    return tuple(code for code in codes() if table(code, "computed"))
 
 
 @cache
