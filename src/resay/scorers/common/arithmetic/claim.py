@@ -179,12 +179,12 @@ class ComputedClaim:
         self.documents = documents
         self.before = before
         self.sizes = [q for q in parsed if documents.cues.is_size(text, q)]
-        self.words = [
-            (stem, match.start(), match.end())
-            for match in words_of(text).finditer(text)
-            for stem in word_stems(match[0].lower())
-            if not self._is_of_computation(match.start(), match.end())
-        ]
+        self.words: list[tuple[str, int, int]] = []
+        of_computation = [*self.covers, *((size.start, size.end) for size in self.sizes)]
+        for match in words_of(text).finditer(text):
+            start, end = match.span()
+            if not any(first <= start and end <= last for first, last in of_computation):
+                self.words += ((stem, start, end) for stem in word_stems(match[0].lower()))
         self.stems = frozenset(stem for stem, _, _ in self.words)
 
     @property
@@ -198,12 +198,10 @@ class ComputedClaim:
             raise ValueError("the claim computes no number")
         return self.computation.quantity
 
-    def _is_of_computation(self, start: int, end: int) -> bool:
-        spans = [(self.computation.start, self.computation.end)]
-        spans += [(size.start, size.end) for size in self.sizes]
-        if self.computation.quantity is not None:
-            spans.append((self.computation.quantity.start, self.computation.quantity.end))
-        return any(first <= start and end <= last for first, last in spans)
+    @cached_property
+    def parsed_before(self) -> Sequence[Quantity]:
+        """The quantities of the sentence before it."""
+        return quantities(self.before)
 
     # Subjects.
 
@@ -269,8 +267,7 @@ class ComputedClaim:
         if not self.before:
             return None
         computation = Computation("value", None, 0, 0)
-        parsed = list(quantities(self.before))
-        before = ComputedClaim(self.before, parsed, computation, self.documents)
+        before = ComputedClaim(self.before, self.parsed_before, computation, self.documents)
         subjects = before.identified(candidates)
         if not subjects:
             return None

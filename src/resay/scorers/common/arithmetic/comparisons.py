@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from resay.core.quantities import quantities
 from resay.scorers.common.arithmetic.claim import MAX_MEANT, ComputedClaim
 from resay.scorers.common.arithmetic.result import (
     ComputedResult,
@@ -104,7 +103,7 @@ def extreme(claim: ComputedClaim) -> ComputedResult | None:
 
 def _compared(claim: ComputedClaim, values: list[Value]) -> list[Value]:
     """Return the values that an answer compares: those that it states, if it states several."""
-    stated = [*claim.parsed, *quantities(claim.before)]
+    stated = [*claim.parsed, *claim.parsed_before]
     of_answer = [
         value
         for value in values

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations, product
 
-from resay.core.quantities import Quantity, quantities
+from resay.core.quantities import Quantity
 from resay.scorers.common.arithmetic.chance import chance_of, is_by_chance
 from resay.scorers.common.arithmetic.claim import ComputedClaim, Subject
 from resay.scorers.common.arithmetic.durations import amounts_between
@@ -129,7 +129,7 @@ def _shifted(claim: ComputedClaim) -> ComputedResult | None:
         return None
     times = {
         other.low
-        for other in (*claim.parsed, *quantities(claim.before))
+        for other in (*claim.parsed, *claim.parsed_before)
         if other.unit == "clock" and other.low != quantity.low
     }
     durations = [
@@ -164,7 +164,7 @@ def _age(claim: ComputedClaim) -> ComputedResult | None:
     quantity = claim.quantity
     if quantity.unit not in ("", "year") or not 2 <= quantity.plain <= _MAX_AGE:
         return None
-    answered = [q for q in (*claim.parsed, *quantities(claim.before)) if q.year is not None]
+    answered = [q for q in (*claim.parsed, *claim.parsed_before) if q.year is not None]
     dates = claim.documents.dates
     known = [v for v in dates if any(v.quantity.agrees(q) for q in answered)]
     by_sentence: defaultdict[tuple[int, int], list[Value]] = defaultdict(list)
@@ -231,7 +231,6 @@ def _derivations(claim: ComputedClaim) -> Iterator[tuple[float, str, tuple[Value
     that says little else.
     """
     quantity = claim.quantity
-    before = list(quantities(claim.before))
     answered = [
         (
             other,
@@ -239,7 +238,7 @@ def _derivations(claim: ComputedClaim) -> Iterator[tuple[float, str, tuple[Value
             if other in claim.parsed
             else claim.before[other.start : other.end],
         )
-        for other in (*claim.parsed, *before)
+        for other in (*claim.parsed, *claim.parsed_before)
         if other != quantity and not other.year_or_date and other.unit not in ("ordinal", "clock")
     ]
     units = {other.unit for other, _ in answered} if not quantity.unit else {quantity.unit}
