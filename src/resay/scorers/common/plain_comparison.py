@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 from resay._internal.event_loops import compute
 from resay._internal.patterns import lazy_pattern
@@ -73,11 +73,12 @@ class _Frame:
         if lead and len(lead[1].split()) <= _MAX_LEAD_WORDS and quantities(lead[1]):
             written = f"{written[lead.end() :].rstrip(' .!')} {lead[1]}"
         values = quantities(written)
+        pattern = words_of(written)
         words: list[str] = []
         position = 0
         for value in (*values, None):
             end = len(written) if value is None else value.start
-            words += words_of(written).findall(written[position:end].lower())
+            words += pattern.findall(written[position:end].lower())
             if value is not None:
                 words.append(_QUANTITY)
                 position = value.end
@@ -101,6 +102,45 @@ class _Frame:
         return " ".join(self.words[len(claim.words) :])
 
 
+class _Documents:
+    """The documents, read to be compared with claims.
+
+    Args:
+        references: The documents.
+    """
+
+    def __init__(self, references: Sequence[Reference]) -> None:
+        self._references = references
+        self._frames: defaultdict[tuple[str, ...], list[_Frame]] = defaultdict(list)
+        for frame in _frames_of(references):
+            self._frames[frame.key].append(frame)
+
+    def alike(self, claim: _Frame, about: Collection[int]) -> list[_Frame]:
+        """Return the sentences of the documents about its subject that begin with a claim."""
+        frames = self._frames.get(claim.key, ())
+        return [f for f in frames if f.document in about and f.begins_with(claim)]
+
+    @cached_property
+    def values(self) -> list[Quantity]:
+        """All values in them, of whatever."""
+        values: list[Quantity] = []
+        for reference in self._references:
+            values += quantities(normalized(reference.text))
+        return values
+
+    def grounds(self, frames: Collection[_Frame], *, supports: bool) -> tuple[Grounds, ...]:
+        """Return the first sentence of each document as what speaks for or against a claim."""
+        grounds: dict[int, Grounds] = {}
+        for frame in frames:
+            if frame.document not in grounds:
+                text = self._references[frame.document].text
+                start, end = find_quote(frame.text, text) or (None, None)
+                grounds[frame.document] = Grounds(
+                    frame.document, supports=supports, start=start, end=end
+                )
+        return tuple(grounds.values())
+
+
 async def settle_plainly(
     passage: Passage, references: Sequence[Reference], question: str
 ) -> list[GroundedClaim | None]:
@@ -119,9 +159,7 @@ async def settle_plainly(
 def _settle(
     passage: Passage, references: Sequence[Reference], question: str
 ) -> list[GroundedClaim | None]:
-    frames: defaultdict[tuple[str, ...], list[_Frame]] = defaultdict(list)
-    for frame in _frames_of(references):
-        frames[frame.key].append(frame)
+    documents = _Documents(references)
     subjects = DocumentSubjects(references, question)
     sources = source_entries(passage)
     newest = _newest(references)
@@ -129,13 +167,13 @@ def _settle(
     for index, sentence in enumerate(passage.sentences):
         text = without_citations(sentence)
         own = _Frame.of(text)
-        if index in sources or sentence.unit != "sentence" or not _is_plain(text, own):
+        written = normalized(text)
+        if index in sources or sentence.unit != "sentence" or not _is_plain(written, own):
             claims.append(None)
             continue
-        about = set(subjects.of(normalized(text)))
-        alike = [f for f in frames[own.key] if f.document in about and f.begins_with(own)]
+        alike = documents.alike(own, set(subjects.of(written)))
         is_current = not newest or not newest.isdisjoint(frame.document for frame in alike)
-        claims.append(_settled(own, alike, sentence, references) if is_current else None)
+        claims.append(_settled(own, alike, sentence, documents) if is_current else None)
     return claims
 
 
@@ -157,17 +195,17 @@ def _newest(references: Sequence[Reference]) -> frozenset[int]:
     return frozenset(i for i, edition in enumerate(editions) if edition == max(editions))
 
 
-def _is_plain(text: str, frame: _Frame) -> bool:
-    """Return whether a claim has enough words to be compared, and no others."""
+def _is_plain(written: str, frame: _Frame) -> bool:
+    """Return whether a claim in its normal form has enough words to be compared, and no others."""
     content = [word for word in frame.words if word != _QUANTITY and word_stems(word)]
-    return len(content) >= _MIN_CONTENT_WORDS and not _UNPLAIN.search(normalized(text))
+    return len(content) >= _MIN_CONTENT_WORDS and not _UNPLAIN.search(written)
 
 
 def _settled(
     claim: _Frame,
     alike: Sequence[_Frame],
     sentence: Sentence,
-    references: Sequence[Reference],
+    documents: _Documents,
 ) -> GroundedClaim | None:
     """Return what sentences of the same words say of a claim; None if they do not settle it."""
     if not alike or any(_takes_back(frame.goes_on_with(claim)) for frame in alike):
@@ -176,12 +214,12 @@ def _settled(
     if any(own.agrees(value) for pairs in differing for own, value in pairs):
         # A date without its day is neither the same nor another.
         return None
-    documents = sorted({frame.document for frame in alike})
+    indexes = sorted({frame.document for frame in alike})
     if not any(differing):
         return GroundedClaim(
             score=0.0,
-            reason=f"{supporting(documents)} word for word",
-            grounds=_grounds(alike, references, supports=True),
+            reason=f"{supporting(indexes)} word for word",
+            grounds=documents.grounds(alike, supports=True),
             method=WORDS,
         )
     if any(len(pairs) != 1 for pairs in differing):
@@ -189,16 +227,21 @@ def _settled(
     own, value = differing[0][0]
     is_one = all(pairs[0][0] == own and pairs[0][1].agrees(value) for pairs in differing)
     is_exact = not (own.about or value.about) and own.comparable(value)
-    if not is_one or not is_exact or _names_subject(own, claim) or _is_elsewhere(own, references):
+    if not is_one or not is_exact or _names_subject(own, claim):
         return None
+    if any(own.agrees(other) for other in documents.values):
+        # It may be of something else, said in other words.
+        return None
+    reason = contradicting(indexes)
     written = normalized(alike[0].text)
-    said = next((q for q in quantities(written) if q[2:] == value[2:]), None)
+    stated = next((q for q in quantities(written) if q[2:] == value[2:]), None)
+    if stated is not None:
+        reason = f"{reason}: {written[stated.start : stated.end]!r}"
     span = span_of_value(own, sentence)
     return GroundedClaim(
         score=1.0,
-        reason=f"{contradicting(documents)}"
-        + (f": {written[said.start : said.end]!r}" if said is not None else ""),
-        grounds=_grounds(alike, references, supports=False),
+        reason=reason,
+        grounds=documents.grounds(alike, supports=False),
         spans=() if span is None else (UnsupportedSpan(*span, 1.0),),
         method=WORDS,
     )
@@ -228,25 +271,6 @@ def _takes_back(text: str) -> bool:
     words = {match[0].lower() for match in WORD.finditer(text)}
     has_condition = not words.isdisjoint(all_words("comparison", "conditions"))
     return has_condition or restricts(text) or bool(negations(text))
-
-
-def _is_elsewhere(value: Quantity, references: Sequence[Reference]) -> bool:
-    """Return whether a document has a value, of whatever."""
-    for reference in references:
-        if any(value.agrees(other) for other in quantities(normalized(reference.text))):
-            return True
-    return False
-
-
-def _grounds(
-    frames: Collection[_Frame], references: Sequence[Reference], *, supports: bool
-) -> tuple[Grounds, ...]:
-    grounds: dict[int, Grounds] = {}
-    for frame in frames:
-        start, end = find_quote(frame.text, references[frame.document].text) or (None, None)
-        ground = Grounds(frame.document, supports=supports, start=start, end=end)
-        grounds.setdefault(frame.document, ground)
-    return tuple(grounds.values())
 
 
 def span_of_value(value: Quantity, sentence: Sentence) -> Span | None:
