@@ -92,6 +92,7 @@ class Documents:
         scores = Scores()
         if asked:
             scores = await self._scorer.score(passage.only(asked), evidence)
+        positions = {index: position for position, index in enumerate(asked)}
         claims: list[GroundedClaim] = []
         denied: list[bool | None] = []
         for index, claim in enumerate(plain):
@@ -99,7 +100,7 @@ class Documents:
                 claims.append(claim)
                 denied.append(claim.is_denied)
                 continue
-            position = asked.index(index)
+            position = positions[index]
             claims.append(_claim_of(scores, position))
             denied.append(scores.denied[position] if scores.denied else None)
         await check_claims(passage, claims, references, evidence)
