@@ -202,7 +202,7 @@ class Opposition:
             return swaps
         parts = self._own_wording(own_lists).part_stems
         wordings = {
-            position: self._wording_of(position, lists) for position, lists in sample_lists.items()
+            position: index.wording(position, lists) for position, lists in sample_lists.items()
         }
         return True if index.mixes(sample, parts, wordings) else swaps
 
@@ -274,11 +274,11 @@ class Opposition:
         if own.compares_parts(other):
             own_lists, other_lists = self._lists_shared_at(position)
             own = self._own_wording(own_lists)
-            other = self._wording_of(position, other_lists)
+            other = index.wording(position, other_lists)
         is_opposite = own.contradicts(other, self._question_at(position))
-        if is_opposite and not self._with_answers and own.negated != other.negated:
-            return None if not own.shares_negated(other) else is_opposite
-        return is_opposite
+        if not is_opposite or self._with_answers or own.negated == other.negated:
+            return is_opposite
+        return True if own.shares_negated(other) else None
 
     @cached_property
     def _contrasting(self) -> Set[int]:
@@ -366,9 +366,6 @@ class Opposition:
         if not lists:
             return statement.wording
         return Wording(statement.text, statement.language, lists)
-
-    def _wording_of(self, position: int, lists: Sequence[Span]) -> Wording:
-        return self._index.wording(position, lists)
 
     @cached_property
     def _clauses(self) -> list[ClauseQuantities]:
