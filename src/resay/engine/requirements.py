@@ -79,8 +79,8 @@ class Requirements:
         problem = provider.problem(request) if asks else None
         if problem is not None:
             raise problem
-        is_direct = model is not None and provider.is_direct(request)
-        return Sources.all(provider, via="native" if is_direct else "litellm")
+        uses_litellm = model is None or provider.needs_litellm(request)
+        return Sources.all(provider, via="litellm" if uses_litellm else "native")
 
     def _refuse_without_model(self, *, asks: bool) -> None:
         if asks:

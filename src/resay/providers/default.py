@@ -77,13 +77,9 @@ class DefaultProvider:
         return LiteLLMProvider(timeout_s=self._timeout_s)
 
     def needs_litellm(self, request: Request) -> bool:
-        """Return whether a request goes through litellm."""
-        return not self.is_direct(request)
-
-    def is_direct(self, request: Request) -> bool:
-        """Return whether a request goes to its model's server without litellm."""
+        """Return whether a request goes through litellm, and not directly to its model's server."""
         is_installed = _installed_name(request) is not None
-        return is_installed or is_compatible(request) or is_openai(request)
+        return not (is_installed or is_compatible(request) or is_openai(request))
 
     def problem(self, request: Request) -> ProviderError | None:
         """Return why a request would be refused for sure, if that is known before it is sent."""

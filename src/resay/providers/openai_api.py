@@ -17,7 +17,7 @@ from resay._internal.patterns import lazy_pattern
 from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.providers.apis.values import mapping, mappings
-from resay.providers.base import Chunk, Completions, model_of, sent_messages
+from resay.providers.base import Chunk, Completions, model_of
 from resay.providers.base_urls import base_url_in
 from resay.providers.litellm_problems import is_configured_elsewhere, openai_url_variable
 from resay.providers.openai_compatible import OpenAICompatibleProvider
@@ -88,7 +88,7 @@ def is_openai(request: Request) -> bool:
         and bool(os.environ.get("OPENAI_API_KEY") or not os.environ.get("OPENAI_ADMIN_KEY"))
         and _is_plain_model(request.model or "")
         and _has_plain_params(request)
-        and all(map(_is_plain_message, sent_messages(request)))
+        and all(map(_is_plain_message, request.messages))
     )
 
 
@@ -172,20 +172,7 @@ class OpenAIProvider:
         return frozenset(supported)
 
     async def complete(self, request: Request, *, n: int = 1) -> Completions:
-        """Send one request.
-
-        Args:
-            request: The request; `model` is required.
-            n: Number of answers to ask for in this request.
-
-        Returns:
-            The answers received, possibly fewer than n.
-
-        Raises:
-            ProviderRefusedError: The request is wrong and would be refused again.
-            ProviderTimeoutError: No answer arrived in time.
-            ProviderError: Anything else that went wrong.
-        """
+        """Send one request; as `OpenAICompatibleProvider.complete`, which needs an address."""
         completions = await self._server.complete(_to_openai(request), n=n)
         usage = _with_cost(model_of(request), completions.usage, completions.first.raw)
         return replace(completions, usage=usage)
