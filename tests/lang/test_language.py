@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from dataclasses import FrozenInstanceError
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from resay.core.quantities.words import CJK_UNITS, UNITS
 from resay.errors import ConfigurationError
 from resay.lang.language import all_phrases, languages, load, stop_words
-from resay.lang.tables import table
+from resay.lang.tables import codes, table
 from resay.scorers.common.choices import fold
 
+TOML: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 SOURCES = Path(__file__).resolve().parents[2] / "src" / "resay"
 
 
@@ -60,6 +64,15 @@ def test_every_list_of_words_is_read() -> None:
     for subject in (*subjects, "sentence_ends", "context", "citations"):
         for language in languages():
             assert table(language.code, subject).keys() <= read
+
+
+def test_a_table_is_what_the_whole_file_says() -> None:
+    for code in codes():
+        text = (SOURCES / "lang" / f"{code}.toml").read_text(encoding="utf-8")
+        tables: dict[str, Any] = TOML.loads(text)
+        for name, entries in tables.items():
+            assert table(code, name) == entries
+        assert table(code, "nothing") == {}
 
 
 def test_every_unit_is_read() -> None:

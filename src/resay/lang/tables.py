@@ -7,17 +7,21 @@ a language, add a file.
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from typing import Any, Final, cast
+from typing import Any, Final
 
 # Python has a reader of its own since 3.11.
 _TOML: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 _FOLDER: Final = files("resay.lang")
 _SUFFIX: Final = ".toml"
+# The first line of a table, or of one inside it.
+_HEADER: Final = re.compile(r"^\[(\w+)(?:\.\w+)*\]$", re.MULTILINE)
 # A text whose words are those of several languages is taken to be in the first of them.
 _MOST_LIKELY: Final = (
     *("en", "de", "fr", "es", "it", "pt", "nl", "sv"),
@@ -36,6 +40,7 @@ def codes() -> tuple[str, ...]:
     return (*_MOST_LIKELY, *sorted(others))
 
 
+@cache
 def table(code: str, name: str) -> Mapping[str, Any]:
     """Return a table of a language.
 
@@ -46,7 +51,8 @@ def table(code: str, name: str) -> Mapping[str, Any]:
     Returns:
         The table; empty if the language's file has none of that name.
     """
-    return cast("Mapping[str, Any]", _tables(code).get(name, {}))
+    source = _sources(code).get(name)
+    return {} if source is None else _TOML.loads(source)[name]
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -61,5 +67,15 @@ def phrase_set(phrases: str) -> frozenset[str]:
 
 
 @cache
-def _tables(code: str) -> Mapping[str, Any]:
-    return _TOML.loads(_FOLDER.joinpath(code + _SUFFIX).read_text(encoding="utf-8"))
+def _sources(code: str) -> Mapping[str, str]:
+    """Return the text of each table of a language, which is parsed when it is first asked for.
+
+    Parsing all of all languages is a good part of what starting takes; few are needed.
+    """
+    text = _FOLDER.joinpath(code + _SUFFIX).read_text(encoding="utf-8")
+    headers = list(_HEADER.finditer(text))
+    ends = [*(header.start() for header in headers[1:]), len(text)]
+    sources: defaultdict[str, str] = defaultdict(str)
+    for header, end in zip(headers, ends, strict=True):
+        sources[header[1]] += text[header.start() : end]
+    return sources
