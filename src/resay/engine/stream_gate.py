@@ -119,8 +119,6 @@ class StreamGate:
         self._tracker = self._chain.verdict_tracker()
         self._pending: list[AnswerChunk] = []
         self._pending_caveats: list[Caveat] = []
-        # Whether anything of the text so far was scored.
-        self._has_claims = False
         for scope in self._scoring:
             scope.cancel()
 
@@ -345,7 +343,9 @@ class StreamGate:
                 # Whether an answer is data, which is not marked, shows at its end.
                 is_whole = is_whole or (self._marks and begins_like_data(self._pending[0].text))
                 # So does whether it claims nothing, after which nothing is marked.
-                is_whole = is_whole or (bool(self._pending_caveats) and not self._has_claims)
+                is_whole = is_whole or (
+                    bool(self._pending_caveats) and not self._tracker.has_claims
+                )
                 shows_all = isinstance(self._policy.action, Annotate)
                 if not is_whole and (shows_all or not self._tracker.flagged):
                     self._send_pending(parts)
@@ -365,10 +365,8 @@ class StreamGate:
         for state, view in zip(held.states, views, strict=True):
             for i, result in enumerate(state.results):
                 self._tracker.add(result.score, sure=i not in view.in_doubt)
-                self._has_claims = self._has_claims or result.score is not None
         if is_invented:
             self._tracker.flag()
-            self._has_claims = True
 
     def _withholds(self, part: AnswerChunk, *, is_invented: bool, in_doubt: bool) -> bool:
         """Return whether a part is withheld regardless of the text after it."""

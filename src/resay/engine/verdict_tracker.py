@@ -16,9 +16,13 @@ class VerdictTracker:
     Args:
         policy: The policy.
         corrections: The steps that correct the scores at the end.
+
+    Attributes:
+        has_claims: Whether any claim of it has a score, reliable or not, or it is flagged anyway.
     """
 
     def __init__(self, policy: Policy, corrections: Sequence[Step] = ()) -> None:
+        self.has_claims = False
         self._threshold = policy.threshold
         self._corrections = corrections
         self._scores: list[float | None] = []
@@ -35,6 +39,7 @@ class VerdictTracker:
             score: Its score.
             sure: Whether the score is reliable.
         """
+        self.has_claims = self.has_claims or score is not None
         score = score if sure else None
         self._scores.append(score)
         self._total += score or 0.0
@@ -45,6 +50,7 @@ class VerdictTracker:
     def flag(self) -> None:
         """Flag the response regardless of its sentences' scores."""
         self._is_flagged = True
+        self.has_claims = True
 
     @property
     def flagged(self) -> bool:
