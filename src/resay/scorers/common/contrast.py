@@ -49,7 +49,7 @@ _PART_END: Final = lazy_pattern(
 )
 # The same in a sentence without such words and dashes.
 _MARKED_END: Final = lazy_pattern(r"[;,.!?]\s+|\n+")
-_JOINING_WORDS: Final = frozenset(re.split(r"\||\\s", _JOINS))
+_JOINING_WORDS: Final = frozenset(_JOINS.replace(r"\s", "|").split("|"))
 _PREFIXES: Final = ("un", "in", "im", "il", "ir", "non", "non-", "on")
 _ADJECTIVAL: Final = (
     "able", "ible", "al", "ar", "ed", "ive", "ent", "ant", "ate", "ect", "bar", "lich", "isch",

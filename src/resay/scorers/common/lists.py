@@ -24,7 +24,7 @@ _JOINS: Final = r"and|or|as\swell\sas|und|oder|sowie|et|ou|ainsi\sque|y|e|o|u|en
 _SEPARATOR: Final = lazy_pattern(rf"(?:[*_]{{0,3}}[,;]\s+|\s)(?:{_JOINS})\s|[,;]\s+")
 # The same in a sentence without such words.
 _COMMA: Final = lazy_pattern(r"[,;]\s+")
-_JOINING_WORDS: Final = frozenset(re.split(r"\||\\s", _JOINS))
+_JOINING_WORDS: Final = frozenset(_JOINS.replace(r"\s", "|").split("|"))
 # Words that say that the order counts.
 _STATES_ORDER: Final = lazy_pattern(
     r"\b(?:respective(?:ly)?|in\s(?:that|this|the\sfollowing)\sorder|followed\sby|firstly|then|next"
