@@ -15,10 +15,8 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +27,7 @@ from resay.adapters import run_sync
 from resay.commands import JsonOption
 from resay_lab.benchmarks.bench import MarkdownOption, format_of, print_result
 from resay_lab.benchmarks.table import Column, ResultTable
+from support.embeddings import ChatServer
 from support.tiny_models import JUDGED_LABELS, make_modernbert, make_roberta
 
 __all__ = ["WAYS", "Answer", "Server", "answers_of", "documents", "run"]
@@ -141,91 +140,59 @@ def answers_of(count: int, seed: int = 1) -> list[Answer]:
     return answers
 
 
-@dataclass
-class Server:
+class Server(ChatServer):
     """Plays the judge and the generative models.
 
-    Attributes:
+    Args:
         claims: The claims that it knows.
         latency_s: How long an answer takes.
-        url: Its address.
+
+    Attributes:
         calls: How many answers it gave.
         chars: How many characters it read and wrote.
     """
 
-    claims: Mapping[str, tuple[int, str, bool]]
-    latency_s: float
-    url: str = ""
-    calls: int = 0
-    chars: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, claims: Mapping[str, tuple[int, str, bool]], latency_s: float) -> None:
+        super().__init__()
+        self.reply = self._reply
+        self.calls = 0
+        self.chars = 0
+        self._claims = claims
+        self._latency_s = latency_s
+        self._lock = threading.Lock()
 
-    def answer(self, messages: list[dict[str, str]]) -> str:
-        """Return the answer to a request."""
-        prompt = messages[-1]["content"]
+    def _reply(self, body: Mapping[str, Any]) -> tuple[str, None]:
+        """Wait, and return the answer to a request."""
+        messages = body["messages"]
+        if body.get("max_tokens") == 1 and "\nClaim: " not in messages[-1]["content"]:
+            # The question whether it works.
+            return "Yes", None
+        text = self._text(messages[-1]["content"])
+        time.sleep(self._latency_s)
+        with self._lock:
+            self.calls += 1
+            self.chars += len(text) + sum(len(message["content"]) for message in messages)
+        return text, None
+
+    def _text(self, prompt: str) -> str:
         if "Answer to verify:" in prompt:
             text = prompt.rsplit("Answer to verify:\n", 1)[1]
-            wrong = [c for c, (_, _, right) in self.claims.items() if not right and c in text]
+            wrong = [c for c, (_, _, right) in self._claims.items() if not right and c in text]
             spans = [{"text": claim, "category": "contradiction"} for claim in wrong]
             return json.dumps({"hallucinated_spans": spans})
         if "\nClaim: " in prompt:
             document, claim = prompt.split("\nClaim: ", 1)
-            _, sentence, is_right = self.claims[claim]
+            _, sentence, is_right = self._claims[claim]
             return "Yes" if is_right and sentence in document else "No"
         listed = prompt.rsplit("<claims", 1)[1]
         verdicts: list[dict[str, Any]] = []
         for number, claim in re.findall(r"^(\d+)\. (.+)$", listed, re.MULTILINE):
-            index, sentence, is_right = self.claims[claim]
+            index, sentence, is_right = self._claims[claim]
             verdict: dict[str, Any] = {"claim": int(number), "quotes": [sentence]}
             verdict["supported_by"] = [index + 1] if is_right else []
             verdict["contradicted_by"] = [] if is_right else [index + 1]
             verdicts.append(verdict)
         return json.dumps(verdicts)
-
-    def reply(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Wait, and return the response to a request."""
-        if body.get("max_tokens") != 1 or "\nClaim: " in body["messages"][-1]["content"]:
-            text = self.answer(body["messages"])
-            time.sleep(self.latency_s)
-            with self.lock:
-                self.calls += 1
-                self.chars += len(text) + sum(len(m["content"]) for m in body["messages"])
-        else:
-            # The question whether it works.
-            text = "Yes"
-        message = {"role": "assistant", "content": text}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        completion = {"id": "c", "object": "chat.completion", "created": 1, "model": "played"}
-        return {**completion, "choices": [choice]}
-
-
-@contextmanager
-def _serving(server: Server) -> Generator[Server, None, None]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)))
-            data = json.dumps(server.reply(body)).encode()
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-            del code, size
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.url = f"http://127.0.0.1:{http.server_address[1]}/v1"
-    thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        http.shutdown()
-        http.server_close()
-        thread.join()
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +261,7 @@ async def run(answers: int, latency_ms: float) -> ResultTable:
     claims = {text: claim for answer in checked for text, claim in answer.claims.items()}
     rows: list[dict[str, Any]] = []
     with (
-        _serving(Server(claims, latency_ms / 1000)) as server,
+        Server(claims, latency_ms / 1000) as server,
         tempfile.TemporaryDirectory() as folder,
     ):
         for way in WAYS:

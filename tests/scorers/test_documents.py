@@ -43,8 +43,7 @@ class Judge:
 
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
-    chat_server = ChatServer()
-    with chat_server:
+    with ChatServer() as chat_server:
         yield chat_server
 
 

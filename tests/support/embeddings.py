@@ -9,6 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
+from typing_extensions import Self
+
 from simulation.inference import embed_words, mean_of, unit, words_of
 
 __all__ = ["ChatServer", "EmbeddingServer", "RerankServer", "embedded", "shared_words"]
@@ -38,7 +40,7 @@ class EmbeddingServer:
         self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
 
-    def __enter__(self) -> EmbeddingServer:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
