@@ -13,14 +13,10 @@ from resay.core.scores import Scores
 from resay.models.windows import windows
 from resay.scorers.evidence import Evidence
 from resay.scorers.grounding.chat_prompts import ClaimPrompt
-from resay.scorers.grounding.claim_classifier import WordCount
+from resay.scorers.grounding.claim_classifier import SUPPORTED_OVER, WordCount
 
 if TYPE_CHECKING:
     from resay.models.remote.chat import ChatModel
-
-
-# A document that gives a claim more support than this supports it.
-_SUPPORT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +77,10 @@ class ChatClaims:
                 continue
             scores.append(1.0 - support.probability)
             reasons.append(f"support by the documents: {support.probability:.2f}")
-            is_known = support.probability > _SUPPORT and support.reference is not None
-            grounds.append((Grounds(support.reference or 0, supports=True),) if is_known else ())
+            if support.probability > SUPPORTED_OVER and support.reference is not None:
+                grounds.append((Grounds(support.reference, supports=True),))
+            else:
+                grounds.append(())
         return Scores(
             sentences=tuple(scores),
             reasons=tuple(reasons),

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from resay.models.base import Measure
 
 _SUPPORTED = frozenset({"supported", "consistent", "entailment", "entailed", "faithful"})
-# A document that gives a claim more support than this supports it.
-_SUPPORT = 0.5
+SUPPORTED_OVER = 0.5
+"""A document that gives a claim more support than this supports it."""
 _TOKEN = lazy_pattern(r"\w+|[^\w\s]")
 
 
@@ -142,7 +142,7 @@ class ClaimClassifier:
                 for support, reference in least_supported
             ),
             grounds=tuple(
-                (Grounds(-reference - 1, supports=True),) if support > _SUPPORT else ()
+                (Grounds(-reference - 1, supports=True),) if support > SUPPORTED_OVER else ()
                 for support, reference in least_supported
             ),
         )
