@@ -793,6 +793,7 @@ async def test_a_judge_names_the_words_that_no_document_says(name: str, claim: s
 @given(st.text(alphabet="aB Cé .,;1大|\n", max_size=60), st.text(alphabet="aB Cé.大", max_size=40))
 def test_the_stretches_of_a_claim_are_all_of_it(claim: str, document: str) -> None:
     documents = [Reference(text, "a document") for text in (document, claim, "Cé B 1.")]
-    stretches = DocumentSubjects(documents, "").stretches(claim)
+    subjects = DocumentSubjects(documents, "")
+    stretches = subjects.stretches(claim, subjects.of(claim))
     assert (stretches[0].start, stretches[-1].end) == (0, len(claim))
     assert all(first.end == second.start for first, second in pairwise(stretches))

@@ -333,7 +333,7 @@ class References:
             claims.extend(normalized(text) for text in texts)
             subjects = DocumentSubjects(references, question)
             about = [subjects.of(claim) for claim in claims]
-            return subjects, about, [subjects.stretches(claim) for claim in claims]
+            return subjects, about, list(map(subjects.stretches, claims, about))
 
         subjects, about, stretches = await compute(find_subjects, chars=chars)
         # Indexing takes long, so only these are indexed, and only the parts relevant to a claim.

@@ -187,11 +187,16 @@ class DocumentSubjects:
                 qualifiers.add(qualifier.casefold())
         return qualifiers
 
-    def stretches(self, claim: str) -> list[Stretch]:
-        """Return the stretches of a claim in order, each with the documents about its subjects."""
+    def stretches(self, claim: str, documents: Sequence[int]) -> list[Stretch]:
+        """Return the stretches of a claim in order, each with the documents about its subjects.
+
+        Args:
+            claim: The claim.
+            documents: The documents to compare it with; see `of`.
+        """
         question_names = self._question_names_in(claim)
         has_subject = bool(question_names) and bool(self._mentioning(question_names))
-        about = frozenset(self.of(claim))
+        about = frozenset(documents)
         has_capitals = claim.lower() != claim.upper()
         names = self._discriminating_names(claim, with_words=not has_subject)[:_MOST_NAMES]
         cuts = [start for start, _ in parts_of(claim)]
