@@ -247,22 +247,20 @@ class DocumentSubjects:
         if claim.lower() == claim.upper() or len(self._texts) == 1:
             return stretch
         for start, end in self._name_spans(text):
-            name = _Name(text[start:end], start, end, frozenset())
-            topical = self._beginning_with(name)
-            mentioning = {k for k in stretch.documents if name.text in self._texts[k]}
-            if mentioning and topical and topical.isdisjoint(mentioning):
+            name = text[start:end]
+            mentioning = {k for k in stretch.documents if name in self._texts[k]}
+            topical = self._beginning_with(name) if mentioning else frozenset[int]()
+            if topical.isdisjoint(mentioning):
                 related |= topical - stretch.documents
         return replace(stretch, related=related)
 
-    def _beginning_with(self, name: _Name) -> frozenset[int]:
+    def _beginning_with(self, name: str) -> frozenset[int]:
         """Return the documents a sentence of which begins with a name."""
-        documents: set[int] = set()
-        for k, text in enumerate(self._texts):
-            if name.text in text and self._begins_a_sentence(
-                replace(name, documents=frozenset({k}))
-            ):
-                documents.add(k)
-        return frozenset(documents)
+        return frozenset(
+            k
+            for k, text in enumerate(self._texts)
+            if name in text and _begins_a_sentence(name, text)
+        )
 
     def _related(self, names: Sequence[str]) -> frozenset[int]:
         """Return the indexes of the documents that give only the last word of a name: Moor."""
