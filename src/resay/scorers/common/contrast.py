@@ -712,6 +712,12 @@ def side_of(word: str, language: str) -> tuple[int, int] | None:
     return None
 
 
+def are_synonyms(word: str, other: str, language: str) -> bool:
+    """Return whether two lower-cased words are on one side of a group: "shut" and "closed"."""
+    side = side_of(word, language)
+    return side is not None and side == side_of(other, language)
+
+
 def groups_of(words: Sequence[str], language: str) -> set[int]:
     """Return the groups of synonyms and opposites that lower-cased words belong to."""
     return {group for _, group, _ in _Lexicon.of(language).sides(words)}

@@ -21,7 +21,7 @@ from resay.core.quantities import Quantity
 from resay.core.quotes import quoted_pieces
 from resay.core.request import Request
 from resay.scorers.base import TEXTS_COMPARED
-from resay.scorers.common.contrast import side_of
+from resay.scorers.common.contrast import are_synonyms, side_of
 from resay.scorers.common.fact import Fact, FactKind
 from resay.scorers.common.opposition import Opposition
 from resay.scorers.common.quantity_keys import Key
@@ -343,8 +343,9 @@ class FactComparison:
 
     def _letter_fact(self, letter: str) -> Fact:
         """Return a letter that stands for itself as a fact."""
-        support = [float(letter in letters) for letters in self._index.letters]
-        if not self._with_answers:
+        if self._with_answers:
+            support = [float(letter in letters) for letters in self._index.letters]
+        else:
             # "11 V" is a letter in a document, too.
             word = re.compile(rf"(?<!\w){re.escape(letter.lower())}(?!\w)")
             support = [float(word.search(text) is not None) for text in self._index.texts]
@@ -510,19 +511,19 @@ class FactComparison:
             if not is_distinctive and common_count > (1 if self._with_answers else 0):
                 continue
             other, count = index.most_frequent_between(around, is_number=word[0].isdigit())
-            is_synonym = side_of(word, index.language) == side_of(other, index.language)
-            if not self._with_answers and is_synonym and side_of(word, index.language):
+            if 2 * count < index.count or other in words:
                 continue
-            if 2 * count >= index.count and other not in words:
-                yield Fact(
-                    text=statement.original.as_written(*match.span()),
-                    weight=0.0,
-                    kind="relation",
-                    support=[float(other not in text_words) for text_words in index.words],
-                    mentioned=[False] * index.count,
-                    decides=True,
-                    rival=(index.as_said(other), count),
-                )
+            if not self._with_answers and are_synonyms(word, other, index.language):
+                continue
+            yield Fact(
+                text=statement.original.as_written(*match.span()),
+                weight=0.0,
+                kind="relation",
+                support=[float(other not in text_words) for text_words in index.words],
+                mentioned=[False] * index.count,
+                decides=True,
+                rival=(index.as_said(other), count),
+            )
 
     # Silence.
 
