@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from resay.core.call_log import CallLog, LoggedCall
 from resay.core.quoting import quotable
 from resay.core.request import Request, text_of
+from resay.providers.apis.values import listed, mapping, mappings
 from resay.scorers.common.guardian import (
     WRONG_CALL,
     guardian_probability,
@@ -125,7 +126,7 @@ def _has_hosted_tools(params: Mapping[str, Any]) -> bool:
 
 
 def _tools(params: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [*_mappings(params.get("tools")), *_mappings(params.get("functions"))]
+    return [*mappings(params.get("tools")), *mappings(params.get("functions"))]
 
 
 def _function(tool: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -135,21 +136,14 @@ def _function(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _parameters(schema: object) -> dict[str, Any]:
     """Return the parameters in a JSON schema; other mappings as they are."""
-    if not isinstance(schema, Mapping):
-        return {}
-    fields = cast("Mapping[str, Any]", schema)
+    fields = mapping(schema)
     properties = fields.get("properties")
     if not isinstance(properties, Mapping):
         return {} if fields.get("type") == "object" else dict(fields)
-    required = fields.get("required")
-    required_names = (
-        cast("Sequence[object]", required) if isinstance(required, (list, tuple)) else ()
-    )
+    required_names = listed(fields.get("required"))
     parameters: dict[str, Any] = {}
     for name, described in cast("Mapping[str, Any]", properties).items():
-        parameter = (
-            dict(cast("Mapping[str, Any]", described)) if isinstance(described, Mapping) else {}
-        )
+        parameter = dict(mapping(described))
         kind = parameter.get("type")
         if isinstance(kind, str):
             named = _TYPES.get(kind, kind)
@@ -192,10 +186,3 @@ def _written(call: LoggedCall, version: int) -> str:
 def _shown(text: str) -> str:
     shown = quotable(text.strip())
     return shown if len(shown) <= _MAX_CHARS else f"{shown[:_MAX_CHARS]} […]"
-
-
-def _mappings(values: object) -> Iterator[Mapping[str, Any]]:
-    if isinstance(values, (list, tuple)):
-        for value in cast("Sequence[object]", values):
-            if isinstance(value, Mapping):
-                yield cast("Mapping[str, Any]", value)
