@@ -249,6 +249,10 @@ def action_words(code: str) -> ActionWords:
     def pattern(name: str) -> re.Pattern[str]:
         return _pattern(code, fields.get(name, ""))
 
+    def whole(name: str) -> re.Pattern[str]:
+        """Return a pattern that the language's file has as a whole, with its own edges."""
+        return re.compile(fields.get(name) or _NEVER.pattern)
+
     def patterns(name: str) -> dict[str, re.Pattern[str]]:
         words: Mapping[str, str] = fields.get(name, {})
         return {key: _pattern(code, value) for key, value in words.items()}
@@ -282,8 +286,8 @@ def action_words(code: str) -> ActionWords:
         open=pattern("open"),
         denied=pattern("denied"),
         joins=pattern("joins"),
-        first=re.compile(fields.get("first") or _NEVER.pattern),
-        itself=re.compile(fields.get("itself") or _NEVER.pattern),
+        first=whole("first"),
+        itself=whole("itself"),
         drafts=pattern("drafts"),
         shown=pattern("shown"),
         again=pattern("again"),
@@ -295,12 +299,12 @@ def action_words(code: str) -> ActionWords:
         finds=pattern("finds"),
         states=pattern("states"),
         prepositions=pattern("prepositions"),
-        subjects=re.compile(fields.get("subjects") or _NEVER.pattern),
+        subjects=whole("subjects"),
         pronouns=pattern("pronouns"),
         habit=pattern("habit"),
         lists=pattern("lists"),
         weak=pattern("weak"),
-        own_passive=re.compile(fields.get("own_passive") or _NEVER.pattern),
+        own_passive=whole("own_passive"),
         perfect=pattern("perfect") if fields.get("perfect") else _ALWAYS,
         stop=load(code).common_words,
         weekdays=tuple(_pattern(code, day) for day in fields.get("weekdays", "").split()),
