@@ -368,11 +368,13 @@ class Source:
         rounds = quantity.digits >= _ROUNDED or quantity.about or quantity.step < quantity.scale
         slack = quantity.step / 2 * 1.001 if rounds else abs(quantity.low) * 1e-9
         targets = ((quantity.low, slack), (quantity.plain, slack / quantity.scale))
-        for number in self._all_numbers:
-            for scale in _SCALES:
-                if any(abs(number * scale - target) <= near for target, near in targets):
-                    return True
-        return _is_binary(text, self._all_numbers)
+        is_near = any(_has_near(self._scaled_numbers, target, near) for target, near in targets)
+        return is_near or _is_binary(text, self._all_numbers)
+
+    @cached_property
+    def _scaled_numbers(self) -> list[float]:
+        """Its numbers in all units that they may be converted to, in order."""
+        return sorted(number * scale for number in self._all_numbers for scale in _SCALES)
 
     @cached_property
     def _all_numbers(self) -> list[float]:
@@ -398,11 +400,7 @@ class Source:
         if quantity.about:
             slack = max(slack, _ABOUT * abs(quantity.low))
         targets = ((quantity.low, slack), (quantity.plain, slack / quantity.scale))
-        return any(
-            abs(number - target) <= target_slack
-            for number in derived
-            for target, target_slack in targets
-        )
+        return any(_has_near(derived, target, near) for target, near in targets)
 
     def _ends_at(self, minutes: int) -> bool:
         """Return whether a time of day follows from another and a duration."""
@@ -420,7 +418,8 @@ class Source:
 
     @cached_property
     def _lengths(self) -> list[float]:
-        return [*_spans(self._quantities), *_durations(self.text)]
+        """The times between its dates and moments, in order."""
+        return sorted([*_spans(self._quantities), *_durations(self.text)])
 
     @cached_property
     def _by_key(self) -> dict[tuple[str, bool], list[float]]:
@@ -435,7 +434,7 @@ class Source:
 
     @cached_property
     def _derived(self) -> list[float]:
-        """Sums, differences, products and shares of its numbers."""
+        """Sums, differences, products and shares of its numbers, in order."""
         derived: list[float] = []
         for numbers in self._by_key.values():
             total = sum(numbers)
@@ -447,7 +446,14 @@ class Source:
         for smaller, larger in combinations(numbers, 2):
             derived += _of_two(smaller, larger)
         derived += self._lengths
-        return derived
+        return sorted(derived)
+
+
+def _has_near(numbers: Sequence[float], target: float, slack: float) -> bool:
+    """Return whether one of some numbers, which are in order, is as good as another."""
+    # The conversation of an agent has thousands: only its neighbours can be near.
+    index = bisect_left(numbers, target)
+    return any(abs(number - target) <= slack for number in numbers[max(index - 1, 0) : index + 1])
 
 
 def _of_two(smaller: float, larger: float) -> Iterator[float]:
