@@ -23,6 +23,7 @@ from resay.scorers.actions.invented import invented_in
 from resay.scorers.actions.matching import (
     Conversation,
     Match,
+    has_object,
     most_are_in,
     objects_of,
     stems_of_verbs,
@@ -157,24 +158,25 @@ def _only_reports(
 
 def _usable(claim: ActionClaim, matches: list[Match], conversation: Conversation) -> list[Match]:
     """Return the calls that do something near only where they share what it is done to."""
-    things = conversation.words.things_in(claim.text)
+    families = claim.families
+    things = conversation.words.things_in(claim.text).keys()
     objects = objects_of(claim, conversation.words)
     # In another language than the arguments', words cannot be shared.
     names_none = not things and (conversation.words.code != "en" or not objects)
     # "I shared it with Tom"
     names_none = names_none and not conversation.unknown_names_in(claim)
-    changes = bool(claim.families - READS - {"test"})
+    changes = bool(families - READS - {"test"})
     usable: list[Match] = []
     for match in matches:
         facts = match.facts
         # "I opened a claim" is no reading, though a page is opened by reading it.
         is_exact = match.is_exact and not (changes and facts.reads)
         # "I committed them" needs more than a tool of an unknown kind.
-        is_outside = bool(claim.families & _OUTSIDE_OF_TOOLS) and facts.is_unknown
-        shares = conversation.has_object(claim, facts) or match.named > 0
-        shares = shares or (match.valued > 0 and bool(claim.families & ANY))
+        is_outside = bool(families & _OUTSIDE_OF_TOOLS) and facts.is_unknown
+        shares = has_object(objects, things, facts) or match.named > 0
+        shares = shares or (match.valued > 0 and bool(families & ANY))
         is_free = names_none and not is_outside
-        if is_exact or shares or is_free or facts.may_do(claim.families):
+        if is_exact or shares or is_free or facts.may_do(families):
             usable.append(match)
     return usable
 

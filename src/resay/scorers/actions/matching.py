@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -277,12 +277,13 @@ class Conversation:
         ids = [solid(value.text) for value in values if value.is_name]
         names = self.names_in(claim, values)
         verbs = stems_of_verbs(claim, self.words)
+        families = claim.families
         near: set[str] = set()
-        for family in claim.families:
+        for family in families:
             near.update(_NEAR.get(family, "").split())
         matches: list[Match] = []
         for facts in self.calls:
-            fit = _fit(claim.families, near, facts)
+            fit = _fit(families, near, facts)
             if fit != _EXACT and not facts.reads and _is_named_after(verbs, facts):
                 fit = _EXACT
             if fit is None and not facts.reads and self._results_in(values, facts):
@@ -382,17 +383,6 @@ class Conversation:
                 return True
         return False
 
-    def has_object(self, claim: ActionClaim, facts: CallFacts) -> bool:
-        """Return whether a call is about what a claim says was acted on.
-
-        Args:
-            claim: The claim.
-            facts: The call.
-        """
-        objects = objects_of(claim, self.words)
-        things = self.words.things_in(claim.text).keys()
-        return not objects.isdisjoint(facts.stems) or bool(things & facts.things - _GENERAL)
-
     def was_asked_for(self, claim: ActionClaim) -> bool:
         """Return whether a claim is about what the user asked for."""
         things = self.words.things_in(claim.text).keys()
@@ -460,6 +450,17 @@ def objects_of(claim: ActionClaim, words: ActionWords) -> frozenset[str]:
     elif words.code == "en" and stems(before, words):
         text = before
     return frozenset(stems(words.pronouns.sub(" ", text), words)) - verbs
+
+
+def has_object(objects: Collection[str], things: Set[str], facts: CallFacts) -> bool:
+    """Return whether a call is about what a claim says was acted on.
+
+    Args:
+        objects: The stems of what was acted on.
+        things: The things that the claim names.
+        facts: The call.
+    """
+    return not facts.stems.isdisjoint(objects) or bool(things & facts.things - _GENERAL)
 
 
 def stems_of_verbs(claim: ActionClaim, words: ActionWords) -> frozenset[str]:
