@@ -53,12 +53,15 @@ def is_in_other_language(text: str, others: Sequence[str]) -> bool:
     others = [other[:_LANGUAGE_CHARS] for other in others]
     latin = _latin_share(text)
     if latin is not None:
-        of_others = [_latin_share(other) for other in others]
-        if all(other is not None and abs(latin - other) > _OTHER_SCRIPT for other in of_others):
+        shares = map(_latin_share, others)
+        if all(share is not None and abs(latin - share) > _OTHER_SCRIPT for share in shares):
             return True
     language = detect(text, min_words=2)
-    languages = {detect(other, min_words=2, unique=True) for other in others}
-    return language is not None and None not in languages and language not in languages
+    if language is None:
+        return False
+    # The first of them mostly tells, which matters where they are the rows of a table.
+    languages_of_others = (detect(other, min_words=2, unique=True) for other in others)
+    return all(other not in (None, language) for other in languages_of_others)
 
 
 def _latin_share(text: str) -> float | None:
