@@ -24,10 +24,9 @@ def quantities(text: str) -> tuple[Quantity, ...]:
         return (number,)
     if not may_contain_quantity(text.lower()):
         return ()
-    normalized = None if text.isascii() else NormalizedText.of(text)
-    plain_text = text if normalized is None else normalized.text
-    in_normalized = read_plainly(plain_text, lambda plain: Reader(plain).read())
-    if normalized is None or plain_text == text:
+    normalized = NormalizedText.of(text)
+    in_normalized = read_plainly(normalized.text, lambda plain: Reader(plain).read())
+    if normalized.text == text:
         return in_normalized
     in_text: list[Quantity] = []
     last_end = 0
