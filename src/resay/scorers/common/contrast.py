@@ -12,7 +12,7 @@ grammar, so two names that no word relates are not compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import chain, combinations, islice, pairwise
@@ -22,6 +22,7 @@ from resay._internal.patterns import lazy_pattern
 from resay.core.quantities import may_contain_negation, negations
 from resay.core.segmentation.periods import is_abbreviation
 from resay.core.segmentation.spans import Span
+from resay.core.word_filter import WordFilter
 from resay.lang.language import all_words, load
 from resay.scorers.common.words import (
     WORD,
@@ -83,7 +84,7 @@ def _mutual() -> frozenset[str]:
 
 
 _GroupAndSide: TypeAlias = tuple[int, int]
-# More words are not remembered, so that the memory of a long-lived process stays bounded.
+# More words are forgotten, so that the memory of a long-lived process stays bounded.
 _MAX_WORDS: Final = 32_768
 
 
@@ -137,25 +138,36 @@ class _Lexicon:
         )
 
     @cached_property
-    def _words(self) -> _Words:
+    def _may_begin(self) -> WordFilter:
+        """Tells whether a word is known, or begins a phrase that is."""
         beginnings = frozenset(first for first, _ in self.phrase_beginnings)
-        return _Words(self.exact, self.prefixes, beginnings)
+        return WordFilter(lambda word: word in beginnings or self._side(word) is not None)
+
+    @cached_property
+    def _side(self) -> Callable[[str], _GroupAndSide | None]:
+        """Returns the group and the side of a word; remembers them, since words recur."""
+        return lru_cache(_MAX_WORDS)(self._look_up)
+
+    def _look_up(self, word: str) -> _GroupAndSide | None:
+        if word in self.exact:
+            return self.exact[word]
+        prefix = next((word[:length] for length in _CUTS if word[:length] in self.prefixes), None)
+        return None if prefix is None else self.prefixes[prefix]
 
     def sides(self, words: Sequence[str]) -> list[tuple[int, int, int]]:
         """Return the position, the group and the side of each known word."""
-        known = self._words
         # Half of the sentences have none.
-        if known.unknown.issuperset(words):
+        if not self._may_begin.passes_any(words):
             return []
-        if not self.has_phrases(words):
-            entries = map(known.__getitem__, words)
+        if self.phrase_beginnings.isdisjoint(pairwise(words)):
+            entries = map(self._side, words)
             return [(i, *entry) for i, entry in enumerate(entries) if entry is not None]
         sides: list[tuple[int, int, int]] = []
         end = 0
         for i, word in enumerate(words):
             if i < end:
                 continue
-            group_and_side, size = self._phrase_at(words, i) or (known[word], 1)
+            group_and_side, size = self._phrase_at(words, i) or (self._side(word), 1)
             end = i + size
             if group_and_side is not None:
                 sides += [(position, *group_and_side) for position in range(i, end)]
@@ -176,44 +188,13 @@ class _Lexicon:
         return None
 
 
-class _Words(dict[str, "_GroupAndSide | None"]):
-    """The group and the side of each word that was looked up, by that word.
-
-    Args:
-        exact: Words with their groups and sides.
-        prefixes: Beginnings of words.
-        phrase_beginnings: The first words of phrases.
-
-    Attributes:
-        unknown: The words that have none and begin no phrase.
-    """
-
-    def __init__(
-        self,
-        exact: Mapping[str, _GroupAndSide],
-        prefixes: Mapping[str, _GroupAndSide],
-        phrase_beginnings: frozenset[str],
-    ) -> None:
-        super().__init__()
-        self.unknown: set[str] = set()
-        self._exact = exact
-        self._prefixes = prefixes
-        self._phrase_beginnings = phrase_beginnings
-
-    def __missing__(self, word: str) -> _GroupAndSide | None:
-        entry = self._exact.get(word)
-        if entry is None:
-            beginnings = (word[:length] for length in _CUTS)
-            entry = next((self._prefixes[cut] for cut in beginnings if cut in self._prefixes), None)
-        if len(self) < _MAX_WORDS:
-            self[word] = entry
-            if entry is None and word not in self._phrase_beginnings:
-                self.unknown.add(word)
-        return entry
-
-
 def _words_in(text: str) -> list[str]:
     return [word.lower() for word in words_of(text).findall(text)]
+
+
+def _prefixed(adjectives: Set[str]) -> frozenset[str]:
+    """Return adjectives with each negating prefix."""
+    return frozenset(f"{prefix}{adjective}" for adjective in adjectives for prefix in _PREFIXES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,10 +359,7 @@ class Wording:
     @cached_property
     def _negated_adjectives(self) -> frozenset[str]:
         """The same words with each negating prefix, without those that it has as well."""
-        negated: set[str] = set()
-        for adjective in self._adjectives - self._unprefixed_adjectives:
-            negated.update(f"{prefix}{adjective}" for prefix in _PREFIXES)
-        return frozenset(negated)
+        return _prefixed(self._adjectives - self._unprefixed_adjectives)
 
     @cached_property
     def contrasting_groups(self) -> Set[int]:
@@ -470,10 +448,7 @@ class Wording:
     @cached_property
     def _prefix_variants(self) -> frozenset[str]:
         """Its adjectives with each negating prefix, and those that have one without it."""
-        variants = set(self._unprefixed_adjectives)
-        for adjective in self._adjectives:
-            variants.update(f"{prefix}{adjective}" for prefix in _PREFIXES)
-        return frozenset(variants)
+        return self._unprefixed_adjectives | _prefixed(self._adjectives)
 
     def compares_parts(self, other: Wording) -> bool:
         """Return whether `contradicts` compares their parts, which depend on lists."""
