@@ -119,30 +119,19 @@ class _Leaf:
         value: The value.
     """
 
-    # Slots that are unset until they are read: objects have thousands of values.
-    __slots__ = ("_link", "_measure", "path", "value")
-
     def __init__(self, path: str, value: Any) -> None:
         self.path = path
         self.value = value
 
-    @property
+    @cached_property
     def measure(self) -> Quantity | None:
         """The measure, amount or date that the text is; see `_measure_in`."""
-        try:
-            return self._measure
-        except AttributeError:
-            self._measure = _measure_in(self.value)
-            return self._measure
+        return _measure_in(self.value)
 
-    @property
+    @cached_property
     def link(self) -> str | None:
         """The link that the text is."""
-        try:
-            return self._link
-        except AttributeError:
-            self._link = _link_in(self.value)
-            return self._link
+        return _link_in(self.value)
 
 
 _Node: TypeAlias = "_Leaf | dict[str | int, _Node]"
@@ -176,17 +165,17 @@ class _Object:
         self._text = text
         self._counterparts: dict[str, str] = {}
 
-    def lines(self) -> dict[str, str]:
-        """Return the line of each field, by path."""
+    @cached_property
+    def _lines(self) -> dict[str, str]:
+        """The line of each field, by path."""
         return {line.partition(": ")[0]: line for line in self._text.split("\n")}
 
     def remember(self, own: _Object, entries: Mapping[str, _Entry]) -> None:
         """Remember the places of the fields of an object that differ."""
-        lines = self.lines()
-        for path, line in own.lines().items():
+        for path, line in own._lines.items():
             entry = entries[path]
             if entry.score and entry.other is not None:
-                self._counterparts[line] = lines[entry.other]
+                self._counterparts[line] = self._lines[entry.other]
 
     def counterpart(self, line: str) -> str | None:
         """Return the line of this object in the place of another object's line."""
