@@ -289,7 +289,7 @@ class Check:
             references = references_in(context, searched)
             return references, without_references(request, references)
 
-        chars = 4 * question_tokens(request)
+        chars = 4 * self._question_tokens
         references, user_request = await compute(find, chars=_REFERENCE_SEARCH_COST * chars)
         references = (*references, *await self._own_references())
         if references:
