@@ -32,32 +32,31 @@ _ACCOUNT_VARIABLES: Mapping[str, tuple[str, ...]] = {
 }
 # Settings of litellm's connections.
 _LITELLM_VARIABLES = ("SSL_CERTIFICATE", "SSL_SECURITY_LEVEL", "SSL_VERIFY")
-_CONNECTION_PARAMS = frozenset(
-    {"api_key", "extra_body", "extra_headers", "organization", "request_timeout", "timeout"}
+# Parameters that mean the same to litellm: of all models, and of those that reason or do not.
+_COMMON_PARAMS = frozenset(
+    {
+        "api_key",
+        "extra_body",
+        "extra_headers",
+        "max_completion_tokens",
+        "max_tokens",
+        "organization",
+        "request_timeout",
+        "response_format",
+        "safety_identifier",
+        "seed",
+        "service_tier",
+        "store",
+        "timeout",
+    }
 )
-_REASONING_PARAMS = _CONNECTION_PARAMS | {
-    "max_completion_tokens",
-    "max_tokens",
-    "response_format",
-    "safety_identifier",
-    "seed",
-    "service_tier",
-    "store",
-    "verbosity",
-}
-_PLAIN_PARAMS = _CONNECTION_PARAMS | {
+_REASONING_PARAMS = _COMMON_PARAMS | {"verbosity"}
+_PLAIN_PARAMS = _COMMON_PARAMS | {
     "frequency_penalty",
     "logit_bias",
     "logprobs",
-    "max_completion_tokens",
-    "max_tokens",
     "presence_penalty",
-    "response_format",
-    "safety_identifier",
-    "seed",
-    "service_tier",
     "stop",
-    "store",
     "temperature",
     "top_logprobs",
     "top_p",
