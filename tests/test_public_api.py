@@ -104,6 +104,19 @@ def test_a_policy_with_models_loads_none_of_what_they_run_on() -> None:
     assert not guard & {"torch", "transformers", "onnxruntime"}
 
 
+def test_a_check_without_references_loads_nothing_that_compares_with_them() -> None:
+    check = "guard.check('It opened in 1932.', question='When?', {}=['It opened in 1932.'] * 2)"
+    made, with_samples, with_references = modules_after(
+        [
+            "from resay import Guard; guard = Guard({'chain': ['facts']})",
+            check.format("samples"),
+            check.format("references"),
+        ]
+    )
+    assert "resay.scorers.references" not in made | with_samples
+    assert "resay.scorers.references" in with_references
+
+
 def test_importing_loads_almost_nothing(loaded: list[set[str]]) -> None:
     ours = loaded[1] - loaded[0]
     assert not {name for name in ours if name.startswith(("pydantic", "yaml", "anyio", "rich"))}

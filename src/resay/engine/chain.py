@@ -169,8 +169,9 @@ class Chain:
         return Chain(policy, self._cache, steps=steps)
 
     @cached_property
-    def _reference_steps(self) -> tuple[Step, Step] | None:
-        return reference_steps_of(self._policy, self._steps) if self.grounds else None
+    def _reference_steps(self) -> tuple[Step, Step]:
+        """The steps that compare with references, if the chain does so before anything else."""
+        return reference_steps_of(self._policy, self._steps)
 
     @property
     def reads_documents(self) -> bool:
@@ -203,7 +204,7 @@ class Chain:
             ConfigurationError: A model is not available as configured.
             ScorerError: A model's server does not respond.
         """
-        for step in self._steps:
+        for step in (*self._steps, *(self._reference_steps if self.grounds else ())):
             await step.prepare()
 
     async def run(
@@ -452,7 +453,8 @@ class Chain:
     ) -> None:
         scorable = [i for i in range(len(state.results)) if i not in state.excluded]
         pending = [i for i in scorable if not self._settled_before(steps, state.results[i])]
-        if self._reference_steps and evidence.sources and pending and steps[:1] == self._steps[:1]:
+        grounds = self.grounds and bool(evidence.sources)
+        if grounds and pending and steps[:1] == self._steps[:1]:
             step = self._reference_steps[self.checks_unmentioned(evidence.sources)]
             await self._run_together([StepRun(step, state, pending, evidence, alone)])
             pending = [i for i in pending if state.results[i].score is None]
@@ -482,9 +484,11 @@ class Chain:
         """Return whether a step outside this run has settled a sentence."""
         if result.step is None or result.step in steps:
             return False
+        # What compares with references is loaded only where it was used.
+        if self.grounds and result.is_grounded and result.step in self._reference_steps:
+            return True
         settle = result.step.config.settle
-        by_references = result.step in (self._reference_steps or ())
-        return by_references or (settle is not None and settle.settles(result.score))
+        return settle is not None and settle.settles(result.score)
 
     async def _run_together(self, runs: Sequence[StepRun]) -> None:
         """Run independent steps concurrently, and write their results in step order."""
