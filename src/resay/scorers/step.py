@@ -89,7 +89,7 @@ class _Registry(Mapping[str, type[Any]]):
     def __getitem__(self, name: str) -> type[Any]:
         if name not in _BUILT_IN:
             return _installed()[0][name]
-        return getattr(import_module(f"resay.scorers.{name}"), _BUILT_IN[name])
+        return _built_in(name, _BUILT_IN[name])
 
     def __contains__(self, name: object) -> bool:
         return name in _BUILT_IN or name in _installed()[0]
@@ -100,6 +100,10 @@ class _Registry(Mapping[str, type[Any]]):
 
     def __len__(self) -> int:
         return len(_BUILT_IN) + len(_installed()[0])
+
+
+def _built_in(module: str, class_name: str) -> type[Any]:
+    return getattr(import_module(f"resay.scorers.{module}"), class_name)
 
 
 _REGISTRY = _Registry()
@@ -266,9 +270,12 @@ def scorer_class(config: ScorerConfig) -> type[Any]:
         return config.scorer
     method = type(config).model_fields.get("method")
     scorer = registry().get(method.default) if method else None
-    if scorer is not None and type(config) is scorer.Config:
-        return scorer
-    raise ConfigurationError(f"no scorer is registered for {type(config).__qualname__!r}")
+    if scorer is None or type(config) is not scorer.Config:
+        raise ConfigurationError(f"no scorer is registered for {type(config).__qualname__!r}")
+    evidence = getattr(config, "evidence", "")
+    if config.method_name in _BUILT_IN and evidence in _BY_EVIDENCE:
+        return _built_in(*_BY_EVIDENCE[evidence])
+    return scorer
 
 
 def build(config: ScorerConfig, *, where: str = "") -> Scorer:
@@ -287,10 +294,6 @@ def build(config: ScorerConfig, *, where: str = "") -> Scorer:
     """
     scorer_type = scorer_class(config)
     if config.method_name in _BUILT_IN:
-        # What a method compares with may need another scorer than its usual one.
-        module, class_name = _BY_EVIDENCE.get(getattr(config, "evidence", ""), (None, ""))
-        if module is not None:
-            scorer_type = getattr(import_module(f"resay.scorers.{module}"), class_name)
         scorer = scorer_type(config)
     else:
         what = f"the scorer {config.method_name!r} ({import_path_of(scorer_type)})"
