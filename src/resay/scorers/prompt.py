@@ -391,9 +391,7 @@ class Prompt(SampleScorer):
             source="reference" if self.any_of else "sample",
         )
         pending = list(range(len(passage.sentences)))
-        count = samples.available
-        if rule is not None:
-            count = rule.min_samples
+        count = samples.available if rule is None else rule.min_samples
         try:
             while pending:
                 compared = len(verdicts)
