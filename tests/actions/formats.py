@@ -1,4 +1,7 @@
-"""Conversations with tool calls in the formats of other APIs than chat completions."""
+"""Conversations with tool calls in the formats of APIs.
+
+A case has `messages` in the format of chat completions, and may have `tools`, in the same.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,22 @@ from typing import Any
 Message = Mapping[str, Any]
 
 
-def anthropic_request(messages: Iterable[Message]) -> dict[str, Any]:
-    """Return a conversation as the fields of a request to Anthropic's Messages API."""
+def tools_of(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameter with a case's tools for chat completions, if it has some."""
+    return {"tools": case["tools"]} if "tools" in case else {}
+
+
+def anthropic_request(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a case as the fields of a request to Anthropic's Messages API."""
+    tools: list[dict[str, Any]] = []
+    for tool in case.get("tools", ()):
+        function = dict(tool["function"])
+        tools.append({"input_schema": function.pop("parameters"), **function})
+    request = _anthropic_messages(case["messages"])
+    return {**request, "tools": tools} if tools else request
+
+
+def _anthropic_messages(messages: Iterable[Message]) -> dict[str, Any]:
     system: list[str] = []
     turns: list[dict[str, Any]] = []
     for message in messages:
@@ -40,8 +57,14 @@ def _blocks(message: Message) -> tuple[str, list[dict[str, Any]]]:
     return message["role"], blocks
 
 
-def responses_items(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """Return a conversation as the items of a request to OpenAI's Responses API."""
+def responses_request(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a case as the fields of a request to OpenAI's Responses API."""
+    tools = [{"type": "function", **tool["function"]} for tool in case.get("tools", ())]
+    request = {"input": _responses_items(case["messages"])}
+    return {**request, "tools": tools} if tools else request
+
+
+def _responses_items(messages: Iterable[Message]) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for message in messages:
         content = message["content"]

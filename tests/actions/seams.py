@@ -16,7 +16,7 @@ from langchain_openai import ChatOpenAI
 from llama_index.llms.openai_like import OpenAILike
 
 import resay
-from actions.formats import anthropic_request, responses_items
+from actions.formats import anthropic_request, responses_request, tools_of
 from actions.upstream import FixedAnswer, fixed_answers
 from resay import Guard, Verdict
 from resay_anthropic import guard_client
@@ -42,7 +42,9 @@ def by_guard(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, Any])
     """`Guard.check` with a conversation."""
     del upstream, stack
     guard = Guard(policy)
-    return lambda case: guard.check(case["answer"], question=case["messages"])
+    return lambda case: guard.check(
+        case["answer"], question=case["messages"], params=tools_of(case)
+    )
 
 
 def by_chat_completions(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, Any]) -> Ask:
@@ -52,7 +54,7 @@ def by_chat_completions(upstream: FixedAnswer, stack: ExitStack, policy: Mapping
 
     def ask(case: Mapping[str, Any]) -> Verdict:
         upstream.text = case["answer"]
-        client.chat.completions.create(model="fixed", messages=case["messages"])
+        client.chat.completions.create(model="fixed", messages=case["messages"], **tools_of(case))
         return _last()
 
     return ask
@@ -65,7 +67,7 @@ def by_responses(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, A
 
     def ask(case: Mapping[str, Any]) -> Verdict:
         upstream.text = case["answer"]
-        client.responses.create(model="fixed", input=responses_items(case["messages"]))  # type: ignore[arg-type] - mappings of their shape
+        client.responses.create(model="fixed", **responses_request(case))
         return _last()
 
     return ask
@@ -78,8 +80,7 @@ def by_anthropic(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, A
 
     def ask(case: Mapping[str, Any]) -> Verdict:
         upstream.text = case["answer"]
-        request = anthropic_request(case["messages"])
-        client.messages.create(model="fixed", max_tokens=500, **request)
+        client.messages.create(model="fixed", max_tokens=500, **anthropic_request(case))
         return _last()
 
     return ask
@@ -89,11 +90,14 @@ def by_langchain(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, A
     """A chat model of LangChain."""
     del stack
     model = ChatOpenAI(model="fixed", base_url=f"{upstream.url}/v1", api_key="x")  # type: ignore[arg-type] - a key is a text, too
-    chain = guard_runnable(model, policy)
+    guarded = guard_runnable(model, policy)
 
     def ask(case: Mapping[str, Any]) -> Verdict:
         upstream.text = case["answer"]
-        chain.invoke(convert_to_messages(case["messages"]))
+        asked = guarded
+        if "tools" in case:
+            asked = guard_runnable(model.bind_tools(case["tools"]), policy)
+        asked.invoke(convert_to_messages(case["messages"]))
         return _last()
 
     return ask
@@ -109,7 +113,7 @@ def by_llamaindex(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, 
 
     def ask(case: Mapping[str, Any]) -> Verdict:
         upstream.text = case["answer"]
-        llm.chat([chat_message(message) for message in case["messages"]])
+        llm.chat([chat_message(message) for message in case["messages"]], **tools_of(case))
         return _last()
 
     return ask
@@ -143,7 +147,7 @@ def by_batch(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, Any])
         source, target = folder / "in.jsonl", folder / f"{case['id']}.jsonl"
         row = {"id": case["id"], "response": case["answer"], "messages": case["messages"]}
         source.write_text(json.dumps(row))
-        run_batch(guard, source, target, engine="local", workers=1)
+        run_batch(guard, source, target, engine="local", workers=1, params=tools_of(case))
         return Verdict.from_dict(json.loads(target.read_text()))
 
     return ask
@@ -157,15 +161,15 @@ SEAMS: Mapping[str, Seam] = {
     "langchain": by_langchain,
     "llamaindex": by_llamaindex,
     "gateway chat": by_gateway(
-        "/v1/chat/completions", lambda case: {"model": "fixed", "messages": case["messages"]}
+        "/v1/chat/completions",
+        lambda case: {"model": "fixed", "messages": case["messages"], **tools_of(case)},
     ),
     "gateway responses": by_gateway(
-        "/v1/responses",
-        lambda case: {"model": "fixed", "input": responses_items(case["messages"])},
+        "/v1/responses", lambda case: {"model": "fixed", **responses_request(case)}
     ),
     "gateway messages": by_gateway(
         "/v1/messages",
-        lambda case: {"model": "fixed", "max_tokens": 9, **anthropic_request(case["messages"])},
+        lambda case: {"model": "fixed", "max_tokens": 9, **anthropic_request(case)},
     ),
     "batch": by_batch,
 }
