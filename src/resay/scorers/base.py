@@ -33,6 +33,14 @@ TEXTS_COMPARED = "texts compared"
 """What a scorer compares with, in its reasons: its step calls them samples or references."""
 Unit = Annotated[float, Field(ge=0, le=1)]
 
+Restate = Annotated[
+    bool,
+    Field(
+        description="Whether to ask once more, with the format restated, if an answer cannot be"
+        " parsed."
+    ),
+]
+"""Whether a model whose answer cannot be parsed is asked once more."""
 WordsFirst = Annotated[
     bool,
     Field(

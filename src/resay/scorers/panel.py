@@ -37,7 +37,7 @@ from resay.core.passage import Passage
 from resay.core.request import Request
 from resay.core.scores import Scores, mean_score
 from resay.providers.base import Completion
-from resay.scorers.base import Need, ScorerConfig, ScorerTraits
+from resay.scorers.base import Need, Restate, ScorerConfig, ScorerTraits
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.judge_calls import ParsedAnswer, ask, ask_each, unscored_reason
@@ -134,11 +134,7 @@ class Panel:
             description="One call to each judge about all claims, or the published question about"
             " each claim.",
         )
-        restate: bool = Field(
-            default=True,
-            description="Whether to ask once more, with the format restated, if an answer cannot be"
-            " parsed.",
-        )
+        restate: Restate = True
         conversation_chars: int = Field(
             default=4000,
             ge=0,

@@ -45,7 +45,7 @@ from resay.scorers.actions.judging import judge_actions
 from resay.scorers.actions.matching import Conversation
 from resay.scorers.actions.prompts import judge_prompt, read_judge
 from resay.scorers.actions.words import language_of
-from resay.scorers.base import Need, ScorerConfig, ScorerTraits, Settle
+from resay.scorers.base import Need, Restate, ScorerConfig, ScorerTraits, Settle
 from resay.scorers.common.judge_calls import ask
 from resay.scorers.common.judge_config import JudgeConfig, judge_for, judge_model, judge_requests
 from resay.scorers.evidence import Evidence
@@ -75,11 +75,7 @@ class Actions:
             description="The model to ask about claims for which no tool call was found although"
             " the turn has some; null = none.",
         )
-        restate: bool = Field(
-            default=True,
-            description="Whether to ask once more, with the format restated, if an answer cannot be"
-            " parsed.",
-        )
+        restate: Restate = True
         guardian: ModelConfig | None = Field(
             default=None,
             description="A Granite Guardian on a chat server (`backend: chat`), which is asked"

@@ -12,7 +12,7 @@ from pydantic import Field
 from resay.core.quoting import quotable
 from resay.core.request import Request
 from resay.models import ModelField
-from resay.scorers.base import Need, ScorerConfig
+from resay.scorers.base import Need, Restate, ScorerConfig
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.judge_calls import ParsedAnswer, ask
 from resay.scorers.common.judge_config import JudgeConfig, judge_for, judge_model, judge_requests
@@ -63,11 +63,7 @@ class EntailingConfig(ScorerConfig):
         " with it, with the prompt of the method `prompt`; or the published question about each"
         " pair.",
     )
-    restate: bool = Field(
-        default=True,
-        description="Whether to ask once more, with the format restated, if an answer cannot be"
-        " parsed.",
-    )
+    restate: Restate = True
     conversation_chars: int = Field(
         default=4000,
         ge=0,

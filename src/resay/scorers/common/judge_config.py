@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from resay.core.request import Request
 from resay.errors import ScorerError
-from resay.scorers.base import ScorerConfig
+from resay.scorers.base import Restate, ScorerConfig
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge
 
@@ -54,11 +54,7 @@ class JudgedConfig(ScorerConfig):
     judge: str | JudgeConfig | None = Field(
         default=None, description="The model to ask; null = the model that wrote the response."
     )
-    restate: bool = Field(
-        default=True,
-        description="Whether to ask once more, with the format restated, if an answer cannot be"
-        " parsed.",
-    )
+    restate: Restate = True
 
     @property
     def gives_reasons(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from resay._internal.strict import Strict
-from resay.scorers.base import Unit
+from resay.scorers.base import Restate, Unit
 
 # With one of these parameters, equal names may be different models.
 _PLACES = frozenset({"api_base", "base_url", "custom_llm_provider"})
@@ -67,11 +67,7 @@ class SecondOpinion(Strict):
         description="The share of a claim's score that the model's support removes; 1 = its verdict"
         " alone decides.",
     )
-    restate: bool = Field(
-        default=True,
-        description="Whether to ask once more, with the format restated, if an answer cannot be"
-        " parsed.",
-    )
+    restate: Restate = True
 
     def is_model(self, other: str | None) -> bool:
         """Return whether a model is this one: the same name, with or without its provider."""
