@@ -179,7 +179,10 @@ def _of_prose(text: str, index: int, names: Collection[str]) -> Iterator[Value]:
                 words = labels if len(labels) > 1 else frozenset(stems_of(sentence.text))
                 for quantity in inside:
                     others = [year for year in years if year != quantity.year]
-                    following = stems_of(sentence.text[quantity.end - sentence.start : end])
+                    counted = ""
+                    if not quantity.unit:
+                        following = stems_of(sentence.text[quantity.end - sentence.start : end])
+                        counted = following[0] if following else ""
                     written = sentence.as_written(quantity)
                     yield Value(
                         quantity=quantity,
@@ -189,10 +192,7 @@ def _of_prose(text: str, index: int, names: Collection[str]) -> Iterator[Value]:
                         subject=inherited | head_stems,
                         identity=own or _code_of(clause, written) | identity,
                         words=head_stems | words,
-                        column=(
-                            quantity.unit,
-                            following[0] if following and not quantity.unit else "",
-                        ),
+                        column=(quantity.unit, counted),
                         sentence=(index, position),
                         year=others[0] if len(others) == 1 else None,
                         is_listed=bool(head_stems),
