@@ -14,6 +14,7 @@ from resay.core.normalization import normalized
 from resay.core.quantities import Quantity, quantities
 from resay.core.quantities.reader import may_contain_quantity
 from resay.scorers.common.arithmetic.cues import Computation, ComputedWords
+from resay.scorers.common.arithmetic.listings import Listing, listings_in
 from resay.scorers.common.arithmetic.result import ComputedResult, in_unit, same_unit
 from resay.scorers.common.arithmetic.values import Value, names_in, values_of
 from resay.scorers.common.contrast import parts_of
@@ -117,6 +118,11 @@ class Documents:
             contents = " ".join(content for _, content in record.cells)
             stems.append(frozenset(stems_of(normalized(contents))))
         return stems
+
+    @cached_property
+    def listings(self) -> Sequence[Listing]:
+        """The lists behind colons."""
+        return list(listings_in(self.records))
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from resay._internal.patterns import lazy_pattern
 from resay.core.quantities import Quantity
 from resay.scorers.common.arithmetic.claim import ComputedClaim
 from resay.scorers.common.arithmetic.result import ComputedResult, order_of, same_unit
 from resay.scorers.common.arithmetic.values import Value
 from resay.scorers.common.words import ignored_words, stems_of
 
-_ITEM_END = lazy_pattern(r"\s*[,;]\s+(?:and\s)?|\s+(?:and|und|et|y|e|en|och)\s+")
-# "Affected lines: 2, 5, 9."
-_LIST = lazy_pattern(r"([^\W\d_][^.:;\n]{0,60}?)[ \u00a0]?:\s([^.:\n]{1,400})")
 _MAX_CONTEXT = 400
 
 
@@ -84,21 +80,15 @@ def _of_rows(counted: int, rows: int) -> str:
 
 def _listed(claim: ComputedClaim, noun: frozenset[str]) -> ComputedResult | None:
     """Return how many items are behind a colon and the noun that a claim counts."""
-    for index, record in enumerate(claim.documents.records):
-        if record.cells:
-            continue
-        for match in _LIST.finditer(record.text):
-            if not noun & frozenset(stems_of(match[1])):
-                continue
-            items = [item for item in _ITEM_END.split(match[2].strip()) if item.strip()]
-            if len(items) == claim.quantity.low:
-                return ComputedResult(
-                    is_right=True,
-                    arithmetic=f"{match[1].strip()}: {len(items)} items",
-                    records=frozenset((index,)),
-                    covers=claim.covers,
-                    number=claim.number_span,
-                )
+    for listing in claim.documents.listings:
+        if noun & listing.stems and listing.count == claim.quantity.low:
+            return ComputedResult(
+                is_right=True,
+                arithmetic=f"{listing.head}: {listing.count} items",
+                records=frozenset((listing.record,)),
+                covers=claim.covers,
+                number=claim.number_span,
+            )
     return None
 
 
