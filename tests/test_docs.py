@@ -191,7 +191,9 @@ SERVERS = sorted(
     {
         line
         for page in ("README.md", "docs/first-steps.md")
-        for line in re.findall(r"`(Guard\(model=.*?, api_base=.*?\))`", (ROOT / page).read_text())
+        for line in re.findall(
+            r"`(Guard\(model=(?:\"openai/[^\"]*\"|.*?, api_base=.*?)\))`", (ROOT / page).read_text()
+        )
     }
 )
 
@@ -201,6 +203,7 @@ def test_a_guard_for_a_server_asks_it(
     line: str, simulated: SimulatedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "simulated")
+    monkeypatch.setenv("OPENAI_BASE_URL", simulated.base_url)
     here = re.sub(r'(?<=api_base=").*(?=")', simulated.base_url, line)
     guard = eval(here, {"Guard": Guard})
     assert "Harbour" in guard.ask("Tell me about the Sydney Harbour Bridge.").text

@@ -17,11 +17,14 @@ files = ["--response", "answer.txt", "--samples", "a.txt", "b.txt", "c.txt", "--
 done = subprocess.run([sys.executable, "-I", "-m", "resay", "check", *files], check=False)
 assert done.returncode in (0, 1), done.returncode
 
+answered = Guard(NGRAM, model="openai/m").ask("When did it open?")
+assert answered.verdict.score is not None, answered.verdict.reason
+
 cached = Guard({**NGRAM, "cache": {"store": "sqlite", "path": "kept.db"}})
 assert cached.check("It has 31 lamps.", samples=SAMPLES).score is not None
 
 MISSING = {
-    "litellm": lambda: Guard(model="openai/m").ask("When did it open?"),
+    "litellm": lambda: Guard(model="anthropic/m").ask("When did it open?"),
     "redis": lambda: Guard({**NGRAM, "cache": {"store": "redis", "url": "redis://127.0.0.1:9"}}),
     "remote": lambda: Guard({"chain": [MODEL]}),
 }

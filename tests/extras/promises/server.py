@@ -66,10 +66,10 @@ for policy in ("chain: [{method: ngram}]\n", "chain: [{method: prompt, mode: per
         gateway.terminate()
         assert gateway.wait(60) == 0
 
-with served("chain: [{method: prompt, judge: openai/gpt-4.1-mini}]\n") as gateway:
+with served("chain: [{method: prompt, judge: anthropic/claude-sonnet-5}]\n") as gateway:
     told = gateway.stderr.read()
     assert gateway.wait(60) == 2, told
     assert "pip install 'resay[litellm]'" in "".join(told.split("\n")), told
-    assert "openai/gpt-4.1-mini" in told, told
+    assert "anthropic/claude-sonnet-5" in told, told
 upstream.shutdown()
 assert find_spec("litellm") is None
