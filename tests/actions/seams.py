@@ -96,7 +96,8 @@ def by_langchain(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, A
         upstream.text = case["answer"]
         asked = guarded
         if "tools" in case:
-            asked = guard_runnable(model.bind_tools(case["tools"]), policy)
+            bound = model.bind_tools(case["tools"])  # type: ignore[reportUnknown] - tools of any type
+            asked = guard_runnable(bound, policy)
         asked.invoke(convert_to_messages(case["messages"]))
         return _last()
 

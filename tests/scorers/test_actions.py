@@ -101,48 +101,106 @@ def test_the_verdict_survives_json_and_loses_its_reasons_without_content() -> No
     assert (part.verdict, part.reason) == ("not_done", None)
 
 
-def judged(reply: str) -> tuple[Verdict, list[Request]]:
+def judged(
+    *replies: str, answer: str = "I cancelled the gym contract. Your fee ends in May."
+) -> tuple[Verdict, list[Request]]:
     requests: list[Request] = []
 
-    def answer(request: Request) -> str:
+    def reply(request: Request) -> str:
         requests.append(request)
-        return reply
+        return replies[len(requests) - 1]
 
     policy = {"chain": [{"method": "actions", "judge": "acme/judge"}], "cache": {"store": "none"}}
-    guard = Guard(policy, provider=ScriptedProvider(answer))
+    guard = Guard(policy, provider=ScriptedProvider(reply))
     messages = [
         {"role": "user", "content": "Cancel the gym contract."},
-        *call("tool7", {"target": "membership 12"}, {"code": 200}),
+        *call("tool7", {"target": "membership 12"}, {"code": 200, "state": "pending"}),
         *call("get_contract", {"id": 12}, {"id": 12}, 2),
     ]
-    return guard.check("I cancelled the gym contract.", question=messages), requests
+    return guard.check(answer, question=messages), requests
 
 
-def test_a_judge_may_find_the_call() -> None:
-    verdict, requests = judged("1: 1")
+CANCELLED = '{"sentence": 1, "words": "cancelled the gym contract", "verdict": "done", "call": 1}'
+PENDING = CANCELLED.replace('"done"', '"failed"').replace("1}", '1, "quote": "state: pending"}')
+
+
+def test_a_judge_names_the_call() -> None:
+    verdict, requests = judged(f"[{CANCELLED}]")
     assert verdict.decision == "consistent"
-    assert parts_of(verdict)[0].reason == "call 1 (tool7) does this, says acme/judge"
+    (part,) = parts_of(verdict)
+    assert part.reason == "call 1 (tool7) does this, says acme/judge"
+    assert (part.start, part.end) == (2, 28)
     assert len(requests) == 1
-    assert '1. tool7 {"target": "membership 12"} -> {"code": 200}' in requests[0].question
+    assert '1. tool7 {"target": "membership 12"} -> {"code": 200, "state"' in requests[0].question
+    assert "1. I cancelled the gym contract.\n2. Your fee" in requests[0].question
 
 
-def test_a_judge_may_find_no_call() -> None:
-    verdict, _ = judged("1: none")
-    assert parts_of(verdict)[0].verdict == "not_done"
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f'{{"findings": [{CANCELLED}]}}',
+        f"{CANCELLED}\n{CANCELLED.replace('1,', '2,', 1)}",
+        f"<think>[{CANCELLED.replace('done', 'invented')}]</think>[{CANCELLED}]",
+        f"{CANCELLED.replace('cancelled', 'Cancelled').replace('done', 'Done')}, as call [1] says.",
+    ],
+)
+def test_a_judge_is_read_in_other_forms(reply: str) -> None:
+    verdict, requests = judged(reply)
+    assert verdict.decision == "consistent"
+    assert (parts_of(verdict)[0].start, parts_of(verdict)[0].end) == (2, 28)
+    assert len(requests) == 1
 
 
-def test_without_doubt_no_judge_is_asked() -> None:
+def test_a_judge_quotes_the_result_that_says_otherwise() -> None:
+    verdict, _ = judged(f"```json\n[{PENDING}]\n```")
+    claim = verdict.claims[0]
+    assert claim.parts[0].verdict == "failed"
+    assert claim.contradicted_by is not None
+    assert claim.contradicted_by.text == "tool7: state: pending"
+
+
+def test_a_judge_points_at_what_no_call_did() -> None:
+    found = '{"sentence": 2, "words": "fee ends in May", "verdict": "not done", "call": null}'
+    verdict, _ = judged(f"Sentence 1 is borne out.\n[{CANCELLED}, {found}]\nSee call [1].")
+    flagged = [part for part in parts_of(verdict) if part.flagged]
+    assert [(part.verdict, part.start, part.end) for part in flagged] == [("not_done", 35, 50)]
+
+
+def test_a_judge_that_finds_nothing_overrules_words() -> None:
+    assert judged("[]", answer="I mailed Ada. It is on its way.")[0].decision == "skipped"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "I cannot tell.",
+        "[1]",
+        '[{"answer": "done"}]',
+        f"[{CANCELLED.replace('done', 'perhaps')}]",
+        f"[{CANCELLED.replace('1}', '3}')}]",
+        f"[{CANCELLED.replace('1}', 'null}')}]",
+        f"[{PENDING.replace('pending', 'closed')}]",
+    ],
+)
+def test_where_a_judge_cannot_be_read_it_is_asked_again_and_then_words_decide(reply: str) -> None:
+    answer = "I mailed Ada."
+    verdict, requests = judged(reply, reply, answer=answer)
+    assert len(requests) == 2
+    assert verdict.flagged
+    assert "says acme/judge" not in str(verdict.to_dict())
+    again, _ = judged(reply, "[]", answer=answer)
+    assert not again.flagged
+
+
+def test_a_judge_is_not_asked_about_an_answer_without_calls_or_claims() -> None:
     def answer(request: Request) -> str:
         raise AssertionError(request)
 
     policy = {"chain": [{"method": "actions", "judge": "acme/judge"}]}
     guard = Guard(policy, provider=ScriptedProvider(answer))
-    messages = [
-        {"role": "user", "content": "Cancel the gym contract."},
-        *call("cancel_contract", {"id": 12}, {"status": "cancelled"}),
-    ]
-    verdict = guard.check("I cancelled the gym contract.", question=messages)
-    assert verdict.decision == "consistent"
+    verdict = guard.check("The gym opens at nine.", question="When does the gym open?")
+    assert verdict.decision == "skipped"
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,7 @@ class Prompts:
         together: Compares claims with several samples.
         documents: Compares claims with documents. This and the next three are English so far.
         conversation: Asks for what contradicts earlier answers; English, like the previous one.
+        actions: Asks which tool calls bear out what an agent says it did; English.
         questions: Asks for questions about claims.
         short_answers: Asks these questions.
         same_answer: Compares the answers.
@@ -171,6 +172,7 @@ class Prompts:
     together: TogetherPrompt
     documents: DocumentsPrompt
     conversation: LinesPrompt
+    actions: LinesPrompt
     questions: LinesPrompt
     short_answers: ShortAnswersPrompt
     same_answer: LinesPrompt
@@ -196,6 +198,7 @@ def read_prompts(texts: Mapping[str, Any], english: Mapping[str, Any]) -> Prompt
         together=TogetherPrompt(**together),
         documents=DocumentsPrompt(**texts["documents"]),
         conversation=LinesPrompt(**texts["conversation"]),
+        actions=LinesPrompt(**texts["actions"]),
         questions=LinesPrompt(**texts["questions"]),
         short_answers=ShortAnswersPrompt(**texts["short_answers"]),
         same_answer=LinesPrompt(**texts["same_answer"]),

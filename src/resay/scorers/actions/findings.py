@@ -43,7 +43,6 @@ class Finding:
         call: The call that bears them out or says otherwise.
         quote: The words of its result or its arguments that say otherwise.
         kind: What the words are.
-        in_doubt: Whether a judge could still find a call.
     """
 
     start: int
@@ -53,7 +52,6 @@ class Finding:
     call: LoggedCall | None = None
     quote: str = ""
     kind: PartKind = "other"
-    in_doubt: bool = False
 
     @property
     def flagged(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
 from resay._internal.patterns import lazy_pattern
@@ -47,8 +46,7 @@ def finding_without_call(claim: ActionClaim, conversation: Conversation) -> Find
     if not _is_claimed(claim, conversation):
         return None
     reason = "no call does this" if conversation.calls else "no tool was called"
-    finding = about_claim(claim, "not_done", reason)
-    return replace(finding, in_doubt=bool(conversation.of_turn))
+    return about_claim(claim, "not_done", reason)
 
 
 def _is_of_text(claim: ActionClaim, conversation: Conversation) -> bool:

@@ -9,10 +9,11 @@ ours.
 
 Sentences without a claim of an action have no score, so that the next step scores them.
 
-Cost: none. With `judge`, one call about the claims for which no call was found although the turn
-has calls; the judge names the call, or says that there is none. With `guardian`, one request for
-each call of the turn that bears a claim out: Granite Guardian says whether the call fits what the
-user wants and the definition of its tool, and a claim whose call does not has failed.
+Cost: none. With `judge`, one call about each answer that claims an action or comes after tool
+calls: the judge points at the words, and names the call that bears them out or says otherwise.
+Where its answer cannot be read, words decide. With `guardian`, one request for each call of the
+turn that bears a claim out: Granite Guardian says whether the call fits what the user wants and the
+definition of its tool, and a claim whose call does not has failed.
 
 Good at: agents with named tools. Bad at: tools whose names and arguments do not say what they do.
 """
@@ -36,17 +37,17 @@ from resay.core.contradiction import Contradiction
 from resay.core.passage import Passage
 from resay.core.request import Request
 from resay.core.scores import Scores, over
+from resay.lang.language import load
 from resay.models.config import ModelConfig
-from resay.providers.base import Completion
 from resay.scorers.actions.claims import may_claim_action
 from resay.scorers.actions.findings import Finding
 from resay.scorers.actions.guardian import CallGuardian
 from resay.scorers.actions.judging import judge_actions
 from resay.scorers.actions.matching import Conversation
-from resay.scorers.actions.prompts import judge_prompt, read_judge
+from resay.scorers.actions.pointing import actions_prompt, read_actions
 from resay.scorers.actions.words import language_of
 from resay.scorers.base import Need, Restate, ScorerConfig, ScorerTraits, Settle
-from resay.scorers.common.judge_calls import ask
+from resay.scorers.common.judge_calls import ParsedAnswer, ask
 from resay.scorers.common.judge_config import JudgeConfig, judge_for, judge_model, judge_requests
 from resay.scorers.evidence import Evidence
 
@@ -55,7 +56,9 @@ _ANSWER_COST = 20
 _LOG_COST = 2
 _NO_CONVERSATION = "the conversation with its tool calls is unknown"
 _NO_CLAIMS = "the answer claims no action"
-_TOKENS_PER_CLAIM = 40
+_TOKENS_OF_SENTENCE = 120
+# What the judge is shown of the conversation before the answer.
+_CONVERSATION_CHARS = 8_000
 # The probability of "yes" over which the guardian finds a call wrong.
 _WRONG_OVER = 0.5
 
@@ -72,8 +75,8 @@ class Actions:
         method: Literal["actions"] = "actions"
         judge: str | JudgeConfig | None = Field(
             default=None,
-            description="The model to ask about claims for which no tool call was found although"
-            " the turn has some; null = none.",
+            description="The model to ask which claims the tool calls bear out; null = none: words"
+            " decide.",
         )
         restate: Restate = True
         guardian: ModelConfig | None = Field(
@@ -139,7 +142,9 @@ class Actions:
         failures: tuple[str, ...] = ()
         undetermined = 0
         if self.config.judge is not None:
-            findings, failures, undetermined = await self._asked(findings, passage, evidence)
+            findings, parsed = await self._by_judge(findings, passage, evidence)
+            if parsed is not None:
+                failures, undetermined = parsed.failures, parsed.undetermined
         if self._guardian is not None:
             findings, unread = await _guarded(findings, self._guardian, evidence)
             undetermined += unread
@@ -156,40 +161,41 @@ class Actions:
             lost=(),
         )
 
-    async def _asked(
+    async def _by_judge(
         self, findings: list[list[Finding]], passage: Passage, evidence: Evidence
-    ) -> tuple[list[list[Finding]], tuple[str, ...], int]:
-        """Ask the judge about the claims in doubt, and return what is found with its answers."""
-        doubtful = [finding for found in findings for finding in found if finding.in_doubt]
-        if not doubtful:
-            return findings, (), 0
-        calls = evidence.call_log.calls
-        texts = [passage.text[finding.start : finding.end] for finding in doubtful]
+    ) -> tuple[list[list[Finding]], ParsedAnswer[list[Finding]] | None]:
+        """Ask the judge about the answer.
 
-        def parse(answer: Completion) -> Sequence[int | None]:
-            return read_judge(answer.text, len(texts), len(calls))
+        Args:
+            findings: What is found by words, kept where the judge's answer cannot be read.
+            passage: The answer.
+            evidence: The conversation with its tool calls, and the judge's provider.
 
+        Returns:
+            The findings of each sentence, and the judge's answer; None if it was not asked.
+        """
+        log = evidence.call_log
+        if not (any(findings) or log.calls):
+            return findings, None
+        sentences, name = passage.sentences, judge_model(self.config.judge) or "the judge"
+        judge = judge_for(self.config.judge, evidence)
         parsed = await ask(
-            judge_for(self.config.judge, evidence),
-            judge_prompt(texts, calls),
-            parse,
-            None,
-            tokens=_TOKENS_PER_CLAIM * len(texts),
+            judge.about(sentence.standalone for sentence in sentences),
+            actions_prompt(sentences, evidence.conversation(_CONVERSATION_CHARS), log.calls),
+            lambda completion: read_actions(completion, sentences, log.calls, name),
+            load("en").prompts.actions.again if self.config.restate else None,
+            tokens=_TOKENS_OF_SENTENCE,
         )
-        answers = dict(zip(map(id, doubtful), parsed.slots, strict=True))
         judged: list[list[Finding]] = []
-        for found in findings:
-            row: list[Finding] = []
-            for finding in found:
-                number = answers.get(id(finding))
-                if number:
-                    call = calls[number - 1]
-                    judge = judge_model(self.config.judge)
-                    reason = f"call {number} ({call.name}) does this, says {judge}"
-                    finding = replace(finding, verdict="done", reason=reason, call=call)
-                row.append(finding)
-            judged.append(row)
-        return judged, parsed.failures, parsed.undetermined
+        for by_words, by_judge in zip(findings, parsed.slots, strict=True):
+            if by_judge is None:
+                judged.append(by_words)
+            elif log.is_whole:
+                judged.append(sorted(by_judge, key=lambda finding: finding.start))
+            else:
+                # An earlier call, which is unknown, may have done what no call here does.
+                judged.append([finding for finding in by_judge if finding.call is not None])
+        return judged, parsed
 
 
 async def _guarded(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
@@ -49,6 +49,46 @@ def json_values(text: str) -> list[Any]:
         text: The text.
     """
     return [value for value, _, _ in _values_with_spans(text)]
+
+
+def numbered_objects(text: str, key: str) -> list[Mapping[str, Any]] | None:
+    """Return the objects of the last list of an answer, or those that it gives without a list.
+
+    Args:
+        text: The answer.
+        key: The key that says what an object is about. What is in brackets otherwise is no answer.
+
+    Returns:
+        The objects, none for an empty list; None if there is neither.
+    """
+    bare: list[Mapping[str, Any]] = []
+    for value in reversed(json_values(text)):
+        entries = _only_list(value)
+        if entries is None:
+            bare += _objects_with([value], key) or []
+            continue
+        objects = _objects_with(entries, key)
+        if objects is not None:
+            return objects
+    return bare[::-1] or None
+
+
+def _only_list(value: Any) -> list[Any] | None:
+    """Return a list, or the one that an object such as `{"claims": [...]}` has; else None."""
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        value = next(iter(fields.values())) if len(fields) == 1 else None
+    return cast("list[Any]", value) if isinstance(value, list) else None
+
+
+def _objects_with(entries: Iterable[Any], key: str) -> list[Mapping[str, Any]] | None:
+    """Return entries if all of them are objects that have a key; else None."""
+    objects: list[Mapping[str, Any]] = []
+    for entry in entries:
+        if not isinstance(entry, Mapping) or key not in entry:
+            return None
+        objects.append(cast("Mapping[str, Any]", entry))
+    return objects
 
 
 def _values_with_spans(text: str) -> Iterator[tuple[Any, int, int]]:

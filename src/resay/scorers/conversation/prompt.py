@@ -15,7 +15,7 @@ from resay.core.segmentation.spans import Span
 from resay.lang.language import load
 from resay.providers.base import Completion
 from resay.scorers.common.fences import Fences
-from resay.scorers.common.judge_json import json_values
+from resay.scorers.common.judge_json import numbered_objects
 from resay.scorers.conversation.turns import EarlierAnswer
 
 # Of a turn, and of all turns.
@@ -97,16 +97,12 @@ def read_conversation_verdicts(
         claims: The claims.
         answers: The earlier answers.
     """
-    values = json_values(completion.text)
-    lists = [cast("list[object]", value) for value in values if isinstance(value, list)]
-    if not lists or completion.was_cut:
+    entries = numbered_objects(completion.text, "claim")
+    if entries is None or completion.was_cut:
         return [None] * len(claims)
     verdicts: list[JudgedClaim | None] = [JudgedClaim() for _ in claims]
     by_number = {answer.index + 1: answer for answer in answers}
-    for entry in lists[-1]:
-        if not isinstance(entry, Mapping):
-            return [None] * len(claims)
-        fields = cast("Mapping[str, object]", entry)
+    for fields in entries:
         number = fields.get("claim")
         if not isinstance(number, int) or not 1 <= number <= len(claims):
             continue

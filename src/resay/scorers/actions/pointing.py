@@ -1,0 +1,138 @@
+"""The prompt about an agent's answer, whose judge points at what was not done, and its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Final, cast, get_args
+
+from resay.core.action_verdict import ActionVerdict
+from resay.core.call_log import LoggedCall
+from resay.core.passage import Sentence
+from resay.core.quotes import find_quote
+from resay.core.quoting import quotable
+from resay.core.segmentation.spans import Span
+from resay.lang.language import load
+from resay.providers.base import Completion
+from resay.scorers.actions.calls import excerpt
+from resay.scorers.actions.findings import Finding
+from resay.scorers.common.fences import Fences
+from resay.scorers.common.judge_json import numbered_objects
+
+# Of the arguments or the result of a call, at least, and of all calls.
+_MIN_CHARS: Final = 400
+_MAX_CHARS: Final = 24_000
+_MAX_SENTENCE_CHARS: Final = 2_000
+# The verdicts that say that there is no call.
+_WITHOUT_CALL: Final = frozenset({"not_done", "invented"})
+
+
+def actions_prompt(
+    sentences: Sequence[Sentence], conversation: str, calls: Sequence[LoggedCall]
+) -> str:
+    """Return the prompt about the sentences of an answer.
+
+    Args:
+        sentences: The sentences, to be numbered from 1.
+        conversation: What was said before the answer.
+        calls: The tool calls of the conversation.
+    """
+    prompt = load("en").prompts.actions
+    shown_calls = "\n".join(_shown(call, _MAX_CHARS // len(calls)) for call in calls) or "none"
+    listed = "\n".join(
+        f"{i}. {quotable(excerpt(sentence.text, _MAX_SENTENCE_CHARS))}"
+        for i, sentence in enumerate(sentences, 1)
+    )
+    fences = Fences.around(conversation, shown_calls, listed)
+    parts = [
+        prompt.task,
+        fences.enclose("conversation", conversation),
+        fences.enclose("calls", shown_calls),
+        fences.enclose("answer", listed),
+        prompt.rules,
+    ]
+    return "\n\n".join(parts)
+
+
+def _shown(call: LoggedCall, chars: int) -> str:
+    """Return a call on a line, with as much of its arguments and its result as there is room."""
+    chars = max(chars // 2, _MIN_CHARS)
+    result = "no result" if call.result is None else excerpt(call.result, chars)
+    error = " (an error)" if call.is_error else ""
+    shown = f"{call.name} {excerpt(_arguments(call), chars)} -> {result}{error}"
+    return f"{call.index + 1}. {quotable(shown)}"
+
+
+def _arguments(call: LoggedCall) -> str:
+    return json.dumps(call.arguments, ensure_ascii=False, default=str)
+
+
+def read_actions(
+    completion: Completion, sentences: Sequence[Sentence], calls: Sequence[LoggedCall], judge: str
+) -> list[list[Finding] | None]:
+    """Return what a judge finds about each sentence; None where that cannot be read.
+
+    Args:
+        completion: The judge's answer.
+        sentences: The sentences.
+        calls: The tool calls of the conversation.
+        judge: The judge's name, for the reasons.
+    """
+    entries = numbered_objects(completion.text, "sentence")
+    if entries is None or completion.was_cut:
+        return [None] * len(sentences)
+    findings: list[list[Finding] | None] = [[] for _ in sentences]
+    for fields in entries:
+        number = fields.get("sentence")
+        if not isinstance(number, int) or not 1 <= number <= len(sentences):
+            continue
+        finding = _finding(fields, sentences[number - 1], calls, judge)
+        of_sentence = findings[number - 1]
+        if finding is None or of_sentence is None:
+            findings[number - 1] = None
+        else:
+            of_sentence.append(finding)
+    return findings
+
+
+def _finding(
+    fields: Mapping[str, object], sentence: Sentence, calls: Sequence[LoggedCall], judge: str
+) -> Finding | None:
+    """Return what an object says about a sentence; None if it cannot be read, or names no call."""
+    name = str(fields.get("verdict")).strip().lower().replace(" ", "_")
+    if name not in get_args(ActionVerdict):
+        return None
+    verdict = cast("ActionVerdict", name)
+    number, quote = fields.get("call"), str(fields.get("quote") or "")
+    call: LoggedCall | None = None
+    if verdict in _WITHOUT_CALL:
+        quote = ""
+        reason = f"no call does this, says {judge}"
+        if verdict == "invented":
+            reason = f"it stands in no call and no result, says {judge}"
+    else:
+        if not isinstance(number, int) or not 1 <= number <= len(calls):
+            return None
+        call = calls[number - 1]
+        said = f"{_arguments(call)}\n{call.result or ''}"
+        if quote and find_quote(quote, said) is None:
+            return None
+        does = "does this" if verdict == "done" else "says otherwise"
+        reason = f"call {number} ({call.name}) {does}, says {judge}"
+    start, end = _span_of(str(fields.get("words") or ""), sentence.text)
+    return Finding(
+        start=sentence.start + start,
+        end=sentence.start + end,
+        verdict=verdict,
+        reason=reason,
+        call=call,
+        quote=quote,
+    )
+
+
+def _span_of(words: str, sentence: str) -> Span:
+    """Return where words of a sentence are; all of it if they are none of its."""
+    start = sentence.find(words) if words else -1
+    if start >= 0:
+        return start, start + len(words)
+    return find_quote(words, sentence) or (0, len(sentence))
