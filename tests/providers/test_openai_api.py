@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from resay import ProviderError, Request
+from resay import Guard, ProviderError, Request
 from resay.plugins import Completions
 from resay.providers import Gathered, open_stream
 from resay.providers.default import DefaultProvider
@@ -287,3 +288,23 @@ def test_a_guard_of_openais_model_imports_no_litellm(
     assert imported == []
     # A verdict counts what the check costs, without the answer itself.
     assert server.calls == calls + 1
+
+
+@pytest.mark.usefixtures("never_imported")
+def test_samples_of_one_address_are_not_taken_for_those_of_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    policy = {
+        "chain": [{"method": "ngram"}],
+        "cache": {"store": "sqlite", "path": str(tmp_path / "kept.db")},
+    }
+    calls: list[int] = []
+    with SimulatedProvider(seed=7) as first, SimulatedProvider(seed=8) as second:
+        for server in (first, first, second):
+            monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+            before = server.calls
+            guard = Guard(policy, model="openai/gpt-4.1-mini")
+            guard.check("She won two prizes.", question=QUESTION)
+            calls.append(server.calls - before)
+    assert calls[0] > 0
+    assert calls == [calls[0], 0, calls[0]]

@@ -22,7 +22,7 @@ from resay.providers.base import (
 )
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.litellm_names import LITELLM_NAMES
-from resay.providers.litellm_problems import problem_before_import
+from resay.providers.litellm_problems import litellm_source, problem_before_import
 from resay.providers.openai_api import OpenAIProvider, is_openai
 from resay.providers.openai_compatible import (
     OpenAICompatibleProvider,
@@ -57,8 +57,8 @@ class DefaultProvider:
 
     @property
     def cache_source(self) -> str | None:
-        """The request alone determines where a request goes, except for installed providers."""
-        return None if _names() else LiteLLMProvider.cache_source
+        """Requests and the environment say where all go, except those to installed providers."""
+        return None if _names() else litellm_source()
 
     def provider_of(self, request: Request) -> Provider:
         """Return the provider of a request.

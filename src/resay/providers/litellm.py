@@ -23,7 +23,7 @@ from resay.providers.base import (
     with_counted_tokens,
 )
 from resay.providers.litellm_client import PER_CALL, clients, load_litellm, translate, usage_of
-from resay.providers.litellm_problems import problem_before_import
+from resay.providers.litellm_problems import litellm_source, problem_before_import
 from resay.providers.stream_usage import open_with_usage, with_refused_requests
 from resay.providers.unanswered import no_answer, no_choice
 
@@ -43,9 +43,6 @@ class LiteLLMProvider:
         MissingDependencyError: litellm is not installed.
     """
 
-    cache_source = "litellm"
-    """The request alone determines where a request goes, so all instances are interchangeable."""
-
     def __init__(self, *, timeout_s: float = 600.0) -> None:
         if find_spec("litellm") is None:
             raise MissingDependencyError(
@@ -54,6 +51,11 @@ class LiteLLMProvider:
                 "calling a model without the address of its server (`api_base`)",
             )
         self._timeout_s = timeout_s
+
+    @property
+    def cache_source(self) -> str:
+        """All instances are interchangeable."""
+        return litellm_source()
 
     async def prepare(self) -> None:
         """Import litellm."""

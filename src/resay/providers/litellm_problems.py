@@ -48,6 +48,7 @@ KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
     "xai": ("XAI_API_KEY",),
 }
 """The environment variables in which litellm looks for the key of a provider that needs one."""
+_ADDRESS_ENDINGS = ("_API_BASE", "_BASE_URL")
 _URL_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 # A request with one of these has another key, or needs none.
 _CREDENTIALS = ("api_key", "azure_ad_token", "client", "extra_headers", "headers", "mock_response")
@@ -58,6 +59,18 @@ _ENUM = lazy_pattern(r"^class LlmProviders\(.*?(?=^\S|\Z)", re.MULTILINE | re.DO
 def openai_url_variable() -> str | None:
     """Return the environment variable with the address of OpenAI's API; None if there is none."""
     return next((name for name in _URL_VARIABLES if os.environ.get(name)), None)
+
+
+def litellm_source() -> str:
+    """Return what distinguishes answers through litellm from others, besides the request.
+
+    The same model name means something else at another address, and litellm takes those of its
+    providers from the environment: `OPENAI_BASE_URL`, `OLLAMA_API_BASE`.
+    """
+    addresses = {
+        name: url for name, url in os.environ.items() if url and name.endswith(_ADDRESS_ENDINGS)
+    }
+    return f"litellm {sorted(addresses.items())}" if addresses else "litellm"
 
 
 def is_litellm_provider(name: str) -> bool:

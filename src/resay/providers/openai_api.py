@@ -19,7 +19,11 @@ from resay.core.usage import Usage
 from resay.providers.apis.values import mapping, mappings
 from resay.providers.base import Chunk, Completions, model_of
 from resay.providers.base_urls import base_url_in
-from resay.providers.litellm_problems import is_configured_elsewhere, openai_url_variable
+from resay.providers.litellm_problems import (
+    is_configured_elsewhere,
+    litellm_source,
+    openai_url_variable,
+)
 from resay.providers.openai_compatible import OpenAICompatibleProvider
 from resay.providers.prices import litellm_cost, litellm_entries
 
@@ -139,13 +143,16 @@ class OpenAIProvider:
         timeout_s: Seconds without data before a request fails, unless it has its own `timeout`.
     """
 
-    cache_source = "litellm"
-    """The answers are those that come through litellm."""
     endpoint = "openai-compatible"
     """The server is known from the request alone."""
 
     def __init__(self, *, timeout_s: float = 600.0) -> None:
         self._server = OpenAICompatibleProvider(timeout_s=timeout_s)
+
+    @property
+    def cache_source(self) -> str:
+        """The answers are those that come through litellm."""
+        return litellm_source()
 
     async def prepare(self) -> None:
         """Load what connections need."""

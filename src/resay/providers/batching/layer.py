@@ -34,6 +34,7 @@ from resay.providers.batching.destinations import Destination, request_id
 from resay.providers.batching.files import LiteLLMBatches, OpenAIBatches
 from resay.providers.batching.state import BatchState
 from resay.providers.litellm import LiteLLMProvider
+from resay.providers.litellm_problems import litellm_source
 
 BATCH_SHARE = 0.5
 """The price of a request in a batch, as a fraction of its live price: at OpenAI, Anthropic, Azure
@@ -63,14 +64,16 @@ class BatchProvider:
         sleep: Sleeps for a number of seconds.
     """
 
-    cache_source = "litellm"
-    """The same models answer as in live requests, so both share cached answers."""
-
     def __init__(self, config: BatchCallsConfig, *, sleep: Sleep = anyio.sleep) -> None:
         self._config = config
         self._loops: PerLoop[_LoopBatches] = PerLoop(
             partial(_LoopBatches, config, sleep), _LoopBatches.aclose
         )
+
+    @property
+    def cache_source(self) -> str:
+        """The same models answer as in live requests, so both share cached answers."""
+        return litellm_source()
 
     def __repr__(self) -> str:
         return f"BatchProvider(state={self._config.state!r})"
