@@ -61,6 +61,13 @@ async def test_headings_and_names_of_files_are_inflected_too(tmp_path: Path) -> 
     assert await ids(tmp_path, "bridge") == await ids(tmp_path, "refund") == ["refunds.md#1"]
 
 
+async def test_a_stem_is_no_word(tmp_path: Path) -> None:
+    write_all(tmp_path, {"a.txt": "The cans were opened there."})
+    # A stop word, which has no stem itself.
+    assert await ids(tmp_path, "can") == []
+    assert await ids(tmp_path, "cans") == ["a.txt#1"]
+
+
 async def test_words_as_they_stand(tmp_path: Path) -> None:
     write_all(tmp_path, ENGLISH)
     retriever = FolderRetriever(tmp_path, language="none")
@@ -161,9 +168,9 @@ def test_an_index_of_the_version_before_is_made_anew(tmp_path: Path) -> None:
         "CREATE TABLE about (folder TEXT NOT NULL)",
         "CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE)",
         "CREATE TABLE chunks (id INTEGER PRIMARY KEY, file INTEGER NOT NULL)",
-        "CREATE VIRTUAL TABLE words USING fts5 (path, title, text, pieces)",
+        "CREATE VIRTUAL TABLE words USING fts5 (path, title, text, pieces, stems)",
         "PRAGMA application_id = 0x52657361",
-        "PRAGMA user_version = 1",
+        "PRAGMA user_version = 2",
     ):
         connection.execute(statement)
     connection.close()

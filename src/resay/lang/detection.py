@@ -91,21 +91,22 @@ def detect_from_words(
         words.
     """
     codes_by_word = _codes_by_word()
+    common_words = codes_by_word.keys() & words
     weights: dict[str, int] = {}
-    word_counts: dict[str, int] = {}
-    for word in codes_by_word.keys() & words:
+    for word in common_words:
         codes = codes_by_word[word]
         weight = _WEIGHT // len(codes)
         for code in codes:
             weights[code] = weights.get(code, 0) + weight
-            word_counts[code] = word_counts.get(code, 0) + 1
     max_weight = max(weights.values(), default=0)
     most_likely = [code for code, weight in weights.items() if weight == max_weight]
     if unique and len(most_likely) > 1:
         return None
     for code in _codes_with_stop_words():
-        if code in most_likely and word_counts[code] >= min_words:
-            return code
+        if code in most_likely:
+            word_count = sum(code in codes_by_word[word] for word in common_words)
+            if word_count >= min_words:
+                return code
     return None
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from resay.errors import ConfigurationError
-from resay.retrieval.folder_stems import TOKENIZER
+from resay.retrieval.folder_stems import STEM, TOKENIZER
 from resay.retrieval.front_matter import MetadataValue
 
 FREQUENT_FROM = 50
@@ -19,7 +19,7 @@ FREQUENT_FROM = 50
 
 _APPLICATION_ID = 0x52657361
 # Raise it with every change of the tables, or of how text is split into chunks and words.
-_VERSION = 2
+_VERSION = 3
 # Readers wait only for the commit of a finished run, which takes as long as the disk does; writers
 # wait for the whole runs of other writers.
 _READER_TIMEOUT_S = 60.0
@@ -41,14 +41,15 @@ TABLES = (
     # A large buffer, to write the terms at once instead of in many segments that are merged again
     # and again.
     "INSERT INTO words (words, rank) VALUES ('hashsize', 16777216)",
-    "CREATE VIRTUAL TABLE terms USING fts5vocab (words, row)",
+    "CREATE VIRTUAL TABLE terms USING fts5vocab (words, col)",
     "CREATE TABLE frequent (term TEXT PRIMARY KEY, documents INTEGER NOT NULL) WITHOUT ROWID",
 )
 """The statements that create the tables."""
 _TABLE_NAMES = ("about", "files", "labels", "chunks", "terms", "words", "frequent")
 SUMMARIZE = (
     "DELETE FROM frequent",
-    f"INSERT INTO frequent SELECT term, doc FROM terms WHERE doc > {FREQUENT_FROM}",  # noqa: S608
+    f"INSERT INTO frequent SELECT CASE col WHEN 'stems' THEN '{STEM}' ELSE '' END || term AS word,"  # noqa: S608
+    f" max(doc) FROM terms WHERE doc > {FREQUENT_FROM} GROUP BY word",
     "UPDATE about SET documents = (SELECT count(*) FROM chunks)",
     "UPDATE about SET (languages, stemmed) = (SELECT json_group_array(DISTINCT language),"
     " json_group_array(DISTINCT language) FILTER (WHERE stemmed) FROM files"

@@ -111,7 +111,7 @@ def index_folder(
     with suppress(NoIndexError, _OutdatedError):
         return _update_index(folder, file, language, "stamps", listing)
     try:
-        return _update_index(folder, file, language, "write")
+        return _update_index(folder, file, language, "write", listing)
     except ConfigurationError as error:
         # Copied files have other times than the originals, so an index in a read-only image may be
         # up to date all the same.
@@ -140,7 +140,7 @@ class _IndexedFile:
 
 
 def _update_index(
-    folder: Path, file: Path, language: FolderLanguage, mode: _Mode, listing: _Listing | None = None
+    folder: Path, file: Path, language: FolderLanguage, mode: _Mode, listing: _Listing
 ) -> IndexReport:
     with open_index(file, "write" if mode == "write" else "read", folder=folder) as connection:
         require_folder(connection, file, folder)
@@ -149,8 +149,10 @@ def _update_index(
                 raise _OutdatedError
             rebuild(connection, file, folder)
             connection.execute("UPDATE about SET language = ?", (language,))
-        # A writer lists the files again: while it waited, other writers may have indexed new ones.
-        return _Update(connection, language, mode).run(listing or list_files(folder, file))
+        if mode == "write" and connection.execute("SELECT 1 FROM files").fetchone() is not None:
+            # While this writer waited, others may have indexed new files.
+            listing = list_files(folder, file)
+        return _Update(connection, language, mode).run(listing)
 
 
 def _is_stemmed(connection: sqlite3.Connection, language: FolderLanguage, mode: _Mode) -> bool:

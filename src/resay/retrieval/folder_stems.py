@@ -18,7 +18,10 @@ _WORD = lazy_pattern(r"[^\W_]+")
 _NO_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
 
 # Marks belong to words: otherwise, words of most Indic scripts would be split at their vowels.
-TOKENIZER = "unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
+TOKENIZER = "unicode61 remove_diacritics 2 categories 'L* N* M*'"
+
+STEM = "="
+"""The prefix of stems among the frequent words. It occurs in no word."""
 
 
 class _Algorithm(Protocol):
@@ -59,9 +62,6 @@ class _Snowball:
     def stems(self, words: Sequence[str]) -> Iterable[str]:
         return self._stemmer.stemWords(list(words))
 
-
-MARK = "\ue000"
-"""The prefix of stems. Private-use characters occur in no word, but the tokenizer keeps them."""
 
 # Enough for the words of a large folder; evicted stems are merely computed again.
 _MAX_CACHED = 300_000
@@ -104,7 +104,7 @@ class Stemmer:
         content_words = [word for word in words if word not in self._stop_words]
         stems = self._algorithm.stems(content_words)
         for word, stem in zip(content_words, stems, strict=True):
-            self._cache[word] = f" {MARK}{stem}"
+            self._cache[word] = f" {stem}"
 
 
 @cache

@@ -4,8 +4,8 @@ The tokenizer splits text at anything but letters, marks and digits, which finds
 without spaces. Text in those scripts is therefore also indexed as overlapping n-grams, and searched
 by them: two characters if a character is about a syllable, three if it is a letter.
 
-Stems, marked as such, are indexed beside the words, so that a query with one form of a word finds
-the others. The form in the query also counts itself, and therefore ranks first.
+Stems are indexed in a column of their own, so that a query with one form of a word finds the
+others. The form in the query also counts itself, and therefore ranks first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from resay._internal.patterns import lazy_pattern
-from resay.retrieval.folder_stems import stemmer, words_of
+from resay.retrieval.folder_stems import STEM, stemmer, words_of
 
 _SYLLABIC = (
     r"\u3005-\u3007\u3041-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
@@ -65,17 +65,17 @@ def phrases_of(query: str, languages: Sequence[str] = ()) -> dict[str, str]:
         languages: The languages whose stems to look up as well.
 
     Returns:
-        The phrases for full-text expressions, each with the word in its indexed form.
+        The phrases for full-text expressions, each with the word among the frequent ones.
     """
     phrases: dict[str, str] = {}
     for word in _tokens(query):
         for form in (word, *_tokens(_usual_form(word))):
             for phrase in _phrases(form):
-                phrases[phrase] = _folded(phrase.strip('"*'))
+                phrases[f"- stems : {phrase}"] = _folded(phrase.strip('"*'))
     words = words_of(query)
     for language in languages:
         for stem in stemmer(language).stems([words])[0].split():
-            phrases[f'"{stem}"'] = _folded(stem)
+            phrases[f'stems : "{stem}"'] = f"{STEM}{_folded(stem)}"
     return phrases
 
 
