@@ -325,12 +325,17 @@ async def test_a_stream_that_breaks_off_is_incomplete(upstream: Upstream) -> Non
     upstream.says(stream_of(_event({"content": "Par"})))
     gathered = await gather(request_to(f"{upstream.root_url}/v1"))
     assert gathered.completion.was_cut
+    upstream.says(stream_of(_event({"content": "Par"}), b'data: {"choices": [{"del'))
+    assert (await gather(request_to(f"{upstream.root_url}/v1"))).completion.was_cut
     upstream.says(stream_of(b'data: {"error": {"message": "out of memory"}}\n\n'))
     with pytest.raises(
         ProviderError, match="ended its answer with an error; see the server's log"
     ) as caught:
         await gather(request_to(f"{upstream.root_url}/v1"))
     assert "memory" not in str(caught.value)
+    upstream.says(stream_of(_event({"content": "Par"}), b'data: {"choices": [{"del\n\n'))
+    with pytest.raises(ProviderError, match="streamed an event that is not JSON"):
+        await gather(request_to(f"{upstream.root_url}/v1"))
     upstream.says(stream_of(b"data: [DONE]\n\n"))
     with pytest.raises(ProviderError, match="streamed no answer; check that it is a chat model"):
         await gather(request_to(f"{upstream.root_url}/v1"))

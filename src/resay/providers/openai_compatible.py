@@ -554,6 +554,14 @@ async def _events(response: httpx.Response, http_request: _HttpRequest) -> Async
     reader = EventReader()
     async for piece in response.aiter_bytes():
         for event in reader.feed(piece):
+            if isinstance(event.data, str) and event.data.startswith("{"):
+                # Words of the answer may be in it.
+                raise ProviderError(
+                    f"{http_request.model!r} streamed an event that is not JSON; see the server's"
+                    " log",
+                    retryable=True,
+                    detail="no JSON in the stream",
+                )
             yield event
     for event in reader.finish():
         yield event
