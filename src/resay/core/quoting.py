@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from resay._internal.patterns import lazy_pattern
 
@@ -41,35 +41,39 @@ TEMPLATE_TOKENS = lazy_pattern(
 )
 """The tokens by which chat templates separate roles."""
 
-_ORDERS = lazy_pattern(
-    r"""
-    \b(?:ignore|disregard|forget|override|bypass|neglect|discard)\b [^.!?\n]{0,40}
-        \b(?:previous|prior|above|earlier|preceding|foregoing|former|your|system|original|given|all)\b
-        [^.!?\n]{0,30}
-        \b(?:instructions?|prompts?|rules|guidelines|directions|directives|commands)\b
-  | \b(?:ignore|disregard|forget|override)\b\s+ (?:(?:all|the|these|those|any|of)\s+){0,3}
-        (?:instructions?|prompts?|rules|guidelines|directions)\s+(?:above|before|so\s+far)\b
-  | \b(?:ignore|disregard|forget)\s+(?:all|any|everything)\b [^.!?\n]{0,30} \b(?:above|before)\b
-  | \b(?:new|updated|secret|hidden)\s+instructions?\s*:
-  | \byou\s+are\s+(?:now|no\s+longer)\s+(?:DAN\b|bound\s+by|in\s+\w+\s+mode\b|a\s+judge\b)
-  | \b(?:as|dear|attention,?|note\s+to(?:\s+the)?|to\s+(?:the|any|all))\s+(?:an?\s+|the\s+)?
-        (?:AI|LLMs?|language\s+models?|judges?|graders?|evaluators?|fact[- ]checkers?)\b
-        # "As an AI language model, I cannot answer": a model that speaks of itself.
-        (?!(?:\s+(?:language\s+)?(?:model|assistant))?,?\s+I\b) [^.!?\n]{0,40}
-        \b(?:you\s+must|you\s+should|must\s+answer|please|ignore|answer|reply|respond)\b
-  | \b(?:answer|say|print|write|mark|output|respond|reply|count|rate|label|judge)\b [^.!?\n]{0,50}
-        \b(?:every|each|all|the)\s+(?:of\s+the\s+)?(?:claims?|statements?|numbers?|verdicts?)\b
-        [^.!?\n]{0,40} \b(?:supported|contradicted|not_mentioned|correct|true|yes)\b
-  | \b(?:answer|say|print|write|mark|output|respond|reply)\b [^.!?\n]{0,40}
-        \b(?:supported|contradicted|not_mentioned)\b [^.!?\n]{0,40}
-        \b(?:for\s+(?:all|every|each)|each\s+time)\b
-  | \b(?:ignoriere?n?|missachte|vergiss)\b [^.!?\n]{0,40}
-        \b(?:anweisung|instruktion|vorgabe|befehl)\w*
-  | \b(?:ignore[zr]?|oublie[zr]?)\b [^.!?\n]{0,40} \b(?:instructions?|consignes?|directives?)\b
-  | \b(?:ignor[ae]|olvida|descarta|dimentica|desconsidere|esqueça)\b [^.!?\n]{0,40}
-        \b(?:instruc|istruzion|instruç)\w*
-  | \b(?:negeer|vergeet)\b [^.!?\n]{0,40} \b(?:instructies?|opdrachten?)\b
-  | \b(?:zignoruj|ignoruj)\b [^.!?\n]{0,40} \b(?:poleceń|instrukcj|poleceni)\w*
+# In lower case.
+_ORDERS_SOURCE = r"""
+    # Common to them, so that most positions are passed over at once.
+    \b(?:
+        (?:ignore|disregard|forget|override|bypass|neglect|discard)\b [^.!?\n]{0,40}
+            \b(?:previous|prior|above|earlier|preceding|foregoing|former|your|system|original|given|all)\b
+            [^.!?\n]{0,30}
+            \b(?:instructions?|prompts?|rules|guidelines|directions|directives|commands)\b
+      | (?:ignore|disregard|forget|override)\b\s+ (?:(?:all|the|these|those|any|of)\s+){0,3}
+            (?:instructions?|prompts?|rules|guidelines|directions)\s+(?:above|before|so\s+far)\b
+      | (?:ignore|disregard|forget)\s+(?:all|any|everything)\b [^.!?\n]{0,30} \b(?:above|before)\b
+      | (?:new|updated|secret|hidden)\s+instructions?\s*:
+      | you\s+are\s+(?:now|no\s+longer)\s+(?:dan\b|bound\s+by|in\s+\w+\s+mode\b|a\s+judge\b)
+      | (?:as|dear|attention,?|note\s+to(?:\s+the)?|to\s+(?:the|any|all))\s+(?:an?\s+|the\s+)?
+            (?:ai|llms?|language\s+models?|judges?|graders?|evaluators?|fact[- ]checkers?)\b
+            # "As an AI language model, I cannot answer": a model that speaks of itself.
+            (?!(?:\s+(?:language\s+)?(?:model|assistant))?,?\s+i\b) [^.!?\n]{0,40}
+            \b(?:you\s+must|you\s+should|must\s+answer|please|ignore|answer|reply|respond)\b
+      | (?:answer|say|print|write|mark|output|respond|reply|count|rate|label|judge)\b [^.!?\n]{0,50}
+            \b(?:every|each|all|the)\s+(?:of\s+the\s+)?(?:claims?|statements?|numbers?|verdicts?)\b
+            [^.!?\n]{0,40} \b(?:supported|contradicted|not_mentioned|correct|true|yes)\b
+      | (?:answer|say|print|write|mark|output|respond|reply)\b [^.!?\n]{0,40}
+            \b(?:supported|contradicted|not_mentioned)\b [^.!?\n]{0,40}
+            \b(?:for\s+(?:all|every|each)|each\s+time)\b
+      | (?:ignoriere?n?|missachte|vergiss)\b [^.!?\n]{0,40}
+            \b(?:anweisung|instruktion|vorgabe|befehl)\w*
+      | (?:ignore[zr]?|oublie[zr]?)\b [^.!?\n]{0,40} \b(?:instructions?|consignes?|directives?)\b
+      | (?:ignor[ae]|olvida|descarta|dimentica|desconsidere|esqueça)\b [^.!?\n]{0,40}
+            \b(?:instruc|istruzion|instruç)\w*
+      | (?:negeer|vergeet)\b [^.!?\n]{0,40} \b(?:instructies?|opdrachten?)\b
+      | (?:zignoruj|ignoruj)\b [^.!?\n]{0,40} \b(?:poleceń|instrukcj|poleceni)\w*
+      | (?:talimat|yönerge)\w* [^.!?\n]{0,30} \b(?:yok\s+say|görmezden\s+gel)
+    )
   | (?:игнорируй|забудь)\w* [^.!?\n]{0,40}
         (?:инструкци|указани)\w*
   | (?:忽略|无视|忽视) [^。！？\n]{0,20} (?:指令|指示|提示|规则)
@@ -77,10 +81,9 @@ _ORDERS = lazy_pattern(
   | 지시 [^.!?\n]{0,20} (?:무시|잊)
   | تجاهل [^.!?\n]{0,40} (?:التعليمات|تعليمات)
   | निर्देश [^.!?\n]{0,30} अनदेख
-  | \b(?:talimat|yönerge)\w* [^.!?\n]{0,30} \b(?:yok\s+say|görmezden\s+gel)
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
+"""
+_ORDERS = lazy_pattern(_ORDERS_SOURCE, re.VERBOSE)
+_ORDERS_IN_ANY_CASE = lazy_pattern(_ORDERS_SOURCE, re.IGNORECASE | re.VERBOSE)
 _INSIDE_BRACKETS = lazy_pattern(r"(?<=[<\[])|(?=[>\]])")
 _SENTENCE_END = lazy_pattern(r"(?<=[.!?…])[\"'”’»)]*\s+|\n+|(?<=[。！？])")
 
@@ -107,7 +110,7 @@ def quotable(text: str) -> str:
     Args:
         text: The text.
     """
-    orders = [match.span() for match in _ORDERS.finditer(text)]
+    orders = [match.span() for match in _orders(text)]
     if not orders:
         return break_tokens(text)
     gaps = [match.span() for match in _SENTENCE_END.finditer(text)]
@@ -120,6 +123,15 @@ def quotable(text: str) -> str:
             pieces += text[end:start], LEFT_OUT
         end = max(end, stop)
     return break_tokens("".join([*pieces, text[end:]]))
+
+
+def _orders(text: str) -> Iterator[re.Match[str]]:
+    # In lower case they are found three times as fast.
+    folded = text.casefold().replace("ı", "i")
+    # A single mark becomes a letter.
+    if len(folded) == len(text) and "\u0345" not in text:
+        return _ORDERS.finditer(folded)
+    return _ORDERS_IN_ANY_CASE.finditer(text)
 
 
 def _sentences_around(
