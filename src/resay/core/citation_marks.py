@@ -121,6 +121,8 @@ _SQUARE: Final = lazy_pattern(
     r"|\\(?:cite|citep|citet|parencite|footcite|autocite)\*?(?:\[[^\[\]\n]{0,40}\]){0,2}"
     r"\{(?P<key>[^{}\n]{1,120})\}"
 )
+# Each match of it begins with one of these, and most texts have none.
+_BRACKET: Final = lazy_pattern(r"[\[【⟦〔{<\\]")
 _ROUND: Final = lazy_pattern(r"\((?P<round>(?:[^()\n]|\([^()\n]{0,400}\)){1,400})\)")
 _TAGGED: Final = lazy_pattern(
     r"<(?P<tag>sup|cite|ref|citation|source|footnote)(?:\s[^<>]{0,200})?>\s?"
@@ -250,16 +252,21 @@ def marks_within(marks: Sequence[CitationMark], start: int, end: int) -> tuple[C
 
 
 def _bracketed(text: str) -> Iterator[CitationMark]:
+    if _BRACKET.search(text):
+        yield from _in_square_brackets(text)
+    for match in _ROUND.finditer(text):
+        inner = match["round"].strip()
+        kind = _kind_in_round(inner, _text_before(text, match.start()))
+        if kind is not None:
+            yield CitationMark(match.start(), match.end(), kind, _names(inner, kind))
+
+
+def _in_square_brackets(text: str) -> Iterator[CitationMark]:
     for match in _SQUARE.finditer(text):
         if _VARIABLE.search(_text_before(text, match.start())):
             continue
         inner = next(filter(None, match.group("square", "corner", "braces", "angle", "key")))
         kind = "label" if match["key"] else _kind_in_square(inner.strip())
-        if kind is not None:
-            yield CitationMark(match.start(), match.end(), kind, _names(inner, kind))
-    for match in _ROUND.finditer(text):
-        inner = match["round"].strip()
-        kind = _kind_in_round(inner, _text_before(text, match.start()))
         if kind is not None:
             yield CitationMark(match.start(), match.end(), kind, _names(inner, kind))
 

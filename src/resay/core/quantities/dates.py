@@ -34,7 +34,7 @@ class DateParser:
 
     def numeric(self, token: Token) -> Quantity | None:
         """Parse "1932-03-19" and "19.03.1932"; "3/4/1932" may be in April or in March."""
-        if len(token.text) < 6 or token.text.isdecimal():
+        if len(token.text) < 6:
             return None
         parts = _MARKS.split(token.text)
         if len(parts) != 3 or not all(part.isdecimal() for part in parts):

@@ -141,10 +141,10 @@ class Reader:
 
     def _in_one_word(self, index: int) -> Quantity | None:
         """Parse a time, a date or a decade that is a single token."""
-        token = self._tokens[index]
-        if token.text[0].isdecimal():
-            return self._parsers.dates.numeric(token)
-        if token.text in DECADES:
+        word = self._tokens.texts[index]
+        if word[0].isdecimal():
+            return None if word.isdecimal() else self._parsers.dates.numeric(self._tokens[index])
+        if word in DECADES:
             return self._parsers.periods.named_decade(index)
         return self._parsers.times.named(index)
 

@@ -26,10 +26,11 @@ class TimeParser:
 
     def named(self, index: int) -> Quantity | None:
         """Parse "at noon"; "shortly after midnight" is no time, and "a midnight sun" neither."""
-        token = self._tokens[index]
-        if token.text not in TIMES_OF_DAY or self._text_at(index - 1) not in BEFORE_TIMES:
+        word = self._text_at(index)
+        if word not in TIMES_OF_DAY or self._text_at(index - 1) not in BEFORE_TIMES:
             return None
-        return Quantity.of_value(token.start, token.end, TIMES_OF_DAY[token.text], unit="clock")
+        token = self._tokens[index]
+        return Quantity.of_value(token.start, token.end, TIMES_OF_DAY[word], unit="clock")
 
     def clock(self, index: int) -> Parsed | None:
         """Parse "18:00", "6 p.m.", "6:30 PM", "18 Uhr"."""
