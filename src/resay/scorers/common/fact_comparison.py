@@ -221,7 +221,7 @@ class FactComparison:
         silent = [
             sample
             for sample, value in enumerate(support)
-            if not value and not any(map(quantity.comparable, index.rivals[sample]))
+            if not value and not any(map(quantity.comparable, index.readings[sample].rivals))
         ]
         self._excuse(support, silent)
         return Fact(
@@ -327,24 +327,25 @@ class FactComparison:
         links = self.statement.links
         for link in links:
             yield _fact(link, QUANTITY_WEIGHT, "code", self._support_of_link(link), decides=True)
-        unlinked = [sample for sample, linked in enumerate(self._index.links) if not linked]
+        cited_links = [link for link in self.statement.cited_links if link not in links]
+        if not cited_links:
+            return
+        readings = self._index.readings
+        unlinked = [sample for sample, reading in enumerate(readings) if not reading.links]
         if len(unlinked) == self._index.count:
             return
-        for link in self.statement.cited_links:
-            if link not in links:
-                fact = _fact(
-                    link, QUANTITY_WEIGHT, "code", self._support_of_link(link), decides=True
-                )
-                self._excuse(fact.support, unlinked)
-                yield fact
+        for link in cited_links:
+            fact = _fact(link, QUANTITY_WEIGHT, "code", self._support_of_link(link), decides=True)
+            self._excuse(fact.support, unlinked)
+            yield fact
 
     def _support_of_link(self, link: str) -> list[float]:
-        return [float(link in links) for links in self._index.links]
+        return [float(link in reading.links) for reading in self._index.readings]
 
     def _letter_fact(self, letter: str) -> Fact:
         """Return a letter that stands for itself as a fact."""
         if self._with_answers:
-            support = [float(letter in letters) for letters in self._index.letters]
+            support = [float(letter in reading.letters) for reading in self._index.readings]
         else:
             # "11 V" is a letter in a document, too.
             word = re.compile(rf"(?<!\w){re.escape(letter.lower())}(?!\w)")

@@ -118,7 +118,7 @@ class Opposition:
     def _stance_support(self, sample: int, *, is_negative: bool, is_limited: bool) -> float:
         """Return how far a sample gives the same yes or no as the sentence."""
         index = self._index
-        sample_stance, position = index.stances[sample], index.topical[sample]
+        sample_stance, position = index.readings[sample].stance, index.topical[sample]
         if position is None:
             return float((sample_stance == "no") == is_negative)
         sentence, wording = index.sentences[position], index.wording(position)

@@ -90,20 +90,14 @@ class SampleIndex:
         texts: By sample, its text in lower case.
         words: By sample, its words in lower case.
         stems: By sample, the stems of its words.
-        links: By sample, its links, those in citation marks too; see `links_of`.
-        letters: By sample, the letters that stand for themselves in it: an option, a vitamin.
-        stances: By sample, the "yes" or "no" that it begins with, if any.
-        rivals: By sample, one quantity of each kind it has.
+        readings: By sample, what else it says.
         sentences: The sentences of all samples. Elsewhere, a position is one in this sequence.
         positions: By sample, the positions of its sentences.
-        topical: By sample, the position of the sentence with most words of the question.
         short: The samples of one or two sentences.
         alone: The positions of their sentences.
         quantities: Each distinct quantity, with the positions of the sentences that have it.
         quantity_keys: Finds those that another quantity may agree with.
         shared: Finds the sentences that share words with another.
-        repetition: The share of the samples' words, without those of the question, that others
-            repeat.
     """
 
     count: int
@@ -112,19 +106,14 @@ class SampleIndex:
     texts: tuple[str, ...]
     words: tuple[set[str], ...]
     stems: tuple[set[str], ...]
-    links: tuple[frozenset[str], ...]
-    letters: tuple[frozenset[str], ...]
-    stances: tuple[str | None, ...]
-    rivals: tuple[tuple[Quantity, ...], ...]
+    readings: tuple[SampleReading, ...]
     sentences: tuple[IndexedSentence, ...]
     positions: tuple[range, ...]
-    topical: tuple[int | None, ...]
     short: frozenset[int]
     alone: tuple[int, ...]
     quantities: tuple[tuple[Quantity, tuple[int, ...]], ...]
     quantity_keys: QuantityKeys
     shared: InvertedIndex
-    repetition: float
     # Caches, by position of a sentence or by sample.
     _wordings: dict[int, Wording] = field(default_factory=dict[int, Wording], init=False)
     _segments: dict[int, Segments] = field(default_factory=dict[int, Segments], init=False)
@@ -193,7 +182,25 @@ class SampleIndex:
             total += weight
         return quadratic_mean(squares, total)
 
+    @cached_property
+    def repetition(self) -> float:
+        """The share of the samples' words that another sample has, on average.
+
+        Those of the question and common ones do not count.
+        """
+        ignored = self.question.given_stems | ignored_words()
+        counts = Counter(stem for stems in self.stems for stem in stems - ignored).values()
+        total, other_count = sum(counts), self.count - 1
+        if not total or other_count < 1:
+            return 1.0
+        return sum(count * (count - 1) for count in counts) / (total * other_count)
+
     # Words.
+
+    @cached_property
+    def topical(self) -> Sequence[int | None]:
+        """By sample, the position of the sentence with most words of the question, if any."""
+        return [_most_topical(span, self.sentences, self.question) for span in self.positions]
 
     def sharing(self, stems: Collection[str]) -> dict[int, float]:
         """Return how many of some stems each sentence has, by its position."""
@@ -519,7 +526,6 @@ class Indexing:
         question_text = normalized(self.question)
         language = _language_of([question_text, *(reading.text for reading in readings)])
         question = ParsedQuestion.of(question_text, normalized(self.conversation), language)
-        known = question.given_stems | ignored_words()
         quantities = _distinct_quantities(sentences)
         return SampleIndex(
             count=len(samples),
@@ -528,19 +534,14 @@ class Indexing:
             texts=tuple(reading.text.lower() for reading in readings),
             words=tuple(reading.words for reading in readings),
             stems=tuple(reading.stems for reading in readings),
-            links=tuple(reading.links for reading in readings),
-            letters=tuple(reading.letters for reading in readings),
-            stances=tuple(reading.stance for reading in readings),
-            rivals=tuple(reading.rivals for reading in readings),
+            readings=tuple(readings),
             sentences=tuple(sentences),
             positions=tuple(positions),
-            topical=tuple(_most_topical(span, sentences, question) for span in positions),
             short=frozenset(sentence.sample for sentence in sentences if sentence.alone),
             alone=tuple(i for i, sentence in enumerate(sentences) if sentence.alone),
             quantities=quantities,
             quantity_keys=QuantityKeys([quantity for quantity, _ in quantities]),
             shared=InvertedIndex([sentence.stems for sentence in sentences], lambda count: 1.0),
-            repetition=_repetition([reading.stems - known for reading in readings]),
         )
 
 
@@ -576,16 +577,3 @@ def _most_topical(
         key=lambda position: share(question.topic, sentences[position].stems),
         default=None,
     )
-
-
-def _repetition(stems: Sequence[Collection[str]]) -> float:
-    """Return the share of the samples' words that another sample has, on average.
-
-    Args:
-        stems: By sample, the stems of the words that count.
-    """
-    counts = Counter(stem for own in stems for stem in own).values()
-    total, other_count = sum(counts), len(stems) - 1
-    if not total or other_count < 1:
-        return 1.0
-    return sum(count * (count - 1) for count in counts) / (total * other_count)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 
 from resay.core.citation_marks import without_marks
 from resay.core.normalization import NormalizedText, normalized
@@ -13,29 +14,49 @@ from resay.scorers.common.verbatim import letters_in_any_case, links_of, without
 from resay.scorers.common.words import stance
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SampleReading:
     """What a sample says.
 
+    What few claims are compared with is read when the first is.
+
     Attributes:
+        written: It as written.
         text: It in the form in which texts are compared, without citation marks.
         sentences: Its sentences.
         words: Its words, in lower case.
         stems: Their stems.
-        links: Its links, those in citation marks too; see `links_of`.
-        letters: The letters that stand for themselves in it: an option, a vitamin.
-        stance: The "yes" or "no" that it begins with, if any.
-        rivals: One quantity of each kind and unit that it has.
     """
 
+    written: str
     text: str
     sentences: tuple[IndexedSentence, ...]
     words: set[str]
     stems: set[str]
-    links: frozenset[str]
-    letters: frozenset[str]
-    stance: str | None
-    rivals: tuple[Quantity, ...]
+
+    @cached_property
+    def links(self) -> frozenset[str]:
+        """Its links, those in citation marks too; see `links_of`."""
+        return frozenset(links_of(normalized(self.written)))
+
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        """The letters that stand for themselves in it: an option, a vitamin."""
+        return letters_in_any_case(self.text)
+
+    @cached_property
+    def stance(self) -> str | None:
+        """The "yes" or "no" that it begins with, if any."""
+        return stance(without_noise(self.text))
+
+    @cached_property
+    def rivals(self) -> Collection[Quantity]:
+        """One quantity of each kind and unit that it has."""
+        by_kind: dict[object, Quantity] = {}
+        for sentence in self.sentences:
+            for quantity in sentence.quantities:
+                by_kind[quantity.kind, quantity.unit, quantity.year is None] = quantity
+        return by_kind.values()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +75,7 @@ class SampleReader:
         Args:
             text: The sample.
         """
-        unmarked = without_marks(text)
-        original = NormalizedText.of(unmarked)
+        original = NormalizedText.of(without_marks(text))
         plain = without_noise(original.text)
         sentences = tuple(sentences_of(plain, original, text, self.position))
         words: set[str] = set()
@@ -64,21 +84,5 @@ class SampleReader:
             words.update(sentence.words)
             stems.update(sentence.stems)
         return SampleReading(
-            text=original.text,
-            sentences=sentences,
-            words=words,
-            stems=stems,
-            links=frozenset(links_of(original.text if unmarked == text else normalized(text))),
-            letters=letters_in_any_case(original.text),
-            stance=stance(plain),
-            rivals=_one_of_each_kind(sentences),
+            written=text, text=original.text, sentences=sentences, words=words, stems=stems
         )
-
-
-def _one_of_each_kind(sentences: Iterable[IndexedSentence]) -> tuple[Quantity, ...]:
-    """Return one quantity of each kind and unit."""
-    by_kind: dict[object, Quantity] = {}
-    for sentence in sentences:
-        for quantity in sentence.quantities:
-            by_kind[quantity.kind, quantity.unit, quantity.year is None] = quantity
-    return tuple(by_kind.values())
