@@ -234,8 +234,8 @@ async def litellm(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Any]:
     monkeypatch.setattr(litellm, "suppress_debug_info", True)
     cache = type(litellm.in_memory_llm_clients_cache)()
     monkeypatch.setattr(litellm, "in_memory_llm_clients_cache", cache)
-    # Made anew, it is in that cache. That of an earlier test, which is closed, would open connections
-    # that nothing closes.
+    # Made anew, it is in that cache. That of an earlier test, which is closed, would open
+    # connections that nothing closes.
     vars(litellm).pop("module_level_aclient", None)
     yield litellm
     # Those of blocking callers belong to the background loop. Closed from here, their sockets would
