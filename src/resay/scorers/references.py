@@ -399,6 +399,8 @@ class References:
             if self.config.unmentioned is None:
                 claim.score = None
             claim.reason = contradicting(against) if against else "no reference has its facts"
+            if comparison.is_undecided and not against:
+                claim.leave_open("references may say it in other words, which words cannot tell")
         elif are_newer(against, comparison.decides, references):
             newer = contradicting(against, newer=True)
             claim.flag(f"{newer}; {supporting(comparison.decides)}")

@@ -22,6 +22,7 @@ from resay.core.normalization import normalized
 from resay.core.passage import Sentence
 from resay.core.quantities import Quantity
 from resay.scorers.common.contrast import Wording, parts_of, swapped
+from resay.scorers.common.different_wording import may_be_worded_differently
 from resay.scorers.common.document_subjects import Stretch
 from resay.scorers.common.fact import Fact, pooled_score, scores_by_text
 from resay.scorers.common.fact_comparison import ELSEWHERE, FactComparison
@@ -36,6 +37,9 @@ _BESIDE_COMPUTED = 0.8
 # Longer documents are not searched for words in each other's place.
 _MAX_SENTENCES = 24
 
+# A fact, how doubtful it is, and the documents that say it if it is more than a word.
+_ComparedFact = tuple[Fact, float, frozenset[int]]
+
 
 @dataclass(frozen=True, slots=True)
 class WordComparison:
@@ -49,6 +53,7 @@ class WordComparison:
         decides: Those of them that suffice; the nearest if one does.
         denials: By index of a document that says otherwise, its sentence.
         unsupported: The spans, in the response, of what no document about its subject says.
+        is_undecided: Whether documents may say it in other words, so that words cannot tell.
     """
 
     score: float | None
@@ -57,6 +62,7 @@ class WordComparison:
     decides: tuple[int, ...] = ()
     denials: dict[int, str] = field(default_factory=dict[int, str])
     unsupported: tuple[tuple[int, int], ...] = ()
+    is_undecided: bool = False
 
     @property
     def is_supported(self) -> bool:
@@ -143,7 +149,8 @@ class DocumentComparison:
                 supports=tuple(sorted(alone)),
                 decides=(alone[0],),
             )
-        together = self._together(stretches, comparison.statement.undoubted)
+        compared = self._compare_stretches(stretches)
+        together = self._together(compared, stretches, comparison.statement.undoubted)
         if together is not None and is_same_subject(together[2]):
             score, supports, decides = together
             return WordComparison(
@@ -161,7 +168,37 @@ class DocumentComparison:
             score=min(by_document.values(), default=1.0),
             by_document=by_document,
             unsupported=self._unsupported(comparison, stretches),
+            is_undecided=self._is_undecided(comparison, facts, compared, about, stretches),
         )
+
+    def _is_undecided(
+        self,
+        comparison: FactComparison,
+        facts: Sequence[Fact],
+        compared: Sequence[_ComparedFact] | None,
+        about: Collection[int],
+        stretches: Sequence[tuple[str, Stretch]],
+    ) -> bool:
+        """Whether the documents about the subjects of a claim may say it in other words."""
+        is_negated = comparison.statement.wording.negated
+        candidates: list[tuple[list[_ComparedFact], Collection[int]]] = []
+        if compared is not None and self._relates(stretches):
+            documents: set[int] = set()
+            for _, stretch in stretches:
+                documents |= stretch.documents | stretch.related
+            candidates.append((list(compared), documents))
+        for document in about:
+            if self._says_values(document, facts) and _is_about_all(document, stretches):
+                of_document = [
+                    (fact, 1 - self._support(fact, [document]), frozenset[int]()) for fact in facts
+                ]
+                candidates.append((of_document, [document]))
+        for of_facts, documents in candidates:
+            sentences = [sentence.text for sentence in self._sentences(sorted(documents))]
+            supports = [(fact, 1 - doubt) for fact, doubt, _ in of_facts]
+            if may_be_worded_differently(supports, sentences, is_negated=is_negated):
+                return True
+        return False
 
     def _comparable(self, facts: Sequence[Fact]) -> Sequence[Fact]:
         """Return the facts that can be compared with the documents."""
@@ -232,30 +269,35 @@ class DocumentComparison:
         return min(score, _SUPPORTED) if score <= _BESIDE_COMPUTED else None
 
     def _together(
-        self, stretches: Sequence[tuple[str, Stretch]], undoubted: float
+        self,
+        compared: Sequence[_ComparedFact] | None,
+        stretches: Sequence[tuple[str, Stretch]],
+        undoubted: float,
     ) -> tuple[float, tuple[int, ...], tuple[int, ...]] | None:
         """Return the score of a claim that documents support together, and which; None if not."""
-        facts: list[Fact] = []
-        doubts: list[float] = []
-        supporting: list[frozenset[int]] = []
-        for text, stretch in stretches:
-            compared = self._compare_stretch(text, stretch)
-            if compared is None:
-                return None
-            for fact, doubt, documents in compared:
-                facts.append(fact)
-                doubts.append(doubt)
-                if documents:
-                    supporting.append(documents)
-        score = pooled_score(facts, doubts, undoubted)
+        if compared is None:
+            return None
+        supporting = [documents for _, _, documents in compared if documents]
+        facts = [fact for fact, _, _ in compared]
+        score = pooled_score(facts, [doubt for _, doubt, _ in compared], undoubted)
         if score > _SUPPORTED or not supporting or not self._relates(stretches):
             return None
         supports = frozenset[int]().union(*supporting)
         return score, tuple(sorted(supports)), _covering(supporting)
 
-    def _compare_stretch(
-        self, text: str, stretch: Stretch
-    ) -> list[tuple[Fact, float, frozenset[int]]] | None:
+    def _compare_stretches(
+        self, stretches: Sequence[tuple[str, Stretch]]
+    ) -> list[_ComparedFact] | None:
+        """Compare each stretch of a claim with the documents about its subjects; None as below."""
+        compared: list[_ComparedFact] = []
+        for text, stretch in stretches:
+            of_stretch = self._compare_stretch(text, stretch)
+            if of_stretch is None:
+                return None
+            compared += of_stretch
+        return compared
+
+    def _compare_stretch(self, text: str, stretch: Stretch) -> list[_ComparedFact] | None:
         """Compare a stretch of a claim with the documents about its subjects.
 
         Returns:
@@ -279,7 +321,7 @@ class DocumentComparison:
         if len(stretch.subjects) == 1 and comparison.exchanges_values(positions):
             return None
         subjects_of = _subjects_by_fact(facts, stretch)
-        compared: list[tuple[Fact, float, frozenset[int]]] = []
+        compared: list[_ComparedFact] = []
         for i, fact in enumerate(facts):
             values = [self._support(fact, subject) for subject in subjects_of[i]]
             value = min(values, default=0.0)
@@ -394,7 +436,7 @@ def _subjects_by_fact(facts: Sequence[Fact], stretch: Stretch) -> list[Sequence[
     return by_fact
 
 
-def _is_name_missing(compared: Sequence[tuple[Fact, float, frozenset[int]]]) -> bool:
+def _is_name_missing(compared: Sequence[_ComparedFact]) -> bool:
     """Whether documents have no word of a name."""
     by_name: dict[str, bool] = {}
     for fact, doubt, _ in compared:

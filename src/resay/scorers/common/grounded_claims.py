@@ -10,6 +10,9 @@ from resay.core.grounds import Grounds
 from resay.core.references import Reference
 from resay.core.scores import Scores, UnsupportedSpan
 
+# A score up to this is support.
+_SUPPORTED = 0.5
+
 
 @dataclass(slots=True)
 class GroundedClaim:
@@ -42,7 +45,12 @@ class GroundedClaim:
     @property
     def is_flagged(self) -> bool:
         """Whether documents do not support it."""
-        return self.score is not None and not self.supporting
+        is_doubtful = self.score is not None and self.score > _SUPPORTED
+        return is_doubtful and not self.supporting
+
+    def leave_open(self, reason: str) -> None:
+        """Flag it no more: the method cannot tell whether documents say it."""
+        self.score, self.reason, self.spans = self.score and min(self.score, _SUPPORTED), reason, ()
 
     def flag(self, reason: str) -> None:
         """Make it wrong, whatever documents say of it."""
