@@ -21,7 +21,7 @@ from resay.engine.requirements import Requirements
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode, marks_problem
 from resay.providers.base import Provider, prepare
-from resay.providers.batching import BatchCallsConfig, BatchProvider, open_batches
+from resay.providers.batching import BatchCallsConfig
 from resay.providers.caching import open_cache
 from resay.providers.default import DefaultProvider
 from resay.providers.sources import Sources
@@ -32,6 +32,7 @@ from resay.reporting.sinks import check_sink, outboxes_of
 if TYPE_CHECKING:
     from resay.engine.lookups import Lookups
     from resay.engine.request import RequestRunner
+    from resay.providers.batching.layer import BatchProvider
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +336,10 @@ def _lookups_of(policy: Policy) -> Lookups | None:
 
 def _batch_provider(policy: Policy, provider: Provider | None) -> BatchProvider | None:
     """Return the provider that calls models through Batch APIs, if the policy uses them."""
+    if provider is None and not isinstance(policy.calls, BatchCallsConfig):
+        return None
+    from resay.providers.batching.layer import BatchProvider, open_batches
+
     if isinstance(provider, BatchProvider):
         return provider
     if not isinstance(policy.calls, BatchCallsConfig):

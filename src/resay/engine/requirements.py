@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from resay.core.check_context import CheckContext
 from resay.core.request import Request
 from resay.engine.chain import Chain
 from resay.errors import ConfigurationError
 from resay.providers.base import Provider
-from resay.providers.batching import (
-    BatchProvider,
-)
 from resay.providers.default import DefaultProvider
 from resay.providers.sources import Sources
+
+if TYPE_CHECKING:
+    from resay.providers.batching.layer import BatchProvider
 
 Input = Literal["question", "references", "samples", "logprobs", "model"]
 """Inputs that a chain may need; `model` is the model that wrote the response."""

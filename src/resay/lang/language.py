@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 from resay.errors import ConfigurationError
 from resay.lang.phrases import Phrases
-from resay.lang.prompts import Prompts, read_prompts
 from resay.lang.tables import codes, phrase_set, table, word_set
+
+if TYPE_CHECKING:
+    from resay.lang.prompts import Prompts
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,9 @@ class Language:
             raise ConfigurationError(
                 f"there are no prompts in {self.code!r}; use one of {', '.join(map(repr, others))}"
             )
+        # Methods that ask a judge have imported it.
+        from resay.lang.prompts import read_prompts
+
         return read_prompts(table(self.code, "prompts"), table("en", "prompts"))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Protocol, cast, runtime_ch
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from resay._internal.strict import DEFERS_BUILD, Shorthand
-from resay.core.contradiction import EvidenceKind
+from resay.core.contradiction import Contradiction, EvidenceKind
 from resay.core.passage import Passage
 from resay.core.request import Request
 from resay.core.scores import Scores
@@ -18,9 +18,6 @@ from resay.scorers.gate import When
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from resay._internal.strict import Shorthand
-from resay.core.contradiction import Contradiction
 
 Need = Literal[
     "samples", "judge", "references", "logprobs", "sample_logprobs", "question", "scores"
@@ -87,7 +84,7 @@ class ScorerConfig(BaseModel):
     A scorer's own `Config` adds a `method` field, a literal with its name, and its settings.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=DEFERS_BUILD)
 
     settle: Annotated[Settle | None, Shorthand("below", kind="number")] = Field(
         default=None,

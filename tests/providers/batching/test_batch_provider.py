@@ -24,7 +24,7 @@ from resay import Request
 from resay.adapters.providers import BatchCallsConfig
 from resay.errors import ConfigurationError, ProviderError, ProviderRefusedError
 from resay.plugins import Completions
-from resay.providers.batching import BatchProvider
+from resay.providers.batching.layer import BatchProvider
 from support.alone import needs
 from support.batch_apis import LONGEST_S, WAIT_S, BatchServer, Fate, Fault, once_idle
 
@@ -551,7 +551,8 @@ def test_a_process_that_is_killed_pays_once(tmp_path: Path) -> None:
 import asyncio, json, sys
 sys.path[:0] = sys.argv[3:]
 from resay import Request
-from resay.providers.batching import BatchCallsConfig, BatchProvider
+from resay.providers.batching import BatchCallsConfig
+from resay.providers.batching.layer import BatchProvider
 
 async def main() -> None:
     config = BatchCallsConfig(state=sys.argv[1], wait_s=60.0, poll_s=0.0, max_requests=2)

@@ -14,7 +14,7 @@ from resay.adapters import CheckContext, GuardRuntime
 from resay.adapters.policies import guard_of
 from resay.adapters.providers import BatchCallsConfig, ReplayProvider
 from resay.errors import ConfigurationError
-from resay.providers.batching import BatchProvider
+from resay.providers.batching.layer import BatchProvider
 from simulation import SimulatedProvider
 from support.batch_apis import WAIT_S, BatchServer, Fate, once_idle
 

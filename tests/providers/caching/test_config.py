@@ -86,6 +86,8 @@ def test_the_schema_has_every_store() -> None:
         {"store": "sqlite", "path": "a.db", "max_mb": 0.5},
         {"store": "redis"},
         {"store": "redis", "url": URL, "prefix": "a b"},
+        {"store": "redis", "url": URL, "prefix": ""},
+        {"store": "redis", "url": URL, "prefix": "x" * 101},
         {"store": "none", "ttl_s": 1},
     ],
 )

@@ -9,6 +9,10 @@ from pydantic import BaseModel, Field
 
 from resay._internal.strict import Strict
 
+BATCH_SHARE = 0.5
+"""The price of a request in a batch, as a fraction of its live price: at OpenAI, Anthropic, Azure
+and Vertex AI."""
+
 
 class LiveCallsConfig(Strict):
     """Send each request at once, and wait for its answer."""

@@ -36,10 +36,6 @@ from resay.providers.batching.state import BatchState
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.litellm_problems import litellm_source
 
-BATCH_SHARE = 0.5
-"""The price of a request in a batch, as a fraction of its live price: at OpenAI, Anthropic, Azure
-and Vertex AI."""
-
 Sleep = Callable[[float], Awaitable[object]]
 
 _log = logging.getLogger(__name__)
