@@ -118,4 +118,5 @@ def test_a_sample_is_read_once_however_many_arrive_after_it() -> None:
     after = Indexing("Where?", "")(samples.arrived)
     assert all(map(operator.is_, before.sentences, after.sentences))
     assert [sentence.sample for sentence in after.sentences] == [0, 1, 2]
-    assert [[q.plain for q in reading.rivals] for reading in after.readings] == [[1932], [90], [1941]]
+    rivals = [quantity.plain for reading in after.readings for quantity in reading.rivals]
+    assert rivals == [1932, 90, 1941]

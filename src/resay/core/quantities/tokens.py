@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Final
 
 from resay.core.quantities.quantity import Quantity
@@ -18,17 +19,17 @@ _FIRST_UNSPACED: Final = "\u3040"
 
 
 def _token_pattern(letters: str, others: str) -> re.Pattern[str]:
-    # Only digits need a lookbehind.
+    # A group, so that `split` returns the tokens. Only digits need a lookbehind.
     return re.compile(
         rf"""
-        [{letters}]+
+        ( [{letters}]+
       | (?=\d)
         (?: (?<![\d.])\d{{4}}(?:-\d{{1,2}}-|\.\d{{1,2}}\.|/\d{{1,2}}/)\d{{1,2}}(?!\d)
           | (?<![\d.])\d{{1,2}}(?:-\d{{1,2}}-|\.\d{{1,2}}\.|/\d{{1,2}}/)(?:\d{{4}}|\d\d)(?!\d)
           | (?<![\d:.,])\d{{1,2}}:[0-5]\d(?![\d:])
           | \d+(?:[.,]\d+)*
         )
-      | {others}
+      | {others} )
         """,
         re.VERBOSE,
     )
@@ -66,10 +67,10 @@ class Tokens:
         self.lower = lower if len(lower) == len(text) else text
         self._is_ascii = self.lower.isascii()
         pattern = _ASCII_TOKEN if self._is_ascii else _TOKEN
-        self.texts: list[str] = pattern.findall(self.lower)
+        # What is between tokens, and the tokens, in turns.
+        self._pieces: list[str] = pattern.split(self.lower)
+        self.texts = self._pieces[1::2]
         self._count = len(self.texts)
-        self._starts: list[int] = []
-        self._end = 0
         self._tokens: dict[int, Token] = {}
 
     def __len__(self) -> int:
@@ -84,12 +85,11 @@ class Tokens:
 
     def start(self, index: int) -> int:
         """Return the start of a token."""
-        # Text between tokens contains no match: any possible start of a token begins one.
-        for text in self.texts[len(self._starts) : index + 1]:
-            self._end = self.lower.index(text, self._end)
-            self._starts.append(self._end)
-            self._end += len(text)
         return self._starts[index]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return list(accumulate(map(len, self._pieces)))[::2]
 
     def text_at(self, index: int) -> str:
         """Return the text of a token; empty if there is none at the index."""
@@ -97,7 +97,7 @@ class Tokens:
 
     def gap(self, index: int) -> str:
         """Return the text between a token and the one before."""
-        return self.lower[self.start(index - 1) + len(self.texts[index - 1]) : self.start(index)]
+        return self._pieces[2 * index]
 
     def has_gap_in(self, index: int, gaps: tuple[str, ...]) -> bool:
         """Whether there are a token and one before it, with one of these texts in between."""
