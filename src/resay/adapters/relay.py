@@ -219,6 +219,11 @@ class Relay:
         """Return whether log-probabilities are requested for the check alone."""
         if api_request.request.params.get("logprobs") or api_request.context.wants_object:
             return False
+        return self._checks_logprobs
+
+    @cached_property
+    def _checks_logprobs(self) -> bool:
+        """Whether the check needs log-probabilities, and the API gives them."""
         return self.api.gives_logprobs and self.runtime.required_by("logprobs") is not None
 
     def answer(
