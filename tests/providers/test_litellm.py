@@ -179,7 +179,7 @@ def test_what_litellm_would_refuse_is_refused_before_its_import() -> None:
         [
             *(sys.executable, "-W", "error", "-c", _REFUSALS),
             *("openai/gpt-4.1-mini", "gpt-4.1-mini", "anthropic/claude-sonnet-5"),
-            *("opnai/gpt-4.1-mini", "antropic/claude-sonnet-5", "Ollama/x", "gpt-9-super"),
+            *("opnai/gpt-4.1-mini", "antropic/claude-sonnet-5", "Ollama/x", "super-9"),
         ],
         env={"PATH": os.environ["PATH"], "OPENAI_API_KEY": ""},
         capture_output=True,
@@ -201,8 +201,8 @@ def test_what_litellm_would_refuse_is_refused_before_its_import() -> None:
                 ("Ollama/x", "ollama/x"),
             )
         ),
-        "the model 'gpt-9-super' cannot be called because it names no provider; write"
-        " 'openai/gpt-9-super' for OpenAI, pass `api_base` for a server with OpenAI's API, or write"
+        "the model 'super-9' cannot be called because it names no provider; write"
+        " 'openai/super-9' for OpenAI, pass `api_base` for a server with OpenAI's API, or write"
         " the prefix of another provider | None None",
         "False",
     ]

@@ -6,7 +6,10 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +17,13 @@ import pytest
 
 from resay import Guard, ProviderError, Request
 from resay.plugins import Completions
-from resay.providers import Gathered, open_stream
+from resay.providers import Gathered, litellm_problems, open_stream, openai_api, prices
+from resay.providers.apis.values import mapping
 from resay.providers.default import DefaultProvider
 from resay.providers.litellm import LiteLLMProvider
+from resay.providers.litellm_names import is_openai_model
 from resay.providers.openai_api import OpenAIProvider, is_openai
+from resay.providers.prices import litellm_entries
 from resay.testing import Fault, MalformedJson, RateLimited, Refused, ServerError
 from simulation import SimulatedProvider
 from support.alone import needs
@@ -69,12 +75,22 @@ def sent_body(server: SimulatedProvider) -> Mapping[str, Any]:
         ("gpt-4o-2024-08-06", {"temperature": 0.2, "max_tokens": 9}, True),
         ("openai/an-unlisted-model", {"seed": 1}, True),
         ("an-unlisted-model", {}, False),
+        ("gpt-oss-120b", {}, False),
+        ("gpt-35-turbo", {}, False),
+        ("gpt-4-by/others", {}, False),
+        ("chat-latest", {}, True),
+        ("chatgpt-4o-latest", {}, True),
+        ("gpt-9.1-mini-2031-01-01", {}, True),
+        ("ft:gpt-4.1-mini-2025-04-14:acme::8XyZ", {}, False),
         ("gpt-5-mini", {"max_tokens": 9}, True),
         ("gpt-5-mini", {"temperature": 1}, False),
         ("o3", {}, True),
         ("o1", {}, False),
         ("openai/responses/gpt-5", {}, False),
         ("gpt-5-codex", {}, False),
+        ("gpt-4o-mini-tts", {}, False),
+        ("gpt-4o-transcribe", {}, False),
+        ("o4-mini-deep-research", {}, False),
         ("gpt-4o-search-preview", {}, False),
         ("openai/gpt-4.1-mini", {"tools": [{"type": "function"}]}, False),
         ("openai/gpt-4.1-mini", {"drop_params": True}, False),
@@ -93,6 +109,27 @@ def test_which_requests_need_no_litellm(
     assert DefaultProvider().needs_litellm(request) is not is_direct
     kind = OpenAIProvider if is_direct else LiteLLMProvider
     assert isinstance(DefaultProvider().provider_of(request), kind)
+
+
+@pytest.mark.usefixtures("never_imported")
+@pytest.mark.parametrize("model", ["gpt-4.1-mini", "openai/gpt-4o", "o3", "gpt-5-mini"])
+def test_names_of_openais_models_need_no_list(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (openai_api, litellm_problems):
+        monkeypatch.setattr(module, "litellm_entries", None)
+    assert is_openai(request_to(model))
+    assert DefaultProvider().problem(request_to(model)) is None
+
+
+@pytest.mark.usefixtures("never_imported")
+def test_names_of_openais_models_are_those_of_litellms_list() -> None:
+    taken: list[str] = []
+    for name, entry in litellm_entries().items():
+        values = mapping(entry)
+        if is_openai_model(name):
+            taken.append(name)
+            assert str(values["litellm_provider"]).endswith("openai"), name
+            assert not is_openai(request_to(name)) or values["mode"] == "chat", name
+    assert len(taken) > 50
 
 
 def test_an_application_that_imported_litellm_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,6 +215,24 @@ async def test_cached_tokens_cost_what_litellm_says(monkeypatch: pytest.MonkeyPa
     assert ours.usage.cost_usd == pytest.approx(500 * 4e-7 + 1500 * 1e-7 + 100 * 1.6e-6)
 
 
+async def test_the_list_of_prices_is_read_off_the_event_loop(
+    server: SimulatedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+
+    def noted_spec(name: str) -> ModuleSpec | None:
+        threads.append(threading.get_ident())
+        return find_spec(name)
+
+    monkeypatch.setattr(prices, "find_spec", noted_spec)
+    for call in (prices.litellm_entries, prices._litellm_rates):
+        call.cache_clear()
+    answer = await OpenAIProvider().complete(request_to())
+    assert answer.usage.cost_usd
+    assert len(threads) == 1
+    assert threading.get_ident() not in threads
+
+
 async def test_a_stream_is_the_same(server: SimulatedProvider) -> None:
     gathered: list[Gathered] = []
     for provider in (LiteLLMProvider(), OpenAIProvider()):
@@ -260,20 +315,21 @@ async def test_models_that_reason_are_sent_no_temperature_that_they_refuse() -> 
 _PROGRAM = """
 import json, sys
 from resay import Guard
-verdict = Guard({policy!r}, model="openai/gpt-4.1-mini").ask("Who was Marie Curie?").verdict
+verdict = Guard({policy!r}, model={model!r}).ask("Who was Marie Curie?").verdict
 imported = [name for name in ("litellm", "openai") if sys.modules.get(name)]
 print(json.dumps([verdict.decision, verdict.usage.calls, verdict.usage.cost_usd, imported]))
 """
 
 
+@pytest.mark.parametrize("model", ["openai/gpt-4.1-mini", "gpt-4.1-mini"])
 @pytest.mark.parametrize("is_installed", [True, False])
 def test_a_guard_of_openais_model_imports_no_litellm(
-    server: SimulatedProvider, is_installed: bool
+    server: SimulatedProvider, is_installed: bool, model: str
 ) -> None:
     policy = {"chain": ["prompt"], "sampling": {"min": 2, "max": 2}}
     hide = "" if is_installed else "import sys; sys.modules['litellm'] = None\n"
     run = subprocess.run(
-        [sys.executable, "-c", hide + _PROGRAM.format(policy=policy)],
+        [sys.executable, "-c", hide + _PROGRAM.format(policy=policy, model=model)],
         capture_output=True,
         text=True,
         check=False,

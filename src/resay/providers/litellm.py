@@ -48,7 +48,8 @@ class LiteLLMProvider:
             raise MissingDependencyError(
                 "litellm",
                 "litellm",
-                "calling a model without the address of its server (`api_base`)",
+                "calling a model without the address of its server (`api_base`), except OpenAI's"
+                " without tools, pictures or litellm's parameters,",
             )
         self._timeout_s = timeout_s
 

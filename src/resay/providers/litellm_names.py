@@ -1,8 +1,22 @@
-"""The names of litellm's providers, with which the names of their models begin."""
+"""The providers that the names of models tell: those with which they begin, or OpenAI."""
 
 from __future__ import annotations
 
 from typing import Final
+
+from resay._internal.patterns import lazy_pattern
+
+# Those that OpenAI gives its own models: not gpt-oss or gpt-j, which others serve, and not
+# gpt-35-turbo, which is Azure's name.
+_OPENAI_MODEL: Final = lazy_pattern(
+    r"(?:chat)?gpt-(?:3\.5|[4-9](?:\.\d+)?o?)(?:-[\w.-]+)?|o[1-9](?:-[\w.-]+)?"
+)
+
+
+def is_openai_model(name: str) -> bool:
+    """Return whether a model's name, without a prefix, can only be one of OpenAI's models."""
+    return _OPENAI_MODEL.fullmatch(name) is not None
+
 
 # Written down, because importing litellm takes seconds. A test compares them with litellm's own.
 LITELLM_NAMES: Final = frozenset(

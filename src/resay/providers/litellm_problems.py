@@ -18,7 +18,7 @@ from resay.core.request import Request
 from resay.errors import ProviderRefusedError
 from resay.providers.apis.values import mapping, text
 from resay.providers.base_urls import base_url_in, problem_with_url
-from resay.providers.litellm_names import LITELLM_NAMES
+from resay.providers.litellm_names import LITELLM_NAMES, is_openai_model
 from resay.providers.prices import litellm_entries
 
 KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
@@ -181,6 +181,8 @@ def _provider_of(model: str) -> str | None:
     name, slash, _ = model.partition("/")
     if slash and is_litellm_provider(name):
         return name
+    if is_openai_model(model):
+        return "openai"
     listed = mapping(litellm_entries().get(model))
     if listed:
         return text(listed.get("litellm_provider"))

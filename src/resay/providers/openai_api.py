@@ -19,13 +19,14 @@ from resay.core.usage import Usage
 from resay.providers.apis.values import mapping, mappings
 from resay.providers.base import Chunk, Completions, model_of
 from resay.providers.base_urls import base_url_in
+from resay.providers.litellm_names import is_openai_model
 from resay.providers.litellm_problems import (
     is_configured_elsewhere,
     litellm_source,
     openai_url_variable,
 )
 from resay.providers.openai_compatible import OpenAICompatibleProvider
-from resay.providers.prices import litellm_cost, litellm_entries
+from resay.providers.prices import litellm_cost, litellm_entries, load_litellm_list
 
 _URL = "https://api.openai.com/v1"
 _PREFIX = "openai/"
@@ -69,7 +70,7 @@ _PLAIN_PARAMS = _COMMON_PARAMS | {
 _REASONS = lazy_pattern(r"gpt-[5-9](?!-chat)|o[34](?:-|\Z)")
 # Models with parameters, messages or an API of their own.
 _SPECIAL = lazy_pattern(
-    r"o1|ft:o|computer-use|.*(?:audio|codex|instruct|pro\b|realtime|research|search)"
+    r"o1|ft:o|computer-use|.*(?:audio|codex|instruct|pro\b|realtime|research|search|transcribe|tts)"
 )
 _WITHOUT_JSON = frozenset({"gpt-3.5-turbo-16k", "gpt-4"})
 _MESSAGE_KEYS = frozenset({"content", "name", "role"})
@@ -100,6 +101,8 @@ def _is_plain_model(model: str) -> bool:
     name = model.removeprefix(_PREFIX)
     if not name or "/" in name or _SPECIAL.match(name):
         return False
+    if is_openai_model(name):
+        return True
     entry = _entry(name)
     if not entry:
         # litellm takes a name without a prefix for OpenAI's only if it is listed.
@@ -155,8 +158,9 @@ class OpenAIProvider:
         return litellm_source()
 
     async def prepare(self) -> None:
-        """Load what connections need."""
+        """Load what connections need, and the prices."""
         await self._server.prepare()
+        await load_litellm_list()
 
     async def takes_n(self, request: Request) -> bool:
         """Return True: OpenAI's chat completions take `n`."""
@@ -166,6 +170,7 @@ class OpenAIProvider:
     async def supported_params(self, request: Request) -> frozenset[str]:
         """Return the optional parameters that the request's model takes, by litellm's list."""
         name = model_of(request).removeprefix(_PREFIX)
+        await load_litellm_list()
         entry = _entry(name)
         supported = {"temperature"}
         # Without reasoning, which some models do unless they are told to, others take it too.
@@ -180,7 +185,7 @@ class OpenAIProvider:
     async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Send one request; as `OpenAICompatibleProvider.complete`, which needs an address."""
         completions = await self._server.complete(_to_openai(request), n=n)
-        usage = _with_cost(model_of(request), completions.usage, completions.first.raw)
+        usage = await _with_cost(model_of(request), completions.usage, completions.first.raw)
         return replace(completions, usage=usage)
 
     @asynccontextmanager
@@ -195,14 +200,15 @@ async def _with_costs(model: str, chunks: AsyncIterator[Chunk]) -> AsyncIterator
         if chunk.usage is None:
             yield chunk
         else:
-            yield replace(chunk, usage=_with_cost(model, chunk.usage, chunk.raw))
+            yield replace(chunk, usage=await _with_cost(model, chunk.usage, chunk.raw))
 
 
-def _with_cost(model: str, usage: Usage, raw: object) -> Usage:
+async def _with_cost(model: str, usage: Usage, raw: object) -> Usage:
     """Return a usage with its cost, with tokens that OpenAI had cached at their lower price."""
     details = mapping(mapping(mapping(raw).get("usage")).get("prompt_tokens_details"))
     cached: object = details.get("cached_tokens")
     cached_tokens = cached if isinstance(cached, int) else 0
+    await load_litellm_list()
     return replace(usage, cost_usd=litellm_cost(model, usage, cached_tokens=cached_tokens))
 
 

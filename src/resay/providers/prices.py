@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import anyio
+import anyio.to_thread
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
@@ -169,6 +170,12 @@ def litellm_cost(model: str | None, usage: Usage, *, cached_tokens: int = 0) -> 
             applicable = [r for r in rates if r.above == 0 or usage.prompt_tokens > r.above]
             return applicable[-1].cost(usage, cached_tokens)
     return None
+
+
+async def load_litellm_list() -> None:
+    """Read litellm's list off the event loop, which it would block for tens of milliseconds."""
+    if not _litellm_rates.cache_info().currsize:
+        await anyio.to_thread.run_sync(_litellm_rates)
 
 
 @cache
