@@ -127,6 +127,72 @@ def test_round_numbers_agree_within_rounding(exact: str, rounded: str) -> None:
     assert only(rounded).agrees(only(exact))
 
 
+@pytest.mark.parametrize(
+    ("written", "time"),
+    [
+        ("5 in the afternoon", "17:00"),
+        ("las 8:30 de la tarde", "20:30"),
+        ("às 2 da tarde", "14:00"),
+        ("8 Uhr abends", "20:00"),
+        ("um 8 Uhr morgens", "08:00"),
+        ("9:15 du soir", "21:15"),
+        ("午後5時", "17時"),
+        ("午前10時30分", "10:30"),
+        ("下午3点半", "15:30"),
+        ("오후 6시", "18:00"),
+    ],
+)
+def test_times_agree_whatever_the_clock(written: str, time: str) -> None:
+    assert only(written).unit == "clock"
+    assert only(written).agrees(only(time))
+
+
+@pytest.mark.parametrize("text", ["3時間", "5点", "2시간", "2 de los 3", "8 de enero"])
+def test_hours_and_points_are_no_times(text: str) -> None:
+    assert all(quantity.unit != "clock" for quantity in quantities(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "second"),
+    [
+        ("from about 4.2 to about 4.6 million dollars", "$4.2 million", "$4.6 million"),
+        ("8-13 Uhr", "08:00", "13:00"),
+        ("5 to 7 pm", "17:00", "19:00"),
+        ("10 to 1 pm", "10:00", "13:00"),
+    ],
+)
+def test_the_first_of_two_numbers_has_the_unit_of_the_second(
+    text: str, first: str, second: str
+) -> None:
+    low, high = quantities(text)
+    assert low.agrees(only(first))
+    assert high.agrees(only(second))
+
+
+def test_a_rounded_number_may_leave_its_unit_out() -> None:
+    assert only("about 2.4 million").rounds(only("2.384.000 €"))
+    assert not only("about 2.4 million").agrees(only("2.384.000 €"))
+    assert not only("about 2.9 million").rounds(only("2.384.000 €"))
+    assert not only("about 1930").rounds(only("1932 m"))
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("the end of March", 31),
+        ("Anfang März", 3),
+        ("mid-March", 15),
+        ("fim de março", 30),
+        ("fin mars", 28),
+    ],
+)
+def test_a_part_of_a_month_agrees_with_its_days(text: str, day: int) -> None:
+    (part,) = quantities(text, parts_of_months=True)
+    assert part.agrees(only(f"{day} March"))
+    assert not part.agrees(only(f"{(day + 15) % 31} March"))
+    assert not any(quantity.is_part_of_month for quantity in quantities(text))
+
+
 def test_a_number_without_a_unit_may_have_any() -> None:
     assert only("57.").agrees(only("57 cm"))
     assert only("57 cm").agrees(only("57."))

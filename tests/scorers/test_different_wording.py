@@ -68,3 +68,50 @@ def test_such_a_claim_is_left_to_the_samples_where_they_decide():
         samples=["Dogs may live there."] * 4,
     )
     assert verdict.claims[0].by == "facts"
+
+
+@pytest.mark.parametrize(
+    ("document", "right", "wrong"),
+    [
+        ("Output of the Brisa 8: 7.94 kW.", "It gives roughly 8 kW.", "It gives roughly 9 kW."),
+        (
+            "day,temp_c\n5 May,27.9\n",
+            "On 5 May it was nearly 28 °C.",
+            "On 5 May it was nearly 26 °C.",
+        ),
+        (
+            "Umsatz: 2.384.000 €.",
+            "Der Umsatz lag bei etwa 2,4 Millionen.",
+            "Der Umsatz lag bei etwa 2,9 Millionen.",
+        ),
+        (
+            "La obra acaba el 31 de marzo.",
+            "La obra acaba a finales de marzo.",
+            "La obra acaba a principios de marzo.",
+        ),
+        (
+            "Fermeture : du 6 au 19 septembre.",
+            "Fermeture en septembre, du 6 au 19.",
+            "Fermeture en septembre, du 6 au 29.",
+        ),
+        (
+            "予約は前日17時までです。",
+            "予約は前日の午後5時までです。",
+            "予約は前日の午後7時までです。",
+        ),
+    ],
+)
+def test_values_are_the_same_in_other_words(document, right, wrong):
+    assert not check(right, document).flagged
+    assert check(wrong, document).flagged
+
+
+def test_a_list_of_one_object_belongs_to_what_holds_it():
+    order = '{"order": 71, "shipped": "2026-02-11", "items": [{"name": "brass lamp", "qty": 2}]}'
+    assert not check("Your two brass lamps left on 11 February.", order).flagged
+    assert check("Your three brass lamps left on 11 February.", order).flagged
+
+
+def test_a_name_may_have_another_ending():
+    mayors = "Burmistrzowie: 2010-2018 Ewa Nowak, od 2018 Tomasz Gil."
+    assert not check("Następcą Ewy Nowak jest od 2018 roku Tomasz Gil.", mayors).flagged

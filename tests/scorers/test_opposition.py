@@ -39,7 +39,9 @@ TEXTS = st.lists(WORDS, min_size=1, max_size=9).map(" ".join)
 def opposition_of(text: str, samples: list[str]) -> tuple[Opposition, Statement, SampleIndex]:
     index = Indexing("", "")([Sample(i, sample) for i, sample in enumerate(samples)])
     sentence = Sentence(text, 0, len(text))
-    statement = Statement(sentence, text, index.question, index.language, with_links=True)
+    statement = Statement(
+        sentence, text, index.question, index.language, with_links=True, parts_of_months=False
+    )
     return Opposition(statement, index, with_answers=True), statement, index
 
 

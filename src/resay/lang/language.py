@@ -79,6 +79,11 @@ class Language:
         return table(self.code, "unspaced_units")
 
     @property
+    def unspaced_times(self) -> Mapping[str, str]:
+        """The words for the hour and the halves of a day in scripts without spaces."""
+        return table(self.code, "unspaced_times")
+
+    @property
     def alternatives(self) -> str:
         """The pattern of "or"; the English one, in languages that have none."""
         return table(self.code, "questions").get("or") or table("en", "questions")["or"]

@@ -8,7 +8,13 @@ from resay._internal.patterns import lazy_pattern
 from resay.core.quantities.numbers import NumberParser, Parsed
 from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.tokens import CJK, Token, Tokens
-from resay.core.quantities.words import BEFORE_MONTHS, BEFORE_YEARS, MONTHS, ORDINAL_ENDINGS
+from resay.core.quantities.words import (
+    BEFORE_MONTHS,
+    BEFORE_YEARS,
+    MONTHS,
+    ORDINAL_ENDINGS,
+    PARTS_OF_MONTHS,
+)
 
 _MARKS: Final = lazy_pattern("[-./]")
 _CJK_CENTURIES: Final = ("世纪", "世紀", "세기")
@@ -25,11 +31,15 @@ class DateParser:
     Args:
         tokens: The tokens of the text.
         numbers: Its numbers.
+        parts_of_months: Whether "the end of March" is a date.
     """
 
-    def __init__(self, tokens: Tokens, numbers: NumberParser) -> None:
+    def __init__(
+        self, tokens: Tokens, numbers: NumberParser, *, parts_of_months: bool = False
+    ) -> None:
         self._tokens = tokens
         self._numbers = numbers
+        self._parts_of_months = parts_of_months
         self._text_at = tokens.text_at
 
     def numeric(self, token: Token) -> Quantity | None:
@@ -75,12 +85,27 @@ class DateParser:
         year, year_end, after_year = self._year(after, (" ", ", ", ". ", ","))
         if year is not None:
             end, after = year_end, after_year
-        if day is None and year is None:
-            return None
         date = Quantity(
             start=token.start, end=end, kind="date", year=year, month=MONTHS[token.text], day=day
         )
+        if day is None:
+            part = self._part_of_month(index) if self._parts_of_months else None
+            if part is not None:
+                start, (first, last) = part
+                date = date._replace(start=start, low=float(first), high=float(last))
+            elif year is None:
+                return None
         return date, after
+
+    def _part_of_month(self, index: int) -> tuple[int, tuple[int, int]] | None:
+        """Return where "the end of" begins before a month, and its first and last day."""
+        before = index - 1
+        if self._text_at(before) in BEFORE_MONTHS or self._text_at(before) == "-":
+            before -= 1
+        days = PARTS_OF_MONTHS.get(self._text_at(before))
+        if days is None or self._tokens[index].start - self._tokens[before].end > 4:
+            return None
+        return self._tokens[before].start, days
 
     def day_first(self, number: Quantity, index: int, after: int) -> Parsed | None:
         """Parse "19 March 1932", "19. März" or "19th of March, 1932"."""

@@ -22,8 +22,9 @@ class Quantity(NamedTuple):
         kind: Its kind.
         unit: The base unit: `m`, `kg`, `s`, `K`, `share`, `EUR`, `ordinal`, `century`, ...; empty
             for a bare number and for dates.
-        low: Its value in that unit; for a range, the lower end.
-        high: The same as `low`; for a range, the upper end.
+        low: Its value in that unit; for a range, the lower end; for the end of a month, its first
+            day.
+        high: The same as `low`; for a range, the upper end; for the end of a month, its last day.
         plain: The number as written, before its unit is applied.
         step: The place value of its last significant digit, in the base unit.
         digits: The number of significant digits.
@@ -125,6 +126,11 @@ class Quantity(NamedTuple):
         """Whether it is a date, or a number that can be a year."""
         return self.kind == "date" or self.year is not None
 
+    @property
+    def is_part_of_month(self) -> bool:
+        """Whether it is a part of a month, such as its end."""
+        return self.kind == "date" and self.high > 0
+
     def agrees(self, other: Quantity) -> bool:
         """Return whether both can be the same: equal, or different only by rounding.
 
@@ -163,6 +169,23 @@ class Quantity(NamedTuple):
             return _near(self.low, other.low)
         # "57." may answer what others answer with "57 cm".
         return _near(self.plain, other.plain)
+
+    def rounds(self, other: Quantity) -> bool:
+        """Return whether it rounds a number, or is rounded by it, and one leaves the unit open.
+
+        "2.4 million euros" rounds a price of 2,384,000. Too much may agree so to compare answers.
+        """
+        is_year = self.year is not None or other.year is not None
+        is_range = self.low != self.high or other.low != other.high
+        if is_year or is_range or (self.unit and other.unit) or not self.comparable(other):
+            return False
+        return self._without_unit().agrees(other._without_unit())
+
+    def _without_unit(self) -> Quantity:
+        """Return the number that it has in its unit as written."""
+        return self._replace(
+            unit="", low=self.plain, high=self.plain, step=self.step / self.scale, scale=1.0
+        )
 
     def supported_by(self, other: Quantity) -> float:
         """Return how much of it the other confirms, in [0, 1].
@@ -207,11 +230,20 @@ class Quantity(NamedTuple):
     def _same_date(self, other: Quantity) -> bool:
         if not (self.year_or_date and other.year_or_date):
             return False
+        if self.kind == other.kind == "date" and not self._is_in_part(other):
+            return False
         if self._fits(self.month, self.day, other.month, other.day, other.year):
             return True
         return (self.swapped or other.swapped) and self._fits(
             self.day, self.month, other.month, other.day, other.year
         )
+
+    def _is_in_part(self, other: Quantity) -> bool:
+        """Whether the day of one date is in the part of the month that the other names."""
+        for date, part in ((self, other), (other, self)):
+            if part.is_part_of_month and date.day and not part.low <= date.day <= part.high:
+                return False
+        return True
 
     def _fits(self, month: int | None, day: int | None, *parts: int | None) -> bool:
         """Whether the parts that both dates have are equal, and there are any."""

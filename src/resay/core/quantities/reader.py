@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Final
 
@@ -18,6 +19,7 @@ from resay.core.quantities.units import UnitParser, is_inch_mark
 from resay.core.quantities.words import (
     ABOUT,
     ABOUT_AFTER_MORE,
+    ABOUT_OR_RANGE,
     AFTER_ARTICLES,
     AFTER_NUMBERS,
     ARTICLES,
@@ -36,6 +38,7 @@ from resay.core.quantities.words import (
     ORDINALS,
     RANGE_SIGNS,
     ROMANS,
+    SCALES,
     SKIPPED,
     STARTS,
     STARTS_AND_ROMANS,
@@ -60,12 +63,13 @@ class _Parsers:
 
     Args:
         tokens: The tokens of the text.
+        parts_of_months: Whether "the end of March" is a date.
     """
 
-    def __init__(self, tokens: Tokens) -> None:
+    def __init__(self, tokens: Tokens, *, parts_of_months: bool) -> None:
         self.numbers = NumberParser(tokens)
         self.units = UnitParser(tokens)
-        self.dates = DateParser(tokens, self.numbers)
+        self.dates = DateParser(tokens, self.numbers, parts_of_months=parts_of_months)
         self.times = TimeParser(tokens)
         self.periods = PeriodParser(tokens)
         self.romans = RomanParser(tokens)
@@ -76,10 +80,12 @@ class Reader:
 
     Args:
         text: The text.
+        parts_of_months: Whether "the end of March" is a date.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, parts_of_months: bool = False) -> None:
         self._text = text
+        self._parts_of_months = parts_of_months
         self._tokens = Tokens(text)
         self._text_at = self._tokens.text_at
         self._quantities: list[Quantity] = []
@@ -105,7 +111,7 @@ class Reader:
     @cached_property
     def _parsers(self) -> _Parsers:
         """What parses more than plain digits; texts without need none."""
-        return _Parsers(self._tokens)
+        return _Parsers(self._tokens, parts_of_months=self._parts_of_months)
 
     @property
     def _last(self) -> Quantity | None:
@@ -214,6 +220,7 @@ class Reader:
         currency = self._parsers.units.currency_before(index)
         clock = self._parsers.times.clock(index)
         if clock is not None:
+            self._share_clock(clock[0], index)
             return self._keep(clock, index)
         parsed = self._parsers.numbers.parse(currency[1] if currency else index)
         if parsed is None:
@@ -306,7 +313,35 @@ class Reader:
             if merged is not None:
                 self._quantities[-1] = merged
                 return
+            self._share_unit(last, number)
         self._quantities.append(number)
+
+    def _share_unit(self, number: Quantity, following: Quantity) -> None:
+        """Give a bare number the unit behind the next: "from about 4.2 to about 4.6 million"."""
+        between = self._text[number.end : following.start].lower().split()
+        if number.unit or number.kind == "date" or number.year is not None:
+            return
+        if RANGE_SIGNS.isdisjoint(between) or not ABOUT_OR_RANGE.issuperset(between):
+            return
+        written = self._tokens.lower[following.start : following.end].split()
+        factor = math.prod(SCALES[word] for word in written if word in SCALES)
+        if following.unit or factor != 1:
+            scaled = number.multiplied(factor, number.end)
+            if following.unit:
+                scaled = scaled.with_unit(following.unit, following.scale, number.end)
+            self._quantities[-1] = scaled
+
+    def _share_clock(self, time: Quantity, index: int) -> None:
+        """Read the number before a time as one: "8-13 Uhr", "5 to 7 pm"."""
+        last, sign = self._last, self._text_at(index - 1)
+        if last is None or sign not in RANGE_SIGNS or last.unit or last.year_or_date:
+            return
+        between = self._tokens.lower[last.end : time.start].strip()
+        hours = time.low - time.low % 720 if last.plain < 12 and time.low % 720 else 0.0
+        value = 60.0 * last.plain
+        value += hours if value + hours < time.low else 0.0
+        if between == sign and last.plain == int(last.plain) and value < time.low:
+            self._quantities[-1] = Quantity.of_value(last.start, last.end, value, unit="clock")
 
     def _is_minus(self, index: int) -> bool:
         """Whether a number is preceded by a minus sign, not a dash or hyphen."""

@@ -7,7 +7,7 @@ from resay.core.quantities.plain_math import read_plainly
 from resay.core.quantities.quantity import Quantity
 
 
-def quantities(text: str) -> tuple[Quantity, ...]:
+def quantities(text: str, *, parts_of_months: bool = False) -> tuple[Quantity, ...]:
     """Find the numbers, measures, ranges and dates of a text, in order.
 
     Number words and single ordinals up to ten count too, "one" only before a unit or a scale ("one
@@ -15,6 +15,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 
     Args:
         text: Any text.
+        parts_of_months: Whether "the end of March" is a date.
     """
     # The words of all languages are read when the first text is.
     from resay.core.quantities.reader import Reader, may_contain_quantity, number_after_words
@@ -25,7 +26,9 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     if not may_contain_quantity(text.lower()):
         return ()
     normalized = NormalizedText.of(text)
-    in_normalized = read_plainly(normalized.text, lambda plain: Reader(plain).read())
+    in_normalized = read_plainly(
+        normalized.text, lambda plain: Reader(plain, parts_of_months=parts_of_months).read()
+    )
     if normalized.text == text:
         return in_normalized
     in_text: list[Quantity] = []

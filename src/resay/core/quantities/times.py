@@ -4,13 +4,29 @@ from __future__ import annotations
 
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.quantities.numbers import Parsed
 from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.tokens import Tokens
-from resay.core.quantities.words import BEFORE_TIMES, OCLOCK, TIMES_OF_DAY, UNITS
+from resay.core.quantities.words import (
+    BEFORE_TIMES,
+    CJK_UNITS,
+    HALVES_OF_DAY,
+    OCLOCK,
+    TIMES_OF_DAY,
+    UNITS,
+    UNSPACED_HALVES_OF_DAY,
+    UNSPACED_OCLOCK,
+)
 
-_HALVES_OF_DAY: Final = ("a.m.", "p.m.", "am", "pm")
 _MINUTES_OF_DAY: Final = 24 * 60.0
+_NOON: Final = 12 * 60.0
+_LONGEST_HALF: Final = max(map(len, HALVES_OF_DAY))
+# Behind "5時": minutes, or a half; a duration has another sign there.
+_UNSPACED_MINUTES: Final = lazy_pattern(r"\s?(?:([0-5]?\d)\s?[分분]|[半반])?")
+_OF_DURATION: Final = tuple("间間간")
+# Also the sign for points.
+_POINTS: Final = frozenset("点點")
 
 
 class TimeParser:
@@ -37,17 +53,18 @@ class TimeParser:
         hours, _, minutes = self._tokens.texts[index].partition(":")
         if not hours.isdecimal() or len(hours) > 2 or (minutes and not minutes.isdecimal()):
             return None
-        mark, end, after = self._mark(index)
-        if not (mark or minutes or self._text_at(after) in TIMES_OF_DAY):
+        half = self._half_before(self._tokens[index].start)
+        if not minutes and self._tokens.is_unspaced(self._tokens[index].end):
+            return self._unspaced(index, is_afternoon=half)
+        is_marked, is_afternoon, end, after = self._mark(index)
+        is_afternoon = half if is_afternoon is None else is_afternoon
+        if not (is_marked or minutes or self._text_at(after) in TIMES_OF_DAY):
             return None
-        hour = int(hours)
-        if mark in _HALVES_OF_DAY:
-            hour = hour % 12 + (12 if mark.startswith("p") else 0)
-        value = 60.0 * hour + int(minutes or 0)
+        value = _minutes_of_day(int(hours), int(minutes or 0), is_afternoon=is_afternoon)
         if value >= _MINUTES_OF_DAY + 1:
             return None
         start = self._tokens[index].start
-        if minutes and mark not in _HALVES_OF_DAY:
+        if minutes and is_afternoon is None:
             duration = self._duration(start, value, after)
             if duration is not None:
                 return duration
@@ -55,23 +72,60 @@ class TimeParser:
             end, after = self._tokens[after].end, after + 1
         return Quantity.of_value(start, end, value % _MINUTES_OF_DAY, unit="clock"), after
 
-    def _mark(self, index: int) -> tuple[str, int, int]:
-        """Return what marks a number as a time, such as "p.m."; its end; the index after it.
+    def _half_before(self, start: int) -> bool | None:
+        """Return whether a word before a time says that it is after noon, as in 午後5時."""
+        start -= self._tokens.original[start - 1 : start] == " "
+        if not self._tokens.is_unspaced(start - 1):
+            return None
+        for half, is_afternoon in UNSPACED_HALVES_OF_DAY.items():
+            if self._tokens.original.endswith(half, 0, start):
+                return is_afternoon
+        return None
 
-        An empty text, the end of the number and the index after it, if nothing does.
+    def _unspaced(self, index: int, *, is_afternoon: bool | None) -> Parsed | None:
+        """Parse "17時", "下午5点半"."""
+        text, token = self._tokens.original, self._tokens[index]
+        sign = next((word for word in UNSPACED_OCLOCK if text.startswith(word, token.end)), None)
+        if sign is None or any(text.startswith(unit, token.end) for unit in CJK_UNITS):
+            return None
+        after_sign = token.end + len(sign)
+        match = _UNSPACED_MINUTES.match(text, after_sign)
+        end = match.end() if match and match[0].strip() else after_sign
+        if text.startswith(_OF_DURATION, after_sign):
+            return None
+        if sign in _POINTS and is_afternoon is None and end == after_sign:
+            return None
+        minutes = 0
+        if match and match[0].strip():
+            minutes = int(match[1]) if match[1] else 30
+        value = _minutes_of_day(int(token.text), minutes, is_afternoon=is_afternoon)
+        if value >= _MINUTES_OF_DAY + 1:
+            return None
+        after = index + 1
+        while after < len(self._tokens) and self._tokens[after].start < end:
+            after += 1
+        return Quantity.of_value(token.start, end, value % _MINUTES_OF_DAY, unit="clock"), after
+
+    def _mark(self, index: int) -> tuple[bool, bool | None, int, int]:
+        """Return what marks a number as a time, such as "Uhr" or "p.m.".
+
+        Returns:
+            Whether anything does; whether it says that the time is after noon, None if neither;
+            its end, or that of the number; the index of the token after it.
         """
         tokens = self._tokens
         end, after = tokens[index].end, index + 1
-        if self._text_at(after) in OCLOCK:
-            return tokens.texts[after], tokens[after].end, after + 1
-        following = tokens.lower[end : end + 5].lstrip(" ")
-        for half in _HALVES_OF_DAY:
+        is_marked = self._text_at(after) in OCLOCK
+        if is_marked:
+            end, after = tokens[after].end, after + 1
+        following = tokens.lower[end : end + _LONGEST_HALF + 2].lstrip(" ")
+        for half, is_afternoon in HALVES_OF_DAY.items():
             if following.startswith(half) and not following[len(half) : len(half) + 1].isalnum():
                 end = tokens.lower.index(half, end) + len(half)
                 while after < len(tokens) and tokens[after].start < end:
                     after += 1
-                return half, end, after
-        return "", end, after
+                return True, is_afternoon, end, after
+        return is_marked, None, end, after
 
     def _duration(self, start: int, minutes: float, after: int) -> Parsed | None:
         """Parse "1:45 hours", which is no time of day."""
@@ -91,3 +145,11 @@ class TimeParser:
             scale=scale,
         )
         return duration, after + 1
+
+
+def _minutes_of_day(hour: int, minutes: int, *, is_afternoon: bool | None) -> float:
+    """Return a time in minutes since midnight; of the half of the day that is given, if one is."""
+    value = 60.0 * hour + minutes
+    if is_afternoon is None or value >= _NOON + 60:
+        return value
+    return value % _NOON + (_NOON if is_afternoon else 0.0)

@@ -7,7 +7,7 @@ from typing import Final
 
 from resay.core.quantities.tokens import CJK
 from resay.lang.language import all_words, languages
-from resay.lang.tables import word_set
+from resay.lang.tables import phrase_set, word_set
 
 _NUMBERS: Final = {language.code: language.numbers for language in languages() if language.numbers}
 
@@ -272,6 +272,41 @@ PLURALS: Final = {"kroner": "krone"}
 BEFORE_TIMES: Final = _words("before_times") | {"-", ":", ""}
 TIMES_OF_DAY: Final = _valued({"midnight": 0.0, "noon": 720.0})
 OCLOCK: Final = _words("oclock")
+
+
+def _phrases(name: str) -> frozenset[str]:
+    """Return the phrases of all languages."""
+    phrases: set[str] = set()
+    for words in _NUMBERS.values():
+        phrases |= phrase_set(words.get(name, ""))
+    return frozenset(phrases)
+
+
+def _unspaced(name: str) -> tuple[str, ...]:
+    """Return the words of all languages without spaces."""
+    words: set[str] = set()
+    for language in languages():
+        words |= word_set(language.unspaced_times.get(name, ""))
+    return tuple(sorted(words))
+
+
+# Behind a time: whether it is one after noon.
+HALVES_OF_DAY: Final = {
+    **dict.fromkeys(("a.m.", "am", *sorted(_phrases("morning"))), False),
+    **dict.fromkeys(("p.m.", "pm", *sorted(_phrases("afternoon"))), True),
+}
+# Before a time, in scripts without spaces.
+UNSPACED_HALVES_OF_DAY: Final = {
+    **dict.fromkeys(_unspaced("morning"), False),
+    **dict.fromkeys(_unspaced("afternoon"), True),
+}
+UNSPACED_OCLOCK: Final = _unspaced("oclock")
+# The days of a part of a month.
+PARTS_OF_MONTHS: Final = {
+    **dict.fromkeys(_words("begin_of_month"), (1, 10)),
+    **dict.fromkeys(_words("middle_of_month"), (11, 20)),
+    **dict.fromkeys(_words("end_of_month"), (21, 31)),
+}
 # Single letters are units only after digits, not after number words.
 LETTERS: Final = frozenset(word for word in UNITS if len(word) == 1 and word.isalpha())
 AREAS: Final = _words("square")
@@ -290,6 +325,7 @@ MORE: Final = _words("more")
 SKIPPED: Final = _words("after_about")
 BETWEEN: Final = _words("between")
 RANGE_SIGNS: Final = _words("to") | {"-"}
+ABOUT_OR_RANGE: Final = ABOUT | SKIPPED | RANGE_SIGNS
 
 CJK_DIGITS: Final = {
     **{c: n for n, c in enumerate("〇一二三四五六七八九")},
@@ -360,6 +396,8 @@ _CHANGING: Final = frozenset[str]().union(
     *(ORDINAL_ENDINGS, HALVES, PARTS, CURRENCIES, MARKS, ("-", "/", "of", "am", "pm")),
     ("a", "p", "di", "d", "der", "k", "new", "in"),
     *(NATIONS, TIMES_OF_DAY, OCLOCK),
+    # The first token of "de la tarde" and "'s avonds".
+    {phrase.replace("'", "' ").split()[0] for phrase in HALVES_OF_DAY},
 )
 AFTER_NUMBERS: Final = _CHANGING | JOINS
 ONLY_JOINS: Final = JOINS - _CHANGING

@@ -18,6 +18,7 @@ from resay.scorers.common.words import stems_of, words_of
 _NEARLY_NOTHING = 0.1
 # Forms of a word begin with as many characters: "written", "writing".
 _COMMON_CHARS = 4
+_LONGEST_ENDING = 2
 
 
 def may_be_worded_differently(
@@ -66,13 +67,22 @@ def _is_other_name(words: Sequence[tuple[Fact, float]], sentences: Collection[st
     common = {fact.text for fact, support in words if support >= ELSEWHERE}
     if len(common) == len(words):
         return False
+    if not common:
+        return True
+    own = common | {fact.text for fact, _ in words}
     names: list[set[str]] = []
     for sentence in sentences:
         for start, end in capital_runs(sentence):
             name = set(words_of(sentence).findall(sentence[start:end]))
             if not name.isdisjoint(common):
                 names.append(name)
-    return not common or (bool(names) and all(not name <= common for name in names))
+    return bool(names) and all(any(not _has_form(word, own) for word in name) for name in names)
+
+
+def _has_form(word: str, others: Collection[str]) -> bool:
+    """Whether a word of a name is among others, perhaps with another ending: "Ewa", "Ewy"."""
+    stem = word[: max(len(word) - _LONGEST_ENDING, _LONGEST_ENDING)]
+    return any(other.startswith(stem) for other in others)
 
 
 def _share(words: Sequence[tuple[Fact, float]], sentences: Collection[str]) -> float:

@@ -110,6 +110,9 @@ def _flat(value: Mapping[str, object], prefix: str) -> Iterator[tuple[str, objec
     """Yield the contents of an object with their heads; those of inner objects have both heads."""
     for key, content in value.items():
         head = f"{prefix} {_words(key)}".strip()
+        if isinstance(content, list) and len(cast("list[object]", content)) == 1:
+            # A list of one object is a part of what holds it: an order of one item.
+            (content,) = cast("list[object]", content)
         if isinstance(content, dict):
             yield from _flat(cast("Mapping[str, object]", content), head)
         else:

@@ -147,9 +147,16 @@ class FactComparison:
             index.language,
             # `references` compares links with the documents, and with their addresses.
             with_links=with_answers,
+            parts_of_months=not with_answers,
         )
         self._index = index
         self._with_answers = with_answers
+        # "The last Sunday of August" is no date that could agree with the end of August.
+        self.statement.quantities = [
+            quantity
+            for quantity in self.statement.quantities
+            if not quantity.is_part_of_month or quantity.month in index.months
+        ]
         self._opposition = Opposition(self.statement, index, with_answers=with_answers)
 
     def facts(self, *, with_contradiction: bool = True) -> list[Fact]:
@@ -199,7 +206,7 @@ class FactComparison:
         mentioned = [False] * index.count
         for candidate in index.quantity_keys.candidates(quantity, _MAX_POSITIONS):
             other, positions = index.quantities[candidate]
-            share_confirmed = quantity.supported_by(other)
+            share_confirmed = self._share_confirmed(quantity, other)
             if not share_confirmed:
                 continue
             for position in positions[:_MAX_POSITIONS]:
@@ -217,6 +224,10 @@ class FactComparison:
             for sample, value in enumerate(support):
                 if value == ELSEWHERE and self._is_only_one(quantity, sample):
                     support[sample] = 1.0
+        if not self._with_answers and self.statement.is_day(quantity):
+            for sample in index.samples_by_day.get(int(quantity.plain), ()):
+                support[sample] = max(support[sample], 1.0)
+                mentioned[sample] = True
         mentioned_in_part = sum(map(bool, support)) - sum(mentioned)
         silent = [
             sample
@@ -233,6 +244,13 @@ class FactComparison:
             quantity=quantity,
             mentioned_in_part=mentioned_in_part,
         )
+
+    def _share_confirmed(self, quantity: Quantity, other: Quantity) -> float:
+        """Return how much of a quantity another confirms; documents may round it."""
+        share_confirmed = quantity.supported_by(other)
+        if share_confirmed or self._with_answers:
+            return share_confirmed
+        return float(quantity.rounds(other))
 
     def _is_only_one(self, quantity: Quantity, sample: int) -> bool:
         """Whether a text has no other value of a quantity's kind, so that no word need tell it."""

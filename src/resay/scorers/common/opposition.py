@@ -442,7 +442,8 @@ class Opposition:
             if share(matter, sentence.stems) < _SAME_SUBJECT:
                 continue
             has_other_value = any(
-                by_text[sentence.sample] < threshold and _differs(quantity, sentence.quantities)
+                by_text[sentence.sample] < threshold
+                and self._differs(quantity, sentence.quantities)
                 for quantity, by_text in zip(statement.quantities, support, strict=True)
             )
             common, union = statement.stems & sentence.stems, statement.stems | sentence.stems
@@ -451,6 +452,15 @@ class Opposition:
                 shared_words[sentence.sample] = shared
                 denials[sentence.sample] = sentence.written.strip()
         return denials
+
+    def _differs(self, quantity: Quantity, others: Sequence[Quantity]) -> bool:
+        """Return whether others are of the same kind, but none can be the same."""
+        comparable = [other for other in others if quantity.comparable(other)]
+        if any(quantity.agrees(other) for other in comparable):
+            return False
+        if not self._with_answers and any(quantity.rounds(other) for other in comparable):
+            return False
+        return bool(comparable)
 
 
 def _is_swapped(
@@ -477,9 +487,3 @@ def _is_swapped(
         return True
     is_in_place = all(any(rival < shared for shared in same) for rival in different)
     return False if is_in_place else None
-
-
-def _differs(quantity: Quantity, others: Sequence[Quantity]) -> bool:
-    """Return whether others are of the same kind, but none can be the same."""
-    comparable = [other for other in others if quantity.comparable(other)]
-    return bool(comparable) and not any(quantity.agrees(other) for other in comparable)

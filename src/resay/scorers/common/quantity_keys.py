@@ -70,11 +70,19 @@ def _keys_of(quantity: Quantity, *, near: bool) -> Iterator[Key]:
     elif quantity.unit == "decade":
         yield "century", quantity.low // 100 + 1
     yield "plain", quantity.plain
+    if quantity.unit:
+        # A rounded number may leave its unit out.
+        yield from _sizes("", quantity.plain, near=near)
     for value in {quantity.low, (quantity.low + quantity.high) / 2, quantity.high}:
-        size = floor(4 * log(abs(value))) if value else _SIZE_OF_ZERO
-        for near_size in (size - 1, size, size + 1) if near else (size,):
-            yield quantity.unit, near_size
-            if quantity.unit in MONEY:
-                yield "money", near_size
-            if quantity.unit in ("", "share"):
-                yield "share or number", near_size
+        yield from _sizes(quantity.unit, value, near=near)
+        if quantity.unit in MONEY:
+            yield from _sizes("money", value, near=near)
+        if quantity.unit in ("", "share"):
+            yield from _sizes("share or number", value, near=near)
+
+
+def _sizes(name: str, value: float, *, near: bool) -> Iterator[Key]:
+    """Yield the keys of a value by its size, and perhaps those of the sizes beside it."""
+    size = floor(4 * log(abs(value))) if value else _SIZE_OF_ZERO
+    for near_size in (size - 1, size, size + 1) if near else (size,):
+        yield name, near_size

@@ -297,6 +297,20 @@ class SampleIndex:
             counts[quantity.meaning] = len(samples)
         return counts
 
+    @cached_property
+    def months(self) -> Set[int | None]:
+        """The months of which samples have a day."""
+        return {quantity.month for quantity, _ in self.quantities if quantity.day is not None}
+
+    @cached_property
+    def samples_by_day(self) -> Mapping[int, Set[int]]:
+        """By day of a month, the samples that have a date with it."""
+        samples: defaultdict[int, set[int]] = defaultdict(set)
+        for quantity, positions in self.quantities:
+            if quantity.day is not None:
+                samples[quantity.day].update(self.sentences[p].sample for p in positions)
+        return samples
+
     def agreement_with(self, quantity: Quantity) -> Agreement:
         """Return the numbers of the values in samples that agree with a quantity, and others."""
         agreement = self._agreements.get(quantity.value)

@@ -11,6 +11,7 @@ from resay.core.citation_marks import without_marks
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.passage import Sentence
 from resay.core.quantities import Quantity, quantities
+from resay.core.quantities.words import MONTHS
 from resay.core.segmentation.spans import Span
 from resay.lang.detection import detect_from_words
 from resay.scorers.common.contrast import Wording
@@ -20,6 +21,7 @@ from resay.scorers.common.verbatim import letters_of, links_of, long_numbers, wi
 from resay.scorers.common.words import stems_of, words_of
 
 _UNDOUBTED_OF_ITEM = 0.5
+_LONGEST_MONTH = 31
 # Names in code, without the arguments of calls, which vary.
 _CODE = lazy_pattern(r"`([^`\n(]{1,80})(?:\([^`\n]{0,80})?`")
 # Addresses and versions are not parsed as quantities, and are compared verbatim.
@@ -35,6 +37,7 @@ class Statement:
         question: The question, whose words are no facts of an answer.
         language: The language of the texts.
         with_links: Whether links are facts of it.
+        parts_of_months: Whether "the end of March" is a date.
 
     Attributes:
         start: The offset of the sentence in the response.
@@ -64,6 +67,7 @@ class Statement:
         language: str,
         *,
         with_links: bool,
+        parts_of_months: bool,
     ) -> None:
         self.start = sentence.start
         self.language = language
@@ -77,7 +81,7 @@ class Statement:
         self.text = without_noise(self.original.text)
         self.links = links_of(self.original.text) if with_links else ()
         self.cited_links = links_of(normalized(sentence.text)) if with_links else ()
-        parsed_quantities = quantities(self.text)
+        parsed_quantities = quantities(self.text, parts_of_months=parts_of_months)
         self.long_numbers = list(long_numbers(self.text, parsed_quantities))
         self.all_quantities = _outside(parsed_quantities, self.long_numbers)
         self.quantities: list[Quantity] = []
@@ -108,6 +112,16 @@ class Statement:
     def written(self) -> str:
         """The sentence as written, without spaces around it."""
         return self.original.written.strip()
+
+    def is_day(self, quantity: Quantity) -> bool:
+        """Return whether a bare number may be a day of a month that it names elsewhere."""
+        is_bare = not quantity.unit and not quantity.year_or_date
+        is_day = is_bare and 1 <= quantity.plain <= _LONGEST_MONTH and quantity.plain % 1 == 0
+        return is_day and self._names_month
+
+    @cached_property
+    def _names_month(self) -> bool:
+        return not MONTHS.keys().isdisjoint(self.words)
 
     @cached_property
     def wording(self) -> Wording:

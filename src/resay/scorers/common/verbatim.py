@@ -11,6 +11,7 @@ from resay._internal.patterns import lazy_pattern
 from resay.core.links import link_spans, links_in, normal_link
 from resay.core.quantities import Quantity
 from resay.core.segmentation.spans import Span, blanked
+from resay.lang.language import all_words
 
 LONG_DIGITS = 7
 """Minimum number of digits in a long number."""
@@ -59,7 +60,13 @@ def letters_of(text: str, parsed: Sequence[Quantity] = ()) -> frozenset[str]:
     if not matches:
         return frozenset()
     units = {position for q in parsed for position in range(q.start, q.end)}
-    return frozenset(match[0] for match in matches if match.start() not in units)
+    letters: set[str] = set()
+    for match in matches:
+        # "O custo" begins with an article.
+        is_word = match.start() == 0 and match[0].lower() in all_words("comparison", "articles")
+        if match.start() not in units and not (is_word and text[1:2] == " "):
+            letters.add(match[0])
+    return frozenset(letters)
 
 
 def letters_in_any_case(text: str) -> frozenset[str]:

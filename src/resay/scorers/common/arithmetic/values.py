@@ -27,7 +27,7 @@ _MAX_NUMBERS = 40
 _SUBJECT_WORDS = 2
 # What precedes a colon, at the beginning of a sentence or behind one that ends in a unit.
 _HEAD = lazy_pattern(r"(?:\A|(?<=[.;\n] ))\s{0,4}([^\W\d_][^.:;\n]{0,60}?)[ \u00a0]?:\s")
-_CODE = lazy_pattern(r"([^\W\d_]{3,}) (1?\d|[A-Z])(?![\w.,])")
+_CODE = lazy_pattern(r"([^\W\d_]{3,}) (1?\d|[A-Z])(?![\w.,:])")
 # "University of Halm", "Zug nach Altberg".
 _NAME_AFTER = lazy_pattern(
     r"\s[^\W\d_A-Z]{1,4}\s[A-Z\u00c0-\u00de\u0391-\u042f][^\W_]*(?:\s[A-Z][^\W_]*)*"
