@@ -52,7 +52,7 @@ from resay.lang.detection import is_in_other_language
 from resay.lang.language import load
 from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerTraits, Unit, WordsFirst
-from resay.scorers.common.arithmetic.passage import check_numbers
+from resay.scorers.common.arithmetic.passage import CheckedNumbers, check_numbers
 from resay.scorers.common.arithmetic.verdict import apply_numbers
 from resay.scorers.common.cited_documents import (
     check_citations,
@@ -64,6 +64,7 @@ from resay.scorers.common.document_records import Record, records_of
 from resay.scorers.common.document_subjects import DocumentSubjects, Stretch
 from resay.scorers.common.document_verdicts import DocumentVerdict, read_document_verdicts
 from resay.scorers.common.documents_by_words import DocumentComparison, WordComparison
+from resay.scorers.common.exchanged_fields import ExchangedFields
 from resay.scorers.common.fact_comparison import compare_sentences, comparison_cost, index_texts
 from resay.scorers.common.grounded_claims import (
     GroundedClaim,
@@ -286,7 +287,7 @@ class References:
     ) -> Scores:
         divide = partial(_records, references)
         records, owners = await compute(divide, chars=_total_chars(references))
-        check = partial(check_numbers, passage, records, owners, evidence.question)
+        check = partial(_check_values, passage, records, owners, evidence.question)
         checked = await compute(check, chars=_total_chars(references))
         compared = await self._compare_words(
             passage.with_sentences(numbers.sentence for numbers in checked),
@@ -437,6 +438,18 @@ def _records(references: Sequence[Reference]) -> tuple[list[Record], list[int]]:
             records.append(record)
             owners.append(index)
     return records, owners
+
+
+def _check_values(
+    passage: Passage, records: Sequence[Record], owners: Sequence[int], question: str
+) -> list[CheckedNumbers]:
+    """Return what documents give for the numbers of each claim, and for what another entry has."""
+    checked = check_numbers(passage, records, owners, question)
+    exchanged = ExchangedFields(records, owners).find(passage, question)
+    for index, result in enumerate(exchanged):
+        if result is not None and not checked[index].wrong:
+            checked[index] = replace(checked[index], wrong=(result,))
+    return checked
 
 
 def _total_chars(references: Iterable[Reference]) -> int:

@@ -132,7 +132,7 @@ def _plain(value: object) -> str:
 
 def _csv_records(text: str) -> list[Record]:
     lines = [line for line in text.strip().splitlines() if line.strip()]
-    for delimiter, fewest in (("\t", 1), (";", 2), (",", 2)):
+    for delimiter, fewest in (("\t", 1), (";", 1), (",", 1)):
         if len(lines) < 2 or lines[0].count(delimiter) < fewest:
             continue
         try:
@@ -142,9 +142,20 @@ def _csv_records(text: str) -> list[Record]:
             continue
         # Commas of prose are not as many in each line, and have spaces behind them.
         is_table = len({len(row) for row in rows}) == 1 and f"{delimiter} " not in lines[0]
-        if is_table:
+        # Two columns may be prose, unless one of them has numbers.
+        is_clear = len(rows[0]) > 2 or delimiter == "\t"
+        if is_table and (is_clear or _has_numbers(rows)):
             return _rows(rows)
     return []
+
+
+def _has_numbers(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a column has a head without digits, and numbers below it."""
+    for head, *cells in zip(*rows, strict=True):
+        is_head = not any(map(str.isdigit, head))
+        if is_head and all(cell.strip()[:1].isdigit() for cell in cells):
+            return True
+    return False
 
 
 def _with_table_rows(text: str) -> list[Record]:
