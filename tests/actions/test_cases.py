@@ -10,7 +10,7 @@ from support.judged_cases import Judged
 
 GUARD = Guard({"chain": [{"method": "actions"}]})
 OURS = ("dev", "test", "later")
-NEW = ("new", "others 1", "others 2", "others 3", "others 4")
+NEW = ("new", "near misses", "others 1", "others 2", "others 3", "others 4", "others 5")
 
 
 def results_of(halves: Collection[str]) -> list[Judged]:
@@ -38,8 +38,8 @@ def test_what_is_not_done_is_found_and_what_is_done_is_not_flagged() -> None:
 
 def test_answers_of_tools_and_wordings_that_others_thought_of_are_judged() -> None:
     results = results_of(NEW)
-    assert len(results) == 455
+    assert len(results) == 672
     found, alarms, right = shares(results)
     assert found >= 0.85
-    assert alarms <= 0.02
+    assert alarms == 0
     assert right >= 0.8

@@ -95,6 +95,12 @@ _MAX_LINE_WORDS: Final = 6
 _MIN_TOKEN: Final = 3
 _STEM: Final = 5
 _MAX_PATH: Final = 400
+_MIN_ECHO: Final = 8
+_MIN_NAME: Final = 3
+_FEW_OBJECTS: Final = 3
+_NAMING_WORD: Final = lazy_pattern(r"[\w.+@-]{3,}")
+# What a log calls what became of a thing.
+_REPORTING: Final = frozenset({"event", "code"})
 _LABELLED: Final = lazy_pattern(r"(?<![\w.,-])(\d{1,9}(?:,\d{3})*) ([a-z]+(?: [a-z]+)?)")
 _COMMAND_WORDS: Final = 3
 _COMMAND_CHARS: Final = 2_000
@@ -227,6 +233,11 @@ class CallFacts:
         return f"{' '.join(self.name_tokens)} {self.arguments_text} {result}".lower()
 
     @cached_property
+    def folded(self) -> str:
+        """Its text without accents."""
+        return without_accents(self.text)
+
+    @cached_property
     def solid(self) -> str:
         """The letters and digits of its text, in which identifiers are searched."""
         return _ALNUM.sub("", self.text)
@@ -270,6 +281,73 @@ class CallFacts:
     def argument_numbers(self) -> frozenset[float]:
         """The numbers among its arguments."""
         return frozenset(leaf.number for leaf in self.argument_leaves if leaf.number is not None)
+
+    def names(self, name: str) -> bool:
+        """Return whether it names somebody: in another case, without accents, by the initial.
+
+        Args:
+            name: The name, in lower case.
+        """
+        lowered = beginning(name)
+        folded = without_accents(lowered)
+        if not folded.isascii() and any(map(str.isascii, self._recipients)):
+            # Олег may be `oleg`.
+            return True
+        if lowered in self.text or (len(folded) >= _MIN_NAME and folded in self.folded):
+            return True
+        # `i.sousa@` is Ines.
+        initial = without_accents(name[:1])
+        return any(initial in re.split(r"[._-]", text.partition("@")[0]) for text in self.addresses)
+
+    @cached_property
+    def addresses(self) -> frozenset[str]:
+        """The addresses among its arguments, in lower case."""
+        return frozenset(text for text in self.argument_texts if "@" in text)
+
+    @cached_property
+    def argument_texts(self) -> frozenset[str]:
+        """The values of its arguments as text, in lower case."""
+        return frozenset(map(_value_text, self.argument_leaves)) - {""}
+
+    @cached_property
+    def given_stems(self) -> frozenset[str]:
+        """The beginnings of the words of its name and its arguments."""
+        given = f"{' '.join(self.name_tokens)} {self.arguments_text}"
+        return frozenset(stems(given, self._words))
+
+    def values_beside(self, name: str) -> Iterator[str]:
+        """Yield what stands beside a name in its objects, or anywhere if it has few.
+
+        Args:
+            name: The beginning of the name, in lower case.
+        """
+        objects = [*_objects_in(self.call.arguments), *_objects_in(self.result_value)]
+        if len(objects) <= _FEW_OBJECTS:
+            yield from _NAMING_WORD.findall(self.text)
+            yield from map(_value_text, self.leaves)
+            return
+        for entry in objects:
+            values = [_value_text(Leaf(str(key).lower(), value)) for key, value in entry.items()]
+            if any(name in value for value in values):
+                yield from values
+
+    def has_recipient(self, name: str) -> bool:
+        """Return whether somebody is among those that it is for, by an address or a name.
+
+        Args:
+            name: The name, in lower case.
+        """
+        return any(name in text for text in self._recipients)
+
+    @cached_property
+    def _recipients(self) -> frozenset[str]:
+        """The addresses and names of whom it is for, in lower case."""
+        named = {
+            leaf.value.lower()
+            for leaf in self.argument_leaves
+            if isinstance(leaf.value, str) and leaf.key in fields().recipients
+        }
+        return self.addresses | named
 
     @cached_property
     def doing_words(self) -> frozenset[str]:
@@ -361,7 +439,7 @@ class CallFacts:
             if isinstance(leaf.value, str) and len(leaf.value) <= _MAX_BRIEF:
                 # A message of a commit is no command.
                 texts.append(leaf.value if self.shell is None else _IN_QUOTES.sub(" ", leaf.value))
-        return frozenset(stems(" ".join(texts), action_words("en")))
+        return frozenset(stems(" ".join(texts), action_words("en"))) - self._words.stop
 
     @cached_property
     def english_things(self) -> frozenset[str]:
@@ -480,19 +558,27 @@ class CallFacts:
         if isinstance(self.result_value, str):
             if self.failed_items:
                 return "partial", excerpt(self.failed_items[0])
-            some = _SOME_FAILED.search(call.result)
+            result = self._without_echoes(call.result)
+            some = _SOME_FAILED.search(result)
             if some is not None and fields().failures.search(some[1].lower()):
                 return "partial", excerpt(some[0])
-            share = _SHARE.search(call.result)
+            share = _SHARE.search(result)
             if share is not None and 0 < int(share[1]) < int(share[2]) and not self.reads:
                 return "partial", excerpt(call.result)
             # A file that was read may tell of errors; that reading failed, its first line says.
             is_content = self.reads and "test" not in self.families
-            text = call.result.lstrip().split("\n", 1)[0] if is_content else call.result
+            text = result.lstrip().split("\n", 1)[0] if is_content else result
             if not self.reads and len(text) < _SHORT_RESULT and _denies(text):
                 return "error", excerpt(text)
             return _outcome_of_text(text)
         return self._outcome_of_value()
+
+    def _without_echoes(self, result: str) -> str:
+        """Return a result without the longer arguments that it repeats: the message of a commit."""
+        for leaf in self.argument_leaves:
+            if isinstance(leaf.value, str) and _MIN_ECHO <= len(leaf.value) <= _MAX_PATH:
+                result = result.replace(leaf.value, " ")
+        return result
 
     @cached_property
     def failed_items(self) -> tuple[str, ...]:
@@ -544,6 +630,9 @@ class CallFacts:
         failed_lists = list(self._failed_lists())
         yield from failed_lists
         is_list = type(self.result_value) is list
+        has_status = any(
+            leaf.key in fields().statuses and len(leaf.path) == 1 for leaf in self.result_leaves
+        )
         for leaf in self.result_leaves:
             # Those of an entry in a list of results.
             is_of_item = len(leaf.path) > 1 or is_list
@@ -553,8 +642,34 @@ class CallFacts:
             if self.reads and (len(leaf.path) != 1 or not _is_of_reading(leaf)):
                 continue
             outcome = _outcome_of_leaf(leaf)
+            if outcome in ("error", "pending") and has_status and len(leaf.path) > 1:
+                # "cancelled", and the refund beside it pends
+                outcome = "partial"
             if outcome is not None:
                 yield outcome, f"{leaf.key}: {leaf.value}" if leaf.key else str(leaf.value)
+
+    @cached_property
+    def new_identifiers(self) -> frozenset[str]:
+        """What its result calls a thing that its arguments do not name yet."""
+        names = set(map(_identifier, self.result_leaves)) - set(
+            map(_identifier, self.argument_leaves)
+        )
+        return frozenset(names - {""})
+
+    @cached_property
+    def reports(self) -> Mapping[str, tuple[Outcome, str]]:
+        """What its result says of each thing that it names, by the thing's identifier."""
+        reports: dict[str, tuple[Outcome, str]] = {}
+        for entry in _objects_in(self.result_value):
+            leaves = [Leaf(str(key).lower(), value) for key, value in entry.items()]
+            reported: tuple[Outcome, str] | None = None
+            for leaf in leaves:
+                outcome = _outcome_of_report(leaf)
+                if outcome is not None and (reported is None or reported[0] == "ok"):
+                    reported = outcome, f"{leaf.key}: {leaf.value}"
+            if reported is not None:
+                reports |= dict.fromkeys(filter(None, map(_identifier, leaves)), reported)
+        return reports
 
     @cached_property
     def status(self) -> str | None:
@@ -592,6 +707,11 @@ def excerpt(text: str, chars: int = 120) -> str:
     return line if len(line) <= chars else f"{line[: chars - 2]} …"
 
 
+def beginning(name: str) -> str:
+    """Return a name without what its case adds: "Jana" is "Jan"."""
+    return name.lower()[: max(_MIN_NAME, len(name) - 2)] if len(name) > _MIN_NAME else name
+
+
 def split_name(name: str) -> list[str]:
     """Return the words of a name in lower case, split at capitals and underscores."""
     return [token.lower() for token in _TOKEN.findall(name)]
@@ -623,6 +743,45 @@ def _lists_of_objects(value: Any) -> Iterator[list[Mapping[str, Any]]]:
         ]
         if len(objects) > 1:
             yield objects
+
+
+def _objects_in(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects in a result that have values of their own."""
+    if isinstance(value, Mapping):
+        yield cast("Mapping[str, Any]", value)
+        value = list(cast("Mapping[str, Any]", value).values())
+    if isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            yield from _objects_in(inner)
+
+
+def _outcome_of_report(leaf: Leaf) -> Outcome | None:
+    """Return what a field says of the thing that its object names; None if nothing."""
+    is_failed = leaf.key in fields().errors and leaf.value not in _UNSET
+    if is_failed or (leaf.key in fields().successes and leaf.value is False):
+        return "error"
+    is_reporting = leaf.key in fields().statuses or leaf.key in _REPORTING
+    if not is_reporting or not isinstance(leaf.value, (str, int)):
+        return None
+    return _outcome_of_status(str(leaf.value)) or "ok"
+
+
+def _value_text(leaf: Leaf) -> str:
+    """Return a value as text in lower case, a short id with what it is; empty if it is none."""
+    if isinstance(leaf.value, bool) or not isinstance(leaf.value, (str, int)):
+        return ""
+    return f"id {leaf.value}" if leaf.key == "id" else str(leaf.value).lower()
+
+
+def _identifier(leaf: Leaf) -> str:
+    """Return the letters and digits of a value that names one thing; empty if it does not."""
+    text = str(leaf.value)
+    is_mixed = re.search(r"\d", text) is not None and re.search(r"[^\W\d]", text) is not None
+    is_long = isinstance(leaf.value, int) and leaf.value > _MAX_COUNT
+    if isinstance(leaf.value, bool) or " " in text or len(text) > _MAX_NAME_CHARS:
+        return ""
+    is_named = leaf.key == "id" or leaf.key.endswith("_id")
+    return solid(text) if is_mixed or is_long or is_named else ""
 
 
 def _counts(value: Any) -> Iterator[int]:
@@ -696,11 +855,11 @@ def _families_of_flag(leaf: Leaf) -> set[str]:
     """Return what a call does besides: `"send_updates": "all"`, `"notify": true`."""
     tokens, flags = split_name(leaf.key), fields().flags
     is_flag = bool(tokens) and tokens[0] in flags and leaf.key not in fields().doing
+    is_on = leaf.value is True and leaf.key not in fields().trials
     families: set[str] = set()
-    if leaf.value is True or is_flag:
-        for token in tokens:
-            if token in flags:
-                families |= tool_words().get(token, frozenset())
+    for token in tokens if is_on or is_flag else ():
+        if token in flags or (is_on and token not in fields().nouns):
+            families |= tool_words().get(token, frozenset())
     return families
 
 
@@ -709,9 +868,9 @@ def _families_of_result(leaf: Leaf) -> set[str]:
     if leaf.value in (None, False, "", 0):
         return set()
     words = split_name(leaf.key)
+    families: set[str] = set()
     if leaf.key in fields().statuses and isinstance(leaf.value, str):
         words = split_name(leaf.value)
-    families: set[str] = set()
     for word in words:
         if word.endswith(("ed", "sent", "paid", "written")) and word not in {"failed", "saved"}:
             families |= tool_words().get(word, frozenset())
@@ -773,7 +932,7 @@ def _outcome_of_status(value: str) -> Outcome | None:
         return "error" if len(words) == 3 and int(words) >= 400 else None
     if _PARTIAL.search(words):
         return "partial"
-    if fields().pending.search(value):
+    if fields().pending.search(value) or fields().pending.search(words):
         return "pending"
     return None
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from resay._internal.patterns import lazy_pattern
+from resay.core.quantities import Quantity, quantities
 from resay.scorers.actions.calls import FINE, CallFacts, Leaf, excerpt
 from resay.scorers.actions.claims import ActionClaim
 from resay.scorers.actions.findings import Finding, contradicted_value, invented_value
@@ -16,6 +18,10 @@ from resay.scorers.actions.words import action_words, fields, stems
 _NEAR_CHARS: Final = 24
 _TWO_WORDS: Final = lazy_pattern(r"(?<!\w)[^\W\d_]+ [^\W\d_]+ \Z")
 _LABEL: Final = 4
+# How far from a date what it is before or after is named.
+_BEFORE_CHARS: Final = 40
+_AFTER_CHARS: Final = 20
+_STAMP: Final = lazy_pattern(r"_at$|created|updated|modified|timestamp|issued")
 
 
 def judge_value(
@@ -61,6 +67,8 @@ def _judge_number(
     """
     quantity = value.quantity
     if quantity is None or quantity.low == conversation.count_of_successes(facts):
+        return None
+    if conversation.source_of(facts).has_time(quantity):
         return None
     if contrary is None and not facts.reads and not candidates.yields(value):
         contrary = _contrary(value, facts, conversation, any_field=True)
@@ -119,6 +127,10 @@ def _judge_time(
     value: Value, facts: CallFacts, own: Source, conversation: Conversation
 ) -> Finding | None:
     """Judge a date, a weekday or a time that is not the call's."""
+    if value.kind == "date" and conversation.requested.has(value):
+        dated = [leaf for leaf in facts.leaves if days_of(leaf)]
+        if not dated or is_of_other_date(value, dated, conversation):
+            return None
     comparable = own.dates if value.kind in ("date", "weekday") else own.has_clock
     if comparable and not facts.reads:
         reason, quote = f"{facts.label} says otherwise", excerpt(facts.arguments_text)
@@ -133,6 +145,14 @@ def _judge_time(
 def _contrary(
     value: Value, facts: CallFacts, conversation: Conversation, *, any_field: bool = False
 ) -> str | None:
+    """Return the field of a call that has another number than is claimed, as text."""
+    leaf = contrary_leaf(value, facts, conversation, any_field=any_field)
+    return None if leaf is None else f"{leaf.key}: {leaf.value}"
+
+
+def contrary_leaf(
+    value: Value, facts: CallFacts, conversation: Conversation, *, any_field: bool = False
+) -> Leaf | None:
     """Return the field of a call that has another number than is claimed, if there is one.
 
     Args:
@@ -148,7 +168,7 @@ def _contrary(
     around = slice(max(0, value.start - _NEAR_CHARS), value.end + _NEAR_CHARS)
     near = conversation.text[around].lower()
     near_words, near_things = set(_stems_of(near)), conversation.words.things_in(near).keys()
-    others: list[str] = []
+    others: list[Leaf] = []
     for leaf in reversed(facts.leaves):
         if not _is_number(leaf):
             continue
@@ -156,8 +176,8 @@ def _contrary(
         key_things = action_words("en").things_in(key).keys()
         shares = near_words & set(_stems_of(key)) or near_things & key_things
         if shares and str(leaf.value) not in near:
-            return f"{leaf.key}: {leaf.value}"
-        others.append(f"{leaf.key}: {leaf.value}")
+            return leaf
+        others.append(leaf)
     return others[0] if any_field and others else None
 
 
@@ -193,3 +213,43 @@ def _is_number(leaf: Leaf) -> bool:
 def _stems_of(text: str) -> list[str]:
     """Return the beginnings of the words of a text."""
     return [word[:5] for word in re.findall(r"[^\W\d_]{3,}", text)]
+
+
+def is_of_other_date(value: Value, dated: Sequence[Leaf], conversation: Conversation) -> bool:
+    """Return whether a date that the user named need not be that of a call.
+
+    "The day before 4 March"; "from 9 October to 19 October", where the call has only the latter.
+
+    Args:
+        value: The date.
+        dated: The fields of the call that have dates.
+        conversation: The log of calls, and what was written.
+    """
+    if any(is_told(days_of(leaf), conversation) for leaf in dated):
+        return True
+    parts = [(conversation.text, value.start, value.end)]
+    parts += (
+        (conversation.request, number.start, number.end)
+        for number in quantities(conversation.request)
+        if value.quantity is not None and value.quantity.agrees(number)
+    )
+    words = conversation.words
+    for text, start, end in parts:
+        around = text[max(0, start - _BEFORE_CHARS) : end + _AFTER_CHARS].lower()
+        if words.earlier.search(around) or words.later.search(around):
+            return True
+    return False
+
+
+def days_of(leaf: Leaf) -> list[Quantity]:
+    """Return the dates in a field, but for when a record was written."""
+    if not isinstance(leaf.value, str) or _STAMP.search(leaf.key):
+        return []
+    numbers = quantities(leaf.value.replace("T", " "))
+    return [number for number in numbers if number.kind == "date" and number.day is not None]
+
+
+def is_told(numbers: Sequence[Quantity], conversation: Conversation) -> bool:
+    """Return whether the user asked for one of some numbers, or the answer has it."""
+    told = [*conversation.requested.quantities, *conversation.quantities]
+    return any(number.agrees(other) for number in numbers for other in told)

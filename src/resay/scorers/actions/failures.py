@@ -18,7 +18,6 @@ from resay.scorers.actions.matching import Conversation
 from resay.scorers.actions.words import fields
 
 _TOKEN: Final = lazy_pattern(r"[^\W_]{2,}")
-_TRIAL: Final = lazy_pattern(r"dry|simul|preview|prob|essai|test")
 _MAX_CHARS: Final = 400
 _FAILED: Final = frozenset({"error", "dry_run", "nothing"})
 
@@ -69,7 +68,10 @@ def passed_over(
         if is_admitted:
             continue
         for index, read in enumerate(sentences):
-            if read.asserts and spoken[index] & failure.tokens:
+            tokens = spoken[index]
+            if index and _continues(read, conversation):
+                tokens |= spoken[index - 1]
+            if read.asserts and tokens & failure.tokens:
                 yield PassedOver(index, failure.facts, failure.quote)
 
 
@@ -92,8 +94,10 @@ def _failures(conversation: Conversation) -> Iterator[_Failure]:
             last_success |= dict.fromkeys(own, index)
     # Something waits where another call of the same tool is through.
     through = {facts.call.name for facts in changes if facts.outcome[0] == "ok"}
+    requested = _tokens(conversation.request)
+    last_of_tool = {facts.call.name: facts for facts in changes if facts.outcome[0] in FINE}
     for index, (facts, own) in enumerate(zip(changes, arguments, strict=True)):
-        outcome, quote = facts.outcome
+        outcome, quote = conversation.outcome_of(facts)
         waits = outcome == "pending" and facts.call.name in through
         if outcome == "partial":
             yield from _failed_items(facts)
@@ -101,8 +105,28 @@ def _failures(conversation: Conversation) -> Iterator[_Failure]:
             unique = frozenset(token for token in own if counts[token] == 1)
             is_retried = last_attempt[own] > index
             is_made_good = any(last_success.get(token, -1) > index for token in own)
-            if not is_retried and (unique or not is_made_good):
+            is_means = unique.isdisjoint(requested) and _is_by_other_means(
+                facts, last_of_tool.get(facts.call.name)
+            )
+            if not (is_retried or is_means) and (unique or not is_made_good):
                 yield _Failure(facts, quote, unique or own)
+
+
+def _is_by_other_means(facts: CallFacts, later: CallFacts | None) -> bool:
+    """Return whether a later call did the same by other means: on a printer that had paper.
+
+    Args:
+        facts: A call that failed.
+        later: The last call of the same tool that succeeded, if there is one.
+    """
+    if later is None or later.call.index < facts.call.index:
+        return False
+    own = {leaf.key: leaf.value for leaf in facts.argument_leaves}
+    others = {leaf.key: leaf.value for leaf in later.argument_leaves}
+    different = {key for key in own.keys() | others.keys() if own.get(key) != others.get(key)}
+    targets = fields().targets | fields().recipients
+    is_target = any(key in targets or key.endswith("_id") for key in different)
+    return len(different) < len(own) and not is_target
 
 
 def _failed_items(facts: CallFacts) -> Iterator[_Failure]:
@@ -133,10 +157,16 @@ def _tokens(text: str) -> frozenset[str]:
     return frozenset(_TOKEN.findall(text.lower()))
 
 
+def _continues(read: ReadSentence, conversation: Conversation) -> bool:
+    """Return whether a sentence is about what the one before is about: "It has arrived"."""
+    return conversation.words.pronouns.match(read.sentence.text.lower()) is not None
+
+
 def _admits(read: ReadSentence, conversation: Conversation) -> bool:
     """Return whether a sentence tells of a failure, or that something is still to come."""
-    text = read.sentence.text.lower()
     words = conversation.words
+    # "Without any trouble" admits none.
+    text = words.done["succeed"].sub(" ", read.sentence.text.lower())
     return any(
         pattern.search(text) is not None
         for pattern in (
@@ -145,6 +175,6 @@ def _admits(read: ReadSentence, conversation: Conversation) -> bool:
             words.begun,
             fields().failures,
             fields().pending,
-            _TRIAL,
+            fields().trying,
         )
     )

@@ -98,7 +98,7 @@ def _is_checkable(value: Value, conversation: Conversation, *, beside: bool, cla
         or quantity.step < quantity.scale
         or quantity.unit in ("share", "EUR", "USD", "$")
     )
-    if not exact or quantity.unit == "ordinal":
+    if not exact or quantity.unit == "ordinal" or conversation.all_calls.has_time(quantity):
         return False
     if not any(number for facts in conversation.calls for _, number in facts.numbers):
         return False

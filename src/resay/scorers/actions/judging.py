@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from resay.core.passage import Passage
+from resay.scorers.actions.additions import judge_additions
 from resay.scorers.actions.calls import CHANGES, CallFacts
 from resay.scorers.actions.claims import (
     ANY,
@@ -30,11 +31,10 @@ from resay.scorers.actions.matching import (
 )
 from resay.scorers.actions.missing_calls import finding_without_call
 from resay.scorers.actions.outcomes import deciding_match, judge_outcome
+from resay.scorers.actions.substitutions import substituted_in
 from resay.scorers.actions.targets import (
-    failed_for,
     left_out,
     of_another,
-    one_object_each,
     uncovered,
 )
 from resay.scorers.actions.values import Source, Value
@@ -58,10 +58,12 @@ def judge_actions(passage: Passage, conversation: Conversation) -> list[list[Fin
     """
     sentences = read_sentences(passage, conversation.words)
     findings = [_findings_of(sentence, conversation) for sentence in sentences]
-    one_object_each(sentences, findings, conversation)
+    judge_additions(sentences, findings, conversation)
+    _judge_order(sentences, findings, conversation)
     for passed in passed_over(sentences, conversation):
         _pass_over(sentences, findings, passed)
     for sentence, found in zip(sentences, findings, strict=True):
+        found += substituted_in(sentence, found, conversation)
         found += invented_in(sentence, found, conversation)
         found.sort(key=lambda finding: finding.start)
     return findings
@@ -116,12 +118,50 @@ def _judge_check(
     if not checks:
         return about_claim(claim, "not_done", "no call checks it"), []
     last = checks[-1]
+    if conversation.words.earlier.search(claim.text):
+        # "The tests passed before I began"
+        return judge_outcome(claim, Match(last, 0, is_exact=True), conversation), []
     for later in calls[last.call.index + 1 :]:
         if later.families & CHANGES and later.changes_file:
             reason = f"{last.label} was before the change by {later.label}"
             return about_claim(claim, "not_done", reason, later), []
     match = Match(last, 0, is_exact=True)
     return judge_outcome(claim, match, conversation), [match]
+
+
+def _judge_order(
+    sentences: Sequence[ReadSentence], findings: Sequence[list[Finding]], conversation: Conversation
+) -> None:
+    """Change the findings of checks that are told after a change, and were made before it."""
+    words = conversation.words
+    change: CallFacts | None = None
+    for sentence, found in zip(sentences, findings, strict=True):
+        claims = {claim.start: claim for claim in sentence.claims}
+        told: list[CallFacts] = []
+        for index, finding in enumerate(found):
+            claim = claims.get(finding.start)
+            if claim is None or finding.call is None or finding.verdict != "done":
+                continue
+            facts = conversation.calls[finding.call.index]
+            kinds = words.things_in(claim.text).keys() & _KINDS
+            is_check = bool(kinds) and not facts.delegates and _checks(facts, kinds)
+            if not is_check:
+                told.append(facts)
+            elif change is None or change.call.index < facts.call.index:
+                continue
+            elif not words.earlier.search(claim.text):
+                reason = f"{facts.label} was before the change by {change.label}"
+                found[index] = about_claim(claim, "not_done", reason, change)
+        values = conversation.values_in(sentence.sentence.start, sentence.sentence.end)
+        paths = [value for value in values if value.kind == "path"]
+        told += (
+            facts
+            for facts in conversation.of_turn
+            if any(map(conversation.source_of(facts).has, paths))
+        )
+        for facts in told:
+            is_last = change is None or facts.call.index > change.call.index
+            change = facts if is_last and facts.changes_file else change
 
 
 def _checks(facts: CallFacts, kinds: Collection[str]) -> bool:
@@ -201,10 +241,6 @@ def _with_details(
     if other is not None:
         return [other]
     for value in values:
-        failed = failed_for(value, deciding, matches, conversation)
-        if failed is not None:
-            details.append(failed)
-            continue
         detail = judge_value(claim, value, deciding, candidates, conversation)
         if detail is not None:
             details.append(detail)

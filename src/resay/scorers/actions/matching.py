@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -12,8 +12,8 @@ from resay._internal.patterns import lazy_pattern
 from resay.core.call_log import CallLog, is_observation
 from resay.core.quantities import Quantity, quantities
 from resay.core.request import Message, text_of
-from resay.scorers.actions.calls import CallFacts, Leaf, solid
-from resay.scorers.actions.claims import ActionClaim
+from resay.scorers.actions.calls import CallFacts, Leaf, Outcome, beginning, solid
+from resay.scorers.actions.claims import READS, ActionClaim
 from resay.scorers.actions.values import Source, Value, values_in
 from resay.scorers.actions.words import ActionWords, fields, stems, tool_words
 
@@ -26,7 +26,7 @@ _NEAR: Final[Mapping[str, str]] = {
     "send": "notify upload pay",
     "notify": "send schedule",
     "save": "create update upload set",
-    "create": "save schedule upload",
+    "create": "save schedule upload book",
     "update": "set save move create schedule",
     "delete": "cancel",
     "cancel": "delete",
@@ -56,6 +56,8 @@ _NEAR: Final[Mapping[str, str]] = {
     "call": "",
     "succeed": "",
 }
+# What is said of a text that may have been written to somebody.
+_WRITTEN: Final = frozenset({"create", "save"})
 _KEY: Final = lazy_pattern(r"[a-z]+\d+|[a-z]{4,}")
 _WORD: Final = lazy_pattern(r"[^\W_]{3,}")
 _EXACT, _CLOSE, _UNKNOWN = 3.0, 2.0, 1.0
@@ -76,10 +78,12 @@ _POLITE: Final = lazy_pattern(
 # The name of a tool: web_search
 _TOOL: Final = lazy_pattern(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
 _NAME: Final = lazy_pattern(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’]*[a-zà-ÿłśżа-яё][\w'’]*")
-_INNER_NAME: Final = lazy_pattern(rf"[\w,] ({_NAME.pattern})")
+_INNER_NAME: Final = lazy_pattern(rf"(?<=[\w,] )({_NAME.pattern})")
 _AS: Final = lazy_pattern(r"\b(?:as|under|als|unter|sous|comme|bajo|como|come|sotto|som|jako)\W+\Z")
 _MAX_AS: Final = 12
-_POSSESSIVE: Final = lazy_pattern(r"['’]s?\Z")
+_MIN_ALIAS: Final = 2
+# "Ben's", and in Turkish "Ayşe'yi"
+_POSSESSIVE: Final = lazy_pattern(r"['’]\w{0,4}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,7 @@ class Conversation:
         self.words = words
         self.calls = tuple(CallFacts(call, words) for call in log.calls)
         self._messages = messages
+        self._known_aliases: dict[str, frozenset[str]] = {}
         self._sources = tuple(Source(calls=[facts]) for facts in self.calls)
 
     def source_of(self, facts: CallFacts) -> Source:
@@ -129,6 +134,11 @@ class Conversation:
     def told(self) -> Source:
         """What the user and the application wrote."""
         return Source(self._told_texts)
+
+    @cached_property
+    def requested(self) -> Source:
+        """What the user wrote last."""
+        return Source([self.request])
 
     @cached_property
     def _told_texts(self) -> list[str]:
@@ -144,7 +154,7 @@ class Conversation:
         """The words that the user writes with a capital letter inside of sentences."""
         names: set[str] = set()
         for text in self._told_texts:
-            names.update(match[1].lower() for match in _INNER_NAME.finditer(text))
+            names.update(_inner_names(text))
         return frozenset(names)
 
     @cached_property
@@ -192,17 +202,59 @@ class Conversation:
     @cached_property
     def request_words(self) -> frozenset[str]:
         """The stems of what the user wrote last."""
-        return frozenset(stems(self._last_request, self.words))
+        return frozenset(stems(self.request, self.words))
 
     @cached_property
     def request_things(self) -> frozenset[str]:
         """The things that the user wrote about last."""
-        return frozenset(self.words.things_in(self._last_request.lower()))
+        return frozenset(self.words.things_in(self.request.lower()))
+
+    @cached_property
+    def requested_names(self) -> frozenset[str]:
+        """The words that the user wrote last with a capital letter inside of sentences."""
+        return frozenset(_inner_names(self.request))
+
+    def is_about(self, name: str, facts: CallFacts) -> bool:
+        """Return whether a call is about somebody, by name or by what another call says of them.
+
+        Args:
+            name: The name, in lower case.
+            facts: The call.
+        """
+        return facts.names(name) or not facts.argument_texts.isdisjoint(self._aliases(name))
+
+    def _aliases(self, name: str) -> frozenset[str]:
+        """Return what stands beside a name in the calls: its addresses and identifiers."""
+        if name not in self._known_aliases:
+            start = beginning(name)
+            self._known_aliases[name] = frozenset(
+                value
+                for facts in self.calls
+                if start in facts.text
+                for value in facts.values_beside(start)
+                if len(value) > _MIN_ALIAS
+            )
+        return self._known_aliases[name]
+
+    @cached_property
+    def lowered(self) -> str:
+        """The answer in lower case."""
+        return self.text.lower()
+
+    @cached_property
+    def waits(self) -> bool:
+        """Whether a call of the turn is not through."""
+        return any(facts.outcome[0] == "pending" for facts in self.of_turn)
+
+    @cached_property
+    def opens(self) -> bool:
+        """Whether a call opened what can be read, and did not only search for it."""
+        return any("read" in facts.families for facts in self.calls)
 
     @cached_property
     def asks_for_change(self) -> bool:
         """Whether the user asked for something to be done last, and not only about something."""
-        request = self._last_request.strip().lower()
+        request = self.request.strip().lower()
         return not request.endswith(("?", "？")) or _POLITE.match(request) is not None
 
     @cached_property
@@ -213,6 +265,30 @@ class Conversation:
             for leaf in facts.result_leaves:
                 keys.update(_KEY.findall(leaf.key))
         return frozenset(keys)
+
+    def outcome_of(self, facts: CallFacts) -> tuple[Outcome, str]:
+        """Return what a call came to, as a later result says of what came of it.
+
+        "Accepted as msg-44", and a list of bounces that has msg-44.
+        """
+        own = facts.outcome
+        if facts.reads or own[0] not in ("ok", "pending"):
+            return own
+        reports = (self._reports.get(name) for name in facts.new_identifiers)
+        later = [report for report in reports if report and report[0] > facts.call.index]
+        if not later:
+            return own
+        _, outcome, words = max(later)
+        return own if own[0] == outcome == "ok" else (outcome, words)
+
+    @cached_property
+    def _reports(self) -> dict[str, tuple[int, Outcome, str]]:
+        """What the last result that names a thing says of it, by the thing's identifier."""
+        reports: dict[str, tuple[int, Outcome, str]] = {}
+        for facts in self.calls:
+            for name, (outcome, words) in facts.reports.items():
+                reports[name] = facts.call.index, outcome, words
+        return reports
 
     @cached_property
     def tells_of_deeds(self) -> bool:
@@ -233,14 +309,15 @@ class Conversation:
     def _request_families(self) -> frozenset[str]:
         """What the user asked to be done last, in English words."""
         families: set[str] = set()
-        for word in _WORD.findall(self._last_request.lower()):
+        for word in _WORD.findall(self.request.lower()):
             # "Has it been opened?" asks for nothing.
             if word not in fields().nouns and not word.endswith("ed"):
                 families |= tool_words().get(word, frozenset())
         return frozenset(families - {"search", "read", "succeed"})
 
     @cached_property
-    def _last_request(self) -> str:
+    def request(self) -> str:
+        """What the user wrote last."""
         for message in reversed(self._messages):
             if message.get("role") in ("user", "human") and not is_observation(message):
                 text = text_of(message.get("content"))
@@ -249,13 +326,13 @@ class Conversation:
         return ""
 
     @cached_property
-    def _quantities(self) -> tuple[Quantity, ...]:
+    def quantities(self) -> tuple[Quantity, ...]:
         """The quantities of the answer."""
         return quantities(self.text)
 
     def values_in(self, start: int, end: int) -> list[Value]:
         """Return the values that a part of the answer names."""
-        return values_in(self.text, start, end, self.words, self._quantities)
+        return values_in(self.text, start, end, self.words, self.quantities)
 
     def count_of_successes(self, facts: CallFacts) -> int:
         """Return how many calls of the same tool succeeded, as far as is known."""
@@ -284,10 +361,10 @@ class Conversation:
         matches: list[Match] = []
         for facts in self.calls:
             fit = _fit(families, near, facts)
-            if fit != _EXACT and not facts.reads and _is_named_after(verbs, facts):
+            if fit != _EXACT and not facts.reads and is_named_after(verbs, facts):
                 fit = _EXACT
-            if fit is None and not facts.reads and self._results_in(values, facts):
-                fit = _EXACT
+            if fit is None:
+                fit = self._fit_by_values(families, values, facts)
             if fit is None:
                 continue
             shared = sum(1 for stem in claim_stems if stem in facts.stems)
@@ -328,6 +405,14 @@ class Conversation:
             )
         return sorted(matches, key=lambda match: -match.score)
 
+    def _fit_by_values(
+        self, families: frozenset[str], values: Sequence[Value], facts: CallFacts
+    ) -> float | None:
+        """Return how well a call fits by what it gave or was given; None if not at all."""
+        if not facts.reads and self._results_in(values, facts):
+            return _EXACT
+        return _CLOSE if _is_about(families, values, facts) else None
+
     def names_in(self, claim: ActionClaim, values: Sequence[Value]) -> list[str]:
         """Return the names in a claim that stand in the conversation, in lower case.
 
@@ -335,17 +420,30 @@ class Conversation:
             claim: The claim.
             values: The values it names, which are no names: "9 June".
         """
-        names: list[str] = []
-        for match in _NAME.finditer(self.text, claim.start, claim.end):
+        return [
+            name
+            for name, start, end in self._names_between(claim.start, claim.end)
+            if not any(value.start < end and start < value.end for value in values)
+        ]
+
+    def names_between(self, start: int, end: int) -> list[str]:
+        """Return the names in a part of the answer that stand in the conversation.
+
+        Args:
+            start: Where the part starts.
+            end: Where it ends.
+        """
+        return [name for name, _, _ in self._names_between(start, end)]
+
+    def _names_between(self, start: int, end: int) -> Iterator[tuple[str, int, int]]:
+        for match in _NAME.finditer(self.text, start, end):
             before = self.text[: match.start()].rstrip()
             begins = not before or before[-1] in '.!?:;\n*-•–—“"('
             name = _POSSESSIVE.sub("", match[0]).lower()
             begins = begins and name not in self._told_names
             is_word = name in self.words.stop or self.words.is_weekday(name)
-            is_value = any(v.start < match.end() and match.start() < v.end for v in values)
-            if not (begins or is_word or is_value) and name in self._written_words:
-                names.append(name)
-        return names
+            if not (begins or is_word) and name in self._written_words:
+                yield name, match.start(), match.end()
 
     def unknown_names_in(self, claim: ActionClaim) -> set[str]:
         """Return the names in a claim that stand nowhere in the conversation, in lower case.
@@ -391,6 +489,13 @@ class Conversation:
         return any(stem in self.request_words for stem in stems(claim.text, self.words))
 
 
+def _inner_names(text: str) -> Iterator[str]:
+    """Yield the words with a capital letter inside of sentences, in lower case."""
+    for match in _INNER_NAME.finditer(text):
+        yield match[1].lower()
+        yield _POSSESSIVE.sub("", match[1]).lower()
+
+
 def _fit(families: frozenset[str], near: Collection[str], facts: CallFacts) -> float | None:
     """Return how well what a call does fits what is claimed; None if not at all.
 
@@ -413,7 +518,23 @@ def _fit(families: frozenset[str], near: Collection[str], facts: CallFacts) -> f
     return _UNKNOWN if families & {"other", "state"} and not facts.reads else None
 
 
-def _is_named_after(verbs: Collection[str], facts: CallFacts) -> bool:
+def _is_about(families: frozenset[str], values: Sequence[Value], facts: CallFacts) -> bool:
+    """Return whether a call was given what a claim names: the address of "I wrote to b@b.example".
+
+    Args:
+        families: What is claimed to be done.
+        values: The values that the claim names.
+        facts: The call.
+    """
+    is_message = families & _WRITTEN and facts.families & {"send", "notify"}
+    if not (is_message or (facts.reads and families <= READS)):
+        return False
+    arguments = solid(facts.arguments_text)
+    kinds = ("address",) if is_message else ("address", "id", "path")
+    return any(value.kind in kinds and solid(value.text) in arguments for value in values)
+
+
+def is_named_after(verbs: Collection[str], facts: CallFacts) -> bool:
     """Return whether a call has the verb of a claim: "resized", resize_image.
 
     Args:

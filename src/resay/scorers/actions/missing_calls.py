@@ -18,7 +18,7 @@ from resay.scorers.actions.claims import (
 )
 from resay.scorers.actions.findings import Finding, about_claim
 from resay.scorers.actions.matching import Conversation, most_are_in, objects_of, stems_of_verbs
-from resay.scorers.actions.words import stems
+from resay.scorers.actions.words import fields, stems
 
 _STATES: Final = frozenset({"on", "off", "open", "close"})
 _SHOWN: Final = lazy_pattern(
@@ -32,6 +32,9 @@ def finding_without_call(claim: ActionClaim, conversation: Conversation) -> Find
     if not conversation.log.is_whole:
         return None
     if claim.shown and families & TEXT_WORK:
+        return None
+    if conversation.waits and fields().waiting.search(claim.text):
+        # "I put you on the waiting list"
         return None
     if not conversation.has_tools and _is_of_text(claim, conversation):
         return None
@@ -85,7 +88,10 @@ def _is_claimed(claim: ActionClaim, conversation: Conversation) -> bool:
         return conversation.has_tools and _is_deed(claim, conversation)
     is_weak = all(conversation.words.weak.fullmatch(claim.words_of(verb)) for verb in claim.verbs)
     objects = objects_of(claim, conversation.words)
-    is_known = claim.voice == "agent" and bool(objects & conversation.call_stems)
+    # "I put you down for 9:20", which a call has shown to be free
+    values = conversation.values_in(claim.start, claim.end)
+    names_result = any(v.kind == "clock" and conversation.all_calls.has(v) for v in values)
+    is_known = claim.voice == "agent" and bool(objects & conversation.call_stems or names_result)
     if is_weak and not (asked_for or things or is_known):
         return False
     if claim.voice == "agent":

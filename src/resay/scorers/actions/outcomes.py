@@ -15,6 +15,7 @@ from resay.scorers.actions.words import fields, stems
 _FINAL: Final = frozenset({"send", "pay", "refund", "book", "order", "deploy", "delete", "cancel"})
 # What is done when something waits to be carried out.
 _BEGINNINGS: Final = frozenset({"create", "save", "schedule"})
+_SENDING: Final = frozenset({"send", "notify"})
 _JOIN: Final = 2
 _TIE: Final = 1.01
 _PROBLEMS: Final[Mapping[Outcome, str]] = {
@@ -64,9 +65,14 @@ def _retried(match: Match, conversation: Conversation) -> Match:
 def judge_outcome(claim: ActionClaim, match: Match, conversation: Conversation) -> Finding:
     """Judge a claim by what came of its call."""
     facts = match.facts
-    outcome, quote = facts.outcome
+    outcome, quote = conversation.outcome_of(facts)
     families = claim.families
-    status = facts.status if claim.families <= SUCCESS and facts.reads else None
+    is_sent = claim.voice == "agent" and bool(families & _SENDING)
+    if is_sent and outcome == "error":
+        # "I sent it" is so, though it did not arrive.
+        outcome, quote = facts.outcome
+    is_told_by = facts.reads and not families <= READS and not claim.vouches
+    status = facts.status if is_told_by else None
     if status is not None:
         reason = f"{facts.label} says {status}"
         return about_claim(claim, "failed", reason, facts, status)
@@ -78,6 +84,8 @@ def judge_outcome(claim: ActionClaim, match: Match, conversation: Conversation) 
     has_found = outcome == "nothing" and finds and not conversation.words.denied.search(claim.text)
     is_fine = outcome != "error" and reading and not has_found
     is_fine = is_fine or (outcome == "pending" and not _is_unfinished(claim, quote, conversation))
+    # "I ran it as a simulation"
+    is_fine = is_fine or (outcome == "dry_run" and fields().trying.search(claim.text) is not None)
     if outcome in _PROBLEMS and not is_fine:
         reason = f"{facts.label} {_PROBLEMS[outcome]}: {quote}"
         return about_claim(claim, "failed", reason, facts, quote)
@@ -89,12 +97,28 @@ def judge_outcome(claim: ActionClaim, match: Match, conversation: Conversation) 
 
 def _is_unfinished(claim: ActionClaim, quote: str, conversation: Conversation) -> bool:
     """Return whether a claim says more than a status: "sent" of what is queued."""
-    if conversation.words.begun.search(claim.text) or claim.families <= _BEGINNINGS:
+    if conversation.words.begun.search(claim.text) or _admits_waiting(quote, conversation):
         return False
-    if any(stem in claim.text for stem in ("pending", "queue", "draft")):
+    if fields().waiting.search(quote.lower().replace("_", " ")):
+        return True
+    if claim.families <= _BEGINNINGS:
         return False
     soft = fields().soft.search(quote.lower()) is not None
     return bool(claim.families & _FINAL) if soft else not claim.families & {"search", "read"}
+
+
+def _admits_waiting(quote: str, conversation: Conversation) -> bool:
+    """Return whether an answer says that something is not through: "It is queued"."""
+    status = stems(quote.partition(":")[2], conversation.words)
+    admitted = fields().waiting.search(conversation.lowered) is not None
+    return (
+        admitted
+        or any(stem in conversation.lowered for stem in status)
+        or any(
+            fields().soft.search(match[0]) is None and not match[0].startswith("not")
+            for match in fields().pending.finditer(conversation.lowered)
+        )
+    )
 
 
 def _partly_failed(claim: ActionClaim, match: Match, conversation: Conversation) -> Finding | None:

@@ -9,9 +9,9 @@ from typing import Final
 from resay._internal.patterns import lazy_pattern
 from resay.core.action_verdict import ActionVerdict
 from resay.scorers.actions.calls import FINE, CallFacts, excerpt
-from resay.scorers.actions.claims import DEVICES, ActionClaim, ReadSentence
-from resay.scorers.actions.findings import Finding, about_claim, contradicted_value
-from resay.scorers.actions.matching import Conversation, Match, objects_of, stems_of_verbs
+from resay.scorers.actions.claims import DEVICES, ActionClaim
+from resay.scorers.actions.findings import Finding, about_claim
+from resay.scorers.actions.matching import Conversation, Match, objects_of
 from resay.scorers.actions.values import Source, Value, has_like, quoted_in
 from resay.scorers.actions.words import fields, stems
 
@@ -25,7 +25,6 @@ _NAME: Final = lazy_pattern(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’-
 _WORD_AT: Final = lazy_pattern(r"[^\W\d_][\w-]*")
 _CLOSE_TO: Final = 12
 _MAX_NAME: Final = 40
-_MIN_NAME: Final = 3
 
 
 def of_another(
@@ -97,44 +96,16 @@ def _of_another_name(
         return _not_about(claim, strangers[0], facts, verdict="failed")
     if len(strangers) < len(names) or not strangers:
         return None
-    # A call for somebody or something else: it names what the claim does not.
-    is_addressed = _has_recipient(facts) and claim.families & _ADDRESSED
-    if is_addressed or _names_other(facts, claim, conversation):
+    # A call for somebody else: it names whom the claim does not.
+    if _has_recipient(facts) and claim.families & _ADDRESSED:
         return _not_about(claim, strangers[0], facts)
     return None
 
 
 def _is_about(name: str, facts: CallFacts, candidates: Source, conversation: Conversation) -> bool:
-    if any(_links(name, candidate, conversation.calls) for candidate in candidates.calls):
+    if any(conversation.is_about(name, candidate) for candidate in candidates.calls):
         return True
     return bool(conversation.words.things_in(name)) or name in facts.words
-
-
-def _links(name: str, facts: CallFacts, calls: Sequence[CallFacts]) -> bool:
-    """Return whether a call is about a person, by name or by what another call says of it."""
-    # "Jana" is "Jan" in another case.
-    lowered = name.lower()[: max(_MIN_NAME, len(name) - 2)] if len(name) > _MIN_NAME else name
-    if lowered in facts.text:
-        return True
-    addresses = {
-        str(leaf.value).lower()
-        for leaf in facts.argument_leaves
-        if isinstance(leaf.value, (str, int))
-        and not isinstance(leaf.value, bool)
-        and len(str(leaf.value)) > 2
-    }
-    own_ids = {(leaf.key, str(leaf.value)) for leaf in facts.argument_leaves if leaf.key == "id"}
-    for other in calls:
-        if other is facts or lowered not in other.text:
-            continue
-        if any((leaf.key, str(leaf.value)) in own_ids for leaf in other.leaves):
-            return True
-        for entry in re.findall(r"\{[^{}]*\}", other.text):
-            if lowered in entry and any(address in entry for address in addresses):
-                return True
-        if any(address in other.text for address in addresses) and other.text.count("{") < 4:
-            return True
-    return False
 
 
 def _has_recipient(facts: CallFacts) -> bool:
@@ -144,97 +115,11 @@ def _has_recipient(facts: CallFacts) -> bool:
     )
 
 
-def _names_other(facts: CallFacts, claim: ActionClaim, conversation: Conversation) -> bool:
-    """Return whether a call has a name in its arguments, and none that the claim has."""
-    sentence = conversation.text[claim.start : claim.end].lower()
-    own: list[str] = []
-    for leaf in facts.argument_leaves:
-        if isinstance(leaf.value, str) and len(leaf.value) <= _MAX_NAME:
-            own += [match[0].lower() for match in _NAME.finditer(leaf.value)]
-    return bool(own) and not any(name in sentence for name in own)
-
-
-def one_object_each(
-    sentences: Sequence[ReadSentence], findings: Sequence[list[Finding]], conversation: Conversation
-) -> None:
-    """Change the findings of claims whose call was for the object of another claim.
-
-    "I added eggs. Milk has been added": one call, whose arguments say eggs.
-    """
-    claims = [claim for sentence in sentences for claim in sentence.claims]
-    for sentence, found in zip(sentences, findings, strict=True):
-        for claim in sentence.claims:
-            for index, finding in enumerate(found):
-                is_own = finding.start == claim.start and finding.verdict == "done"
-                if is_own and finding.call is not None:
-                    facts = conversation.calls[finding.call.index]
-                    found[index] = _unless_of_another(
-                        claim, finding, facts, claims, findings, conversation
-                    )
-
-
-def _unless_of_another(
-    claim: ActionClaim,
-    finding: Finding,
-    facts: CallFacts,
-    claims: Sequence[ActionClaim],
-    findings: Sequence[list[Finding]],
-    conversation: Conversation,
-) -> Finding:
-    """Return the finding, or that its call was for what another claim names.
-
-    Args:
-        claim: The claim.
-        finding: That a call bears it out.
-        facts: The call.
-        claims: All claims.
-        findings: All findings.
-        conversation: The log of calls, and what was written.
-    """
-    if facts.reads:
-        return finding
-    objects = set(stems(facts.arguments_text, conversation.words))
-    own = set(stems(claim.text, conversation.words))
-    verbs = stems_of_verbs(claim, conversation.words)
-    missing = own & conversation.request_words - facts.stems - verbs
-    missing = {stem for stem in missing if not stem.isdigit()}
-    if claim.is_report and own.isdisjoint(facts.stems):
-        # "Ticket opened. Plumber called."
-        missing = objects_of(claim, conversation.words)
-    if own & objects or not missing:
-        return finding
-    starts = {
-        f.start for found in findings for f in found if f.call and f.call.name == facts.call.name
-    }
-    for other in claims:
-        serves = other is not claim and other.start in starts
-        named = facts.stems & objects_of(other, conversation.words) if claim.is_report else objects
-        if serves and named & set(stems(other.text, conversation.words)):
-            return _not_about(claim, min(missing), facts)
-    return finding
-
-
 def _not_about(
     claim: ActionClaim, name: str, facts: CallFacts, verdict: ActionVerdict = "not_done"
 ) -> Finding:
     reason = f"{facts.label} is not about {name!r}"
     return about_claim(claim, verdict, reason, facts, excerpt(facts.arguments_text))
-
-
-def failed_for(
-    value: Value, deciding: CallFacts, matches: Sequence[Match], conversation: Conversation
-) -> Finding | None:
-    """Return that the only call for one of several things failed: "I closed A-1 and A-2"."""
-    if not value.is_name:
-        return None
-    source_of = conversation.source_of
-    about = [match.facts for match in matches if source_of(match.facts).has(value)]
-    if not about or any(f is deciding or f.outcome[0] in FINE for f in about):
-        return None
-    outcome, quote = about[-1].outcome
-    return contradicted_value(
-        value, conversation.text, f"{about[-1].label} came to {outcome}: {quote}", about[-1], quote
-    )
 
 
 def uncovered(

@@ -47,14 +47,15 @@ _UNIT_WORD: Final = lazy_pattern(
     r"|\d+h\d*|\d{1,2}[:.]\d{2}",
     re.IGNORECASE,
 )
-_BINARY: Final = lazy_pattern(r"(\d+(?:[.,]\d+)?)\s?([KMGT])i?B", re.IGNORECASE)
-_BINARY_UNIT: Final = lazy_pattern(r"\s?[KMGT]iB\b")
+# French counts octets, and Russian writes МБ.
+_BINARY: Final = lazy_pattern(r"(\d+(?:[.,]\d+)?)\s?([KMGTКМГТ])i?[BoБ]", re.IGNORECASE)
+_BINARY_UNIT: Final = lazy_pattern(r"\s?(?:[KMGT]iB|[KkMGT]i?o|[КкМГТ][Бб])\b")
 _QUOTES: Final = lazy_pattern(
     r"“([^”\n]{3,300})”|„([^“”\n]{3,300})[“”]|«\s?([^»\n]{3,300}?)\s?»|「([^」\n]{2,300})」|\"([^\"\n]{3,300})\""
     r"|(?<!\w)'([^'\n]{6,300})'(?!\w)|`([^`\n]{3,300})`"
 )
 _WORDS: Final = lazy_pattern(r"[^\W_]+")
-_POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4}
+_POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4, "К": 1, "М": 2, "Г": 3, "Т": 4}
 _SCALES: Final = (
     1.0,
     100.0,
@@ -301,7 +302,8 @@ class Source:
         return "".join([*map(solid, self._texts), *(call.solid for call in self.calls)])
 
     @cached_property
-    def _quantities(self) -> list[Quantity]:
+    def quantities(self) -> list[Quantity]:
+        """Its numbers and dates."""
         found: list[Quantity] = []
         for text in self._texts:
             found += quantities(text)
@@ -321,7 +323,7 @@ class Source:
     @cached_property
     def dates(self) -> list[Quantity]:
         """Its dates."""
-        return [q for q in self._quantities if q.kind == "date" and q.day is not None]
+        return [q for q in self.quantities if q.kind == "date" and q.day is not None]
 
     @cached_property
     def weekdays(self) -> frozenset[int]:
@@ -332,6 +334,14 @@ class Source:
             if day is not None:
                 days.add(day)
         return frozenset(days)
+
+    def has_time(self, quantity: Quantity) -> bool:
+        """Return whether a bare number may be the day or the hour of a time: "at 7", "13 marca"."""
+        if quantity.unit:
+            return False
+        minutes = int(quantity.low) * 60, (int(quantity.low) + 12) * 60
+        is_hour = not self._clocks.isdisjoint(minutes) or any(map(self._ends_at, minutes))
+        return is_hour or any(day.day == quantity.low for day in self.dates)
 
     @property
     def has_clock(self) -> bool:
@@ -350,7 +360,7 @@ class Source:
         quantity = value.quantity
         if quantity is None:
             return True
-        if any(quantity.agrees(other) for other in self._quantities):
+        if any(quantity.agrees(other) for other in self.quantities):
             return True
         if value.kind == "date":
             return False
@@ -379,7 +389,7 @@ class Source:
     @cached_property
     def _all_numbers(self) -> list[float]:
         numbers = {number for call in self.calls for _, number in call.numbers}
-        for quantity in self._quantities:
+        for quantity in self.quantities:
             numbers |= {quantity.plain, quantity.low}
         return sorted(numbers)
 
@@ -419,7 +429,7 @@ class Source:
     @cached_property
     def _lengths(self) -> list[float]:
         """The times between its dates and moments, in order."""
-        return sorted([*_spans(self._quantities), *_durations(self.text)])
+        return sorted([*_spans(self.quantities), *_durations(self.text)])
 
     @cached_property
     def _by_key(self) -> dict[tuple[str, bool], list[float]]:

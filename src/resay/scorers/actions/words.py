@@ -46,6 +46,8 @@ _SHORT_TEXT: Final = 160
 _VERB_CHARS: Final = 600
 _STEMMED: Final = lazy_pattern(r"[^\W_]{3,}")
 _STEM: Final = 5
+# Fields whose languages' entries are alternatives of one pattern.
+_PATTERNS: Final = frozenset({"pending", "failures", "waiting", "trying"})
 _UNSPACED_RUN: Final = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{2,}")
 
 
@@ -85,6 +87,7 @@ class ActionWords:
         drafts: What is written for somebody else to use.
         shown: What points to work that the answer shows.
         again: What says that it was done once more.
+        also: What says that it was done besides.
         quantifiers: What says that all of something was done.
         numbered: What stands before an identifier.
         quotes: What stands before quoted words of a tool.
@@ -99,6 +102,8 @@ class ActionWords:
         prepositions: What ends the object of a verb.
         subjects: The subject of a verb that follows at once: "it checked".
         pronouns: What stands for the things of the sentence before.
+        earlier: What says that something was before something else.
+        later: What says that it was after it.
         habit: What says that something is done as a rule.
         stop: The words that carry no subject.
         weekdays: The names of the days, from Monday.
@@ -126,6 +131,7 @@ class ActionWords:
     drafts: re.Pattern[str]
     shown: re.Pattern[str]
     again: re.Pattern[str]
+    also: re.Pattern[str]
     quantifiers: re.Pattern[str]
     numbered: re.Pattern[str]
     quotes: re.Pattern[str]
@@ -136,6 +142,8 @@ class ActionWords:
     prepositions: re.Pattern[str]
     subjects: re.Pattern[str]
     pronouns: re.Pattern[str]
+    earlier: re.Pattern[str]
+    later: re.Pattern[str]
     habit: re.Pattern[str]
     lists: re.Pattern[str]
     weak: re.Pattern[str]
@@ -291,6 +299,7 @@ def action_words(code: str) -> ActionWords:
         drafts=pattern("drafts"),
         shown=pattern("shown"),
         again=pattern("again"),
+        also=pattern("also"),
         quantifiers=pattern("quantifiers"),
         numbered=pattern("numbered"),
         quotes=pattern("quotes"),
@@ -301,6 +310,8 @@ def action_words(code: str) -> ActionWords:
         prepositions=pattern("prepositions"),
         subjects=whole("subjects"),
         pronouns=pattern("pronouns"),
+        earlier=pattern("earlier"),
+        later=pattern("later"),
         habit=pattern("habit"),
         lists=pattern("lists"),
         weak=pattern("weak"),
@@ -526,6 +537,8 @@ class Fields:
         restoring: Words of tools that undo that something was removed.
         reverting: Words of tools that undo what was done last.
         pending: A status before the end.
+        waiting: A status of what was asked for and not given.
+        trying: What says that something was only tried out.
         soft: A status that is no more than was asked for, unless all was to be over.
         counting: Fields with a number of something.
         failures: Words that say that something failed.
@@ -557,6 +570,8 @@ class Fields:
     restoring: frozenset[str]
     reverting: frozenset[str]
     pending: re.Pattern[str]
+    waiting: re.Pattern[str]
+    trying: re.Pattern[str]
     soft: re.Pattern[str]
     counting: re.Pattern[str]
     failures: re.Pattern[str]
@@ -569,11 +584,15 @@ def fields() -> Fields:
     for code in action_languages():
         own: Mapping[str, str] = table(code, "actions")["fields"]
         for name, text in own.items():
-            separator = "|" if name in ("pending", "failures") else " "
+            separator = "|" if name in _PATTERNS else " "
             entries[name] = separator.join(filter(None, [entries.get(name), text]))
+    # Who is on a waiting list waits.
+    pending = f"{entries['pending']}|{entries['waiting']}"
     patterns = {
         # "status_pending" has underscores where others have spaces.
-        "pending": re.compile(rf"(?<![a-z])(?:{_joined(entries['pending'])})(?![a-z])", re.I),
+        "pending": re.compile(rf"(?<![a-z])(?:{_joined(pending)})(?![a-z])", re.I),
+        "waiting": re.compile(entries["waiting"]),
+        "trying": re.compile(entries["trying"]),
         "opposites": _opposites(entries["opposites"].split()),
         "soft": re.compile(entries["soft"]),
         "counting": re.compile(_joined(entries["counting"])),
