@@ -170,11 +170,44 @@ def test_a_judge_that_finds_nothing_overrules_words() -> None:
     assert judged("[]", answer="I mailed Ada. It is on its way.")[0].decision == "skipped"
 
 
+UNTRUE = '{"sentence": 2, "words": "ends in May", "verdict": "not_done", "call": null}'
+
+
+def numbered(number: str) -> str:
+    return f"[{UNTRUE.replace('2', number)}]"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        numbered('"2"'),
+        numbered("2.0"),
+        f"[{UNTRUE}]\n[{CANCELLED}]",
+        f"[{UNTRUE}]\nNo call but 1 has an empty list [] in its result.",
+    ],
+)
+def test_no_object_of_a_judge_is_passed_over(reply: str) -> None:
+    verdict, requests = judged(reply)
+    flagged = [part for part in parts_of(verdict) if part.flagged]
+    assert [(part.start, part.end) for part in flagged] == [(39, 50)]
+    assert len(requests) == 1
+
+
 @pytest.mark.parametrize(
     "reply",
     [
         "",
         "I cannot tell.",
+        numbered("true"),
+        numbered("[2]"),
+        numbered("0"),
+        numbered("3"),
+        numbered('1, "sentence": 2'),
+        f"[{CANCELLED.replace('1}', 'true}')}]",
+        f"[{UNTRUE}]\nOthers: []",
+        f"{UNTRUE}\n[]",
+        "The call returned []. So it is not done.",
+        '[{"sentence": 1, "verdict": "failed", "call": 1, "quote": "{"events": []}"}]',
         "[1]",
         '[{"answer": "done"}]',
         f"[{CANCELLED.replace('done', 'perhaps')}]",
@@ -191,6 +224,26 @@ def test_where_a_judge_cannot_be_read_it_is_asked_again_and_then_words_decide(re
     assert "says acme/judge" not in str(verdict.to_dict())
     again, _ = judged(reply, "[]", answer=answer)
     assert not again.flagged
+
+
+def test_long_results_are_not_searched_again_for_each_quotation() -> None:
+    searched: list[str] = []
+
+    def search(quote: str, text: str) -> None:
+        searched.append(text)
+
+    replies = json.dumps([{**json.loads(PENDING), "sentence": number} for number in (1, 2)])
+    messages: list[Any] = [
+        {"role": "user", "content": "Cancel the gym contract."},
+        *call("tool7", {"target": "membership 12"}, "state: open. " * 100_000),
+    ]
+    policy = {"chain": [{"method": "actions", "judge": "acme/judge"}], "cache": {"store": "none"}}
+    guard = Guard(policy, provider=ScriptedProvider(lambda request: replies))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("resay.scorers.actions.pointing.find_quote", search)
+        guard.check("I cancelled it. I told Ada.", question=messages)
+    assert searched
+    assert max(map(len, searched)) < 30_000
 
 
 def test_a_judge_is_not_asked_about_an_answer_without_calls_or_claims() -> None:

@@ -160,6 +160,11 @@ def test_a_judge_that_finds_nothing_flags_nothing() -> None:
         [{"claim": 1, "answer": 1, "quote": "opened in 1911", "words": "1950"}],
         [{"claim": 1, "answer": 3, "quote": "opened in 1932", "words": "1950"}],
         [{"claim": 1, "answer": 2, "quote": "opened in 1932", "words": "1950"}],
+        [{"claim": 1, "answer": [1], "quote": "opened in 1932", "words": "1950"}],
+        [{"claim": True, "answer": 1, "quote": "opened in 1932", "words": "1950"}],
+        [{"claim": 0, "answer": 1, "quote": "opened in 1932", "words": "1950"}],
+        [{"claim": "first", "answer": 1, "quote": "opened in 1932", "words": "1950"}],
+        '[{"claim": 1, "answer": 1, "quote": "opened in "1932" []"}]',
         ["1"],
     ],
 )
@@ -170,6 +175,11 @@ def test_a_judge_whose_answer_has_no_ground_is_asked_again(answer: Any) -> None:
     assert len(judge.prompts) == 2
     judge = Judge(answer, answer)
     assert check(WRONG, BY_JUDGE, judge=judge).decision == "inconclusive"
+
+
+def test_a_judge_may_write_numbers_as_texts() -> None:
+    judge = Judge([{"claim": "1", "answer": "1", "quote": "opened in 1932"}])
+    assert check(WRONG, BY_JUDGE, judge=judge).flagged
 
 
 def test_no_judge_is_asked_about_something_new() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Final, cast, get_args
 
 from resay.core.action_verdict import ActionVerdict
@@ -17,6 +18,7 @@ from resay.providers.base import Completion
 from resay.scorers.actions.calls import excerpt
 from resay.scorers.actions.findings import Finding
 from resay.scorers.common.fences import Fences
+from resay.scorers.common.item_numbers import as_number
 from resay.scorers.common.judge_json import numbered_objects
 
 # Of the arguments or the result of a call, at least, and of all calls.
@@ -38,7 +40,10 @@ def actions_prompt(
         calls: The tool calls of the conversation.
     """
     prompt = load("en").prompts.actions
-    shown_calls = "\n".join(_shown(call, _MAX_CHARS // len(calls)) for call in calls) or "none"
+    shown_calls = "none"
+    if calls:
+        chars = _chars_of_call(calls)
+        shown_calls = "\n".join(quotable(_shown(call, chars)) for call in calls)
     listed = "\n".join(
         f"{i}. {quotable(excerpt(sentence.text, _MAX_SENTENCE_CHARS))}"
         for i, sentence in enumerate(sentences, 1)
@@ -54,17 +59,17 @@ def actions_prompt(
     return "\n\n".join(parts)
 
 
+def _chars_of_call(calls: Sequence[LoggedCall]) -> int:
+    """Return how much of a call's arguments and of its result there is room for."""
+    return max(_MAX_CHARS // len(calls) // 2, _MIN_CHARS)
+
+
 def _shown(call: LoggedCall, chars: int) -> str:
-    """Return a call on a line, with as much of its arguments and its result as there is room."""
-    chars = max(chars // 2, _MIN_CHARS)
+    """Return a call on a line, with so many characters of its arguments and of its result."""
     result = "no result" if call.result is None else excerpt(call.result, chars)
     error = " (an error)" if call.is_error else ""
-    shown = f"{call.name} {excerpt(_arguments(call), chars)} -> {result}{error}"
-    return f"{call.index + 1}. {quotable(shown)}"
-
-
-def _arguments(call: LoggedCall) -> str:
-    return json.dumps(call.arguments, ensure_ascii=False, default=str)
+    arguments = excerpt(json.dumps(call.arguments, ensure_ascii=False, default=str), chars)
+    return f"{call.index + 1}. {call.name} {arguments} -> {result}{error}"
 
 
 def read_actions(
@@ -82,11 +87,17 @@ def read_actions(
     if entries is None or completion.was_cut:
         return [None] * len(sentences)
     findings: list[list[Finding] | None] = [[] for _ in sentences]
+
+    @cache
+    def shown(number: int) -> str:
+        return _shown(calls[number - 1], _chars_of_call(calls))
+
     for fields in entries:
-        number = fields.get("sentence")
-        if not isinstance(number, int) or not 1 <= number <= len(sentences):
-            continue
-        finding = _finding(fields, sentences[number - 1], calls, judge)
+        number = as_number(fields.get("sentence"))
+        if number is None or not 1 <= number <= len(sentences):
+            # It may be about any sentence, or all may be numbered otherwise.
+            return [None] * len(sentences)
+        finding = _finding(fields, sentences[number - 1], calls, shown, judge)
         of_sentence = findings[number - 1]
         if finding is None or of_sentence is None:
             findings[number - 1] = None
@@ -96,14 +107,18 @@ def read_actions(
 
 
 def _finding(
-    fields: Mapping[str, object], sentence: Sentence, calls: Sequence[LoggedCall], judge: str
+    fields: Mapping[str, object],
+    sentence: Sentence,
+    calls: Sequence[LoggedCall],
+    shown: Callable[[int], str],
+    judge: str,
 ) -> Finding | None:
     """Return what an object says about a sentence; None if it cannot be read, or names no call."""
     name = str(fields.get("verdict")).strip().lower().replace(" ", "_")
     if name not in get_args(ActionVerdict):
         return None
     verdict = cast("ActionVerdict", name)
-    number, quote = fields.get("call"), str(fields.get("quote") or "")
+    number, quote = as_number(fields.get("call")), str(fields.get("quote") or "")
     call: LoggedCall | None = None
     if verdict in _WITHOUT_CALL:
         quote = ""
@@ -111,11 +126,11 @@ def _finding(
         if verdict == "invented":
             reason = f"it stands in no call and no result, says {judge}"
     else:
-        if not isinstance(number, int) or not 1 <= number <= len(calls):
+        if number is None or not 1 <= number <= len(calls):
             return None
         call = calls[number - 1]
-        said = f"{_arguments(call)}\n{call.result or ''}"
-        if quote and find_quote(quote, said) is None:
+        # Looked for where the judge saw it: results can be megabytes.
+        if quote and find_quote(quote, shown(number)) is None:
             return None
         does = "does this" if verdict == "done" else "says otherwise"
         reason = f"call {number} ({call.name}) {does}, says {judge}"

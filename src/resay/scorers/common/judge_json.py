@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import Any, cast
 
 from resay._internal.patterns import lazy_pattern
@@ -15,6 +16,7 @@ from resay._internal.patterns import lazy_pattern
 _FENCE = lazy_pattern(r"^[ \t]*```[a-z]*[ \t]*|```[ \t]*$", re.MULTILINE)
 _TRAILING_COMMA = lazy_pattern(r",(\s*[}\]])")
 _OPENING_BRACKET = lazy_pattern(r"[{\[]")
+_WORD = lazy_pattern(r"[^\W_]")
 _CLOSING = {"{": "}", "[": "]"}
 # A text may hold any number of brackets.
 _MAX_ATTEMPTS = 24
@@ -54,23 +56,44 @@ def json_values(text: str) -> list[Any]:
 def numbered_objects(text: str, key: str) -> list[Mapping[str, Any]] | None:
     """Return the objects of the last list of an answer, or those that it gives without a list.
 
+    Lists with nothing but space and commas between them are one.
+
     Args:
         text: The answer.
         key: The key that says what an object is about. What is in brackets otherwise is no answer.
 
     Returns:
-        The objects, none for an empty list; None if there is neither.
+        The objects, none for an empty list; None if there is neither, or it may only be quoted.
     """
     bare: list[Mapping[str, Any]] = []
-    for value in reversed(json_values(text)):
+    lists: list[list[Mapping[str, Any]]] = []
+    empty_lists: list[tuple[int, int]] = []
+    start_of_next = len(text)
+    for value, start, end in reversed(list(_values_with_spans(text))):
         entries = _only_list(value)
-        if entries is None:
-            bare += _objects_with([value], key) or []
+        objects = _objects_with([value] if entries is None else entries, key)
+        if lists and (not objects or entries is None or text[end:start_of_next].strip(" \t\r\n,")):
+            break
+        if objects is None:
             continue
-        objects = _objects_with(entries, key)
-        if objects is not None:
-            return objects
-    return bare[::-1] or None
+        if entries is None:
+            bare += objects
+        elif objects:
+            lists.append(objects)
+            start_of_next = start
+        else:
+            empty_lists.append((start, end))
+    if any(_is_by_itself(text, *span) for span in empty_lists[:_MAX_ATTEMPTS]):
+        # Beside objects, or inside one that cannot be decoded, it is not the answer.
+        is_answer = re.search(rf"[\"'“”]{key}[\"'“”]\s*:", text) is None
+        return [] if is_answer else None
+    return list(chain.from_iterable(reversed(lists))) or bare[::-1] or None
+
+
+def _is_by_itself(text: str, start: int, end: int) -> bool:
+    """Return whether no word is before a part of a text on its line, or none follows at all."""
+    start_of_line = text.rfind("\n", 0, start) + 1
+    return not (_WORD.search(text, start_of_line, start) and _WORD.search(text, end))
 
 
 def _only_list(value: Any) -> list[Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from resay.core.passage import Sentence
 from resay.core.quotes import find_quote
@@ -15,6 +15,7 @@ from resay.core.segmentation.spans import Span
 from resay.lang.language import load
 from resay.providers.base import Completion
 from resay.scorers.common.fences import Fences
+from resay.scorers.common.item_numbers import as_number
 from resay.scorers.common.judge_json import numbered_objects
 from resay.scorers.conversation.turns import EarlierAnswer
 
@@ -103,10 +104,11 @@ def read_conversation_verdicts(
     verdicts: list[JudgedClaim | None] = [JudgedClaim() for _ in claims]
     by_number = {answer.index + 1: answer for answer in answers}
     for fields in entries:
-        number = fields.get("claim")
-        if not isinstance(number, int) or not 1 <= number <= len(claims):
-            continue
-        answer = by_number.get(cast("int", fields.get("answer")))
+        number = as_number(fields.get("claim"))
+        if number is None or not 1 <= number <= len(claims):
+            # It may be about any claim, or all may be numbered otherwise.
+            return [None] * len(claims)
+        answer = by_number.get(as_number(fields.get("answer")) or 0)
         quote = str(fields.get("quote") or "")
         if answer is None or find_quote(quote, answer.text) is None:
             verdicts[number - 1] = None
