@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -11,10 +12,13 @@ from typing import Any
 import anyio
 import pytest
 
-from resay import Passage
+from resay import Passage, Request
+from resay.core.call_log import CallLog
 from resay.core.references import Reference
 from resay.plugins import Evidence, Sample, Samples
 from resay.scorers import facts, references, samples
+from resay.scorers.actions import scorer as actions
+from resay.scorers.actions.scorer import Actions
 from resay.scorers.common import fact_comparison, opposition, sample_index
 from resay.scorers.common.sample_index import Indexing
 from resay.scorers.common.verbatim import long_numbers
@@ -30,7 +34,7 @@ def text_of(form: str, count: int) -> str:
     return "".join(word + BETWEEN[form].format(30_000 + n) for n, word in enumerate(words))
 
 
-def steps_of(method: Facts | References, text: str, evidence: Evidence) -> int:
+def steps_of(method: Facts | References | Actions, text: str, evidence: Evidence) -> int:
     """Count the instructions that a method executes to compare a text, loops included."""
     count = 0
 
@@ -59,7 +63,7 @@ def on_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     async def compute(work: Callable[[], Any], *, chars: float) -> Any:
         return work()
 
-    for module in (facts, references, samples):
+    for module in (facts, references, samples, actions):
         monkeypatch.setattr(module, "compute", compute)
     # So many numbers are compared with each other; with fewer, a short text has more.
     monkeypatch.setattr(fact_comparison, "_MAX_POSITIONS", 16)
@@ -75,6 +79,7 @@ def tables_are_read(on_this_thread: None) -> None:
     given = Evidence(Samples([text]), references=Samples([text]), sources=sources)
     for method in (Facts(), References(References.Config(by="words"))):
         anyio.run(method.score, Passage.of(text), given)
+    anyio.run(Actions().score, Passage.of(claims_of(2)), evidence_of_calls(4))
 
 
 @pytest.mark.parametrize("form", BETWEEN)
@@ -112,6 +117,41 @@ def test_a_sentence_with_more_numbers_takes_proportionally_more() -> None:
         text = f"Twice {'12 ' * size}is in total {'14 ' * size}."
         counts.append(steps_of(References(References.Config(by="words")), text, given))
     assert counts[1] < 5 * counts[0]
+
+
+def evidence_of_calls(count: int) -> Evidence:
+    """Return the evidence of an agent that cancelled some bookings."""
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "Cancel the bookings of Ann Lee, and tell Bo Ray."}
+    ]
+    for n in range(count):
+        arguments = json.dumps({"id": f"b{n:05}", "to": f"p{n}@x.example"})
+        function = {"name": "cancel_booking" if n % 2 else "list_bookings", "arguments": arguments}
+        result = json.dumps({"ref": f"r{n:05}", "status": "cancelled", "name": f"Guest {n}"})
+        messages += [
+            {"role": "assistant", "tool_calls": [{"id": f"c{n}", "function": function}]},
+            {"role": "tool", "tool_call_id": f"c{n}", "content": result},
+        ]
+    return Evidence(Samples(()), request=Request(messages), call_log=CallLog.of(messages))
+
+
+def claims_of(count: int) -> str:
+    return " ".join(
+        f"I cancelled b{n:05} for Ann Lee. Bo Ray was also told. The one of {n} June is gone, too."
+        for n in range(count)
+    )
+
+
+@pytest.mark.all_turns
+def test_a_longer_conversation_takes_proportionally_more() -> None:
+    counts = [steps_of(Actions(), claims_of(4), evidence_of_calls(size)) for size in (50, 200)]
+    assert 2 * counts[0] < counts[1] < 5 * counts[0]
+
+
+@pytest.mark.all_turns
+def test_more_claims_of_actions_take_proportionally_more() -> None:
+    counts = [steps_of(Actions(), claims_of(size), evidence_of_calls(30)) for size in (10, 40)]
+    assert 2 * counts[0] < counts[1] < 5 * counts[0]
 
 
 @pytest.mark.parametrize("text", ["1" * 140 + "a", "AB12" * 12 + "a", "1 " * 60 + "a"])
