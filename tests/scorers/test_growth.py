@@ -132,7 +132,7 @@ def evidence_of_calls(count: int) -> Evidence:
             {"role": "assistant", "tool_calls": [{"id": f"c{n}", "function": function}]},
             {"role": "tool", "tool_call_id": f"c{n}", "content": result},
         ]
-    return Evidence(Samples(()), request=Request(messages), call_log=CallLog.of(messages))
+    return Evidence(Samples(()), request=Request(tuple(messages)), call_log=CallLog.of(messages))
 
 
 def claims_of(count: int) -> str:

@@ -264,7 +264,8 @@ class CallFacts:
         families = set(_families_of_name(own))
         if not families and self._words.code != "en":
             families |= _families_in(self.name_tokens, self._words.code)
-        if not families and len(own) == 1 and own[0].endswith("s"):
+        is_told = any(leaf.key in fields().doing for leaf in self.argument_leaves)
+        if not families and len(own) == 1 and own[0].endswith("s") and not is_told:
             # "seats", "orders": a list of them
             families |= {"search", "read"}
         if not families and "run" in self.name_tokens:
@@ -757,7 +758,8 @@ def _objects_in(value: Any) -> Iterator[Mapping[str, Any]]:
 
 def _outcome_of_report(leaf: Leaf) -> Outcome | None:
     """Return what a field says of the thing that its object names; None if nothing."""
-    is_failed = leaf.key in fields().errors and leaf.value not in _UNSET
+    # "bounced: 4" is how many, and not this one.
+    is_failed = leaf.key in fields().errors and leaf.value not in _UNSET and leaf.number is None
     if is_failed or (leaf.key in fields().successes and leaf.value is False):
         return "error"
     is_reporting = leaf.key in fields().statuses or leaf.key in _REPORTING

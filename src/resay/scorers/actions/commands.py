@@ -21,6 +21,8 @@ _SETTING: Final = lazy_pattern(r"[A-Za-z_]\w*=\S*")
 _REDIRECTION: Final = lazy_pattern(r"(?<![<>2=-])>{1,2}\s*(?!/dev/null|&)[\w./~$\"'-]+")
 _PARTS: Final = lazy_pattern(r"[^\W_]+")
 _MAX_WORDS: Final = 4
+# How programs that check something end: yamllint, typecheck.
+_CHECKERS: Final = ("lint", "check", "test")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,8 @@ def _families_of(words: list[str]) -> set[str]:
         for part in _PARTS.findall(word.lower()) if is_name else ():
             families |= vocabulary.by_word.get(part, frozenset())
     # "make" and "./deploy.sh" may have no other word that says what they do.
+    if program.endswith(_CHECKERS):
+        families.add("test")
     for part in _PARTS.findall(program):
         families |= vocabulary.by_word.get(part, frozenset())
     return families

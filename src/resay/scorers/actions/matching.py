@@ -272,7 +272,7 @@ class Conversation:
         "Accepted as msg-44", and a list of bounces that has msg-44.
         """
         own = facts.outcome
-        if facts.reads or own[0] not in ("ok", "pending"):
+        if facts.reads or own[0] not in ("ok", "pending") or self._admits_failure:
             return own
         reports = (self._reports.get(name) for name in facts.new_identifiers)
         later = [report for report in reports if report and report[0] > facts.call.index]
@@ -280,6 +280,11 @@ class Conversation:
             return own
         _, outcome, words = max(later)
         return own if own[0] == outcome == "ok" else (outcome, words)
+
+    @cached_property
+    def _admits_failure(self) -> bool:
+        """Whether the answer tells of a failure, whichever it is."""
+        return fields().failures.search(self.lowered) is not None
 
     @cached_property
     def _reports(self) -> dict[str, tuple[int, Outcome, str]]:
