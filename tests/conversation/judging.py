@@ -2,9 +2,10 @@
 
 A case is a line of `cases.jsonl`: the `messages` of a conversation in the format of chat
 completions, the `answer` after them, regexes of what must be flagged (`flag`), and the number of
-the earlier answer that it contradicts (`turn`). All but those of the half `dev` were measured
-before anybody looked at what was wrong with them, one after the other: `test`, `later`, `fresh`,
-`last`.
+the earlier answer that it contradicts (`turn`). The halves `test`, `later`, `fresh`, `last` and
+`everyday` were measured before anybody looked at what was wrong with them, in this order; `dev`
+and `reworded` were not. Answers in `everyday` and `reworded` repeat what was said in other words,
+as models do; some are contradictions that only a judge can see.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 A claim contradicts a statement about the same matter with another number or date, a negation or an
 opposite, or another name where there is only one ("the capital is"). They are about the same matter
 if all that one says beside its value is in the other, in its question, or in the sentences around
-it. The newest answer about the matter counts.
+it. The newest answer about the matter counts. Failing that, a value or a name that nobody said may
+restate another one in other words (`restatement`, `names`), unless the user asks for more.
 
 What may differ is no contradiction: a value that users or tools gave in the meantime, anything
 after users objected, what they asked to change or tools may have changed, unless it is a year; and
@@ -16,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Final, Literal
 
 from resay._internal.patterns import lazy_pattern
@@ -25,21 +25,26 @@ from resay.core.normalization import NormalizedText, normalized
 from resay.core.passage import Passage, Sentence
 from resay.core.quantities import Quantity, quantities
 from resay.core.questions import asking_part
-from resay.core.segmentation.spans import Span, blanked
+from resay.core.segmentation.spans import Span
+from resay.lang.language import all_words
 from resay.scorers.actions.claims import QUOTED, draft_spans, lower_case
-from resay.scorers.actions.words import ActionWords, language_of
-from resay.scorers.common.contrast import Wording
+from resay.scorers.actions.words import language_of
 from resay.scorers.common.plain_comparison import span_of_value
 from resay.scorers.common.words import stems_of, words_of
+from resay.scorers.conversation.clauses import Clause, clauses_of
 from resay.scorers.conversation.cues import cues_of
+from resay.scorers.conversation.names import Word, other_name, renamed, words_in
+from resay.scorers.conversation.restatement import (
+    ToldValues,
+    ValueInContext,
+    is_in,
+    is_part,
+    values_in_context,
+)
 from resay.scorers.conversation.turns import EarlierAnswer, statements_of
 
-_PUNCTUATION: Final = lazy_pattern(r"[,;!?](?=\s)|\.(?=\s)|[、，；。]|\s[–—-]\s|[()]")
 _ASKS: Final = lazy_pattern(r"[?？؟]\s*\Z")
 _SENTENCES: Final = lazy_pattern(r"(?<=[.!?。！？؟])\s*")
-_NUMBERED_NAME: Final = lazy_pattern(r"(?:\A|\s)[^\W\d_]*[A-ZÀ-ÖØ-ÞА-Я][\w'’-]*[ -]\Z")
-_NEXT_WORD: Final = lazy_pattern(r"[ \u00a0]([^\W\d_][\w'’-]*)")
-_MAX_NAME_WORDS: Final = 4
 # Each clause is compared with each earlier statement; of long answers, only the first ones are.
 _MAX_COMPARISONS: Final = 20_000
 _MIN_STEMS: Final = 2
@@ -62,130 +67,6 @@ class Conflict:
     kind: ContraryKind
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
-    """A word of a claim or a statement.
-
-    Attributes:
-        lower: The word in its normal form, in lower case.
-        start: Where it starts.
-        end: Where it ends (exclusive).
-        is_name: Whether it may be a part of a name.
-    """
-
-    lower: str
-    start: int
-    end: int
-    is_name: bool
-
-
-@dataclass(frozen=True)
-class _Clause:
-    """A clause of a statement.
-
-    Attributes:
-        text: Its words, in their normal form.
-        language: Its language.
-        around: The stems of what it may be about: of the sentence, and the statement's context.
-        beside: Its quantities, and those that no "and" or "but" divides from them.
-        edges: How that which nothing divides from it begins and ends.
-        subject: The stems of the first name in the statement, which may be what it is about.
-    """
-
-    text: str
-    language: str
-    around: frozenset[str]
-    beside: tuple[Quantity, ...] = ()
-    edges: str = ""
-    subject: frozenset[str] = frozenset()
-
-    @cached_property
-    def values(self) -> tuple[Quantity, ...]:
-        """Its quantities."""
-        return tuple(_values_in(self.text))
-
-    @cached_property
-    def stems(self) -> frozenset[str]:
-        """The stems of its words beside the quantities."""
-        return frozenset(stems_of(_without(self.values, self.text)))
-
-    @cached_property
-    def wording(self) -> Wording:
-        """Its wording."""
-        return Wording(self.text, self.language)
-
-    @cached_property
-    def conditions(self) -> frozenset[str]:
-        """The stems of what is said beside its value, which may be a condition of it."""
-        return frozenset(stems_of(_without(quantities(self.edges), self.edges)))
-
-    def counted(self, value: Quantity) -> str | None:
-        """Return the stem of what a bare number counts; None if nothing follows it."""
-        word = _NEXT_WORD.match(self.text, value.end)
-        stems = stems_of(word[1]) if word else []
-        return stems[0] if stems else None
-
-    def before(self, value: Quantity) -> frozenset[str]:
-        """Return the stems of the words before a quantity."""
-        return frozenset(stems_of(self.text[: value.start]))
-
-
-def _values_in(text: str) -> Iterator[Quantity]:
-    """Yield the quantities of a text that are no parts of names, such as that of "Lumo 3"."""
-    for value in quantities(text):
-        is_bare = not value.unit and value.year is None and value.kind == "number"
-        if not (is_bare and _NUMBERED_NAME.search(text[: value.start])):
-            yield value
-
-
-def _without(values: Sequence[Quantity], text: str) -> str:
-    return blanked(text, [(value.start, value.end) for value in values])
-
-
-def _clauses(text: str, context: frozenset[str], words: ActionWords) -> list[_Clause]:
-    """Return the clauses of a statement, in its normal form, without what takes back another."""
-    written = normalized(text)
-    repeats = cues_of(words.code).repeats.search(lower_case(written))
-    if repeats is not None:
-        written = f"{written[: repeats.start()]} {written[repeats.end() :]}"
-    admission, colon, stated = written.partition(": ")
-    if colon and cues_of(words.code).corrects.search(lower_case(admission)):
-        written = stated
-    around = context | frozenset(stems_of(_without(quantities(written), written)))
-    subject = _first_name(written)
-    joins = [match.start() for match in words.joins.finditer(lower_case(written))]
-    marks = [match.end() for match in _PUNCTUATION.finditer(written)]
-    clauses: list[_Clause] = []
-    for first, last in pairwise(sorted({0, *joins, len(written)})):
-        beside = tuple(_values_in(written[first:last]))
-        cuts = {first, *(mark for mark in marks if first < mark < last), last}
-        spans = list(pairwise(sorted(cuts)))
-        # What commas enclose in the middle is an aside.
-        edges = [written[start:end] for start, end in (spans[0], spans[-1])]
-        for start, end in spans:
-            if words_of(written[start:end]).search(written[start:end]):
-                clauses.append(
-                    _Clause(
-                        text=written[start:end],
-                        language=words.code,
-                        around=around,
-                        beside=beside,
-                        edges=" ".join(edges),
-                        subject=subject,
-                    )
-                )
-    return clauses
-
-
-def _first_name(text: str) -> frozenset[str]:
-    """Return the stems of the first word with a capital that is no common word; none if all are."""
-    for match in words_of(text).finditer(text):
-        stems = stems_of(match[0]) if match[0][:1].isupper() else []
-        if stems:
-            return frozenset(stems)
-    return frozenset()
-
-
 @dataclass(frozen=True)
 class _EarlierStatement:
     """A statement of an earlier answer, to be compared with claims.
@@ -196,12 +77,12 @@ class _EarlierStatement:
     """
 
     text: str
-    clauses: Sequence[_Clause]
+    clauses: Sequence[Clause]
 
     @cached_property
-    def words(self) -> list[_Word]:
+    def words(self) -> list[Word]:
         """Its words."""
-        return _words(self.text)
+        return words_in(self.text)
 
 
 @dataclass(frozen=True)
@@ -245,6 +126,7 @@ class ConversationComparison:
     def __init__(self, passage: Passage, question: str, answers: Sequence[EarlierAnswer]) -> None:
         self._passage = passage
         asked = asking_part(question)
+        self._asked = asked
         self._question = frozenset(stems_of(asked))
         words = language_of(passage.text, " ".join([asked, *(a.text[:500] for a in answers)]))
         self._words = words
@@ -260,7 +142,7 @@ class ConversationComparison:
             statements: list[_EarlierStatement] = []
             for statement in statements_of(answer, words):
                 if self._is_asserted(statement.text):
-                    clauses = _clauses(statement.text, statement.context, words)
+                    clauses = clauses_of(statement.text, statement.context, words)
                     statements.append(_EarlierStatement(statement.text, clauses))
                     for clause in clauses:
                         self._told_values += clause.values
@@ -284,7 +166,7 @@ class ConversationComparison:
         if in_draft or _ASKS.search(claim.text) or not self._is_asserted(claim.standalone):
             return ()
         conflicts: list[Conflict] = []
-        for clause in _clauses(claim.standalone, context, self._words):
+        for clause in clauses_of(claim.standalone, context, self._words):
             for answer in self._answers:
                 self._comparisons += len(answer.statements)
                 if self._comparisons > _MAX_COMPARISONS:
@@ -299,7 +181,90 @@ class ConversationComparison:
                     break
         if not conflicts:
             conflicts += self._conflicting_names(claim)
+        if not conflicts:
+            conflicts += self._restated(claim)
         return tuple(conflicts)
+
+    @cached_property
+    def _question_words(self) -> frozenset[str]:
+        """The words of the question that may say what is asked for."""
+        words = words_of(self._asked).findall(self._asked.lower())
+        articles = all_words("comparison", "articles")
+        return frozenset(word for word in words if len(word) > _MIN_STEMS and word not in articles)
+
+    @cached_property
+    def _is_about_something_new(self) -> bool:
+        """Whether the answer has a word of the question that nobody said before."""
+        stems = self._question.intersection(stems_of(self._passage.text))
+        return any(not is_in(stem, self._told) for stem in stems)
+
+    @cached_property
+    def _asks_for_more(self) -> bool:
+        """Whether a user asks for something else than what was said, or said what changes it."""
+        # "It's too sweet for me." "Then take 100 g."
+        is_consequence = self._words.joins.match(self._lowered) is not None
+        return is_consequence or self._cues.further.search(lower_case(self._asked)) is not None
+
+    @cached_property
+    def _sources(self) -> list[tuple[_ComparedAnswer, _EarlierStatement, ValueInContext]]:
+        """The values that the earlier answers told, each with where."""
+        sources: list[tuple[_ComparedAnswer, _EarlierStatement, ValueInContext]] = []
+        for answer in self._answers:
+            for statement in answer.statements:
+                values = values_in_context(statement.clauses)
+                sources += [(answer, statement, value) for value in values]
+        return sources
+
+    @cached_property
+    def _values(self) -> ToldValues:
+        said: list[Quantity] = []
+        for answer in self._answers:
+            said += quantities(normalized(f"{answer.answer.question}\n{answer.answer.text}"))
+            said += answer.later_values
+        return ToldValues([value for *_, value in self._sources], self._told, said)
+
+    @cached_property
+    def _own_values(self) -> Sequence[Quantity]:
+        """The values of the answer itself."""
+        return quantities(normalized(self._passage.text))
+
+    def _restated(self, claim: Sentence) -> Iterator[Conflict]:
+        """Yield the first value that stands in place of another one that an answer told."""
+        if self._asks_for_more:
+            return
+        for value in values_in_context(clauses_of(claim.standalone, frozenset(), self._words)):
+            index = self._values.replaced_by(value, self._question, self._own_values)
+            if index is None:
+                continue
+            answer, statement, other = self._sources[index]
+            if value.clause.wording.negated != other.clause.wording.negated:
+                continue
+            if self._answers_something_new(value.clause, other.clause):
+                continue
+            own = value.quantity
+            if not self._has_same_conditions(own, value.clause, other.clause):
+                continue
+            span = self._conflicting_span(claim, value.clause, own, other.quantity, answer)
+            if span is not None:
+                kind = "date" if own.year_or_date else "number"
+                yield Conflict(answer.answer, statement.text, span, kind)
+                return
+
+    def _conflicting_span(
+        self,
+        claim: Sentence,
+        clause: Clause,
+        own: Quantity,
+        told: Quantity,
+        answer: _ComparedAnswer,
+    ) -> Span | None:
+        """Return where a claim has a value in place of one of an answer; None if it may differ."""
+        span = span_of_value(own, claim)
+        if span is None or self._may_differ(answer, own):
+            return None
+        if is_part(own, told, self._own_values):
+            return None
+        return span[0], span[1] + clause.length_of_counted(own)
 
     def _is_asserted(self, text: str) -> bool:
         """Return whether a sentence states something for good, in the model's own name."""
@@ -314,7 +279,7 @@ class ConversationComparison:
     def _compare(
         self,
         claim: Sentence,
-        clause: _Clause,
+        clause: Clause,
         answer: _ComparedAnswer,
         statement: _EarlierStatement,
     ) -> Conflict | Literal["same"] | None:
@@ -334,11 +299,10 @@ class ConversationComparison:
                     continue
                 if not self._has_same_conditions(own, clause, other):
                     continue
-                span = span_of_value(own, claim)
-                if span is not None and not self._may_differ(answer, own):
+                span = self._conflicting_span(claim, clause, own, value, answer)
+                if span is not None:
                     kind = "date" if own.year_or_date else "number"
-                    end = span[1] + _length_of_counted(own, clause)
-                    return Conflict(answer.answer, statement.text, (span[0], end), kind)
+                    return Conflict(answer.answer, statement.text, span, kind)
             is_opposite = self._is_opposite(clause, other)
             if is_opposite and not self._may_differ(answer, None):
                 start, end = _locate(clause.text, claim.text)
@@ -348,7 +312,7 @@ class ConversationComparison:
                 outcome = "same"
         return outcome
 
-    def _is_same_matter(self, clause: _Clause, other: _Clause) -> bool:
+    def _is_same_matter(self, clause: Clause, other: Clause) -> bool:
         """Return whether two clauses are about the same, apart from their values."""
         own, others = clause.stems, other.stems
         if not own & others:
@@ -356,20 +320,22 @@ class ConversationComparison:
         extra = own - others - other.around
         if extra and not self._is_aside(extra, clause, others):
             return False
-        if len(clause.stems | (clause.around - self._question)) < _MIN_STEMS:
-            known = self._question & (others | other.around)
-            if self._question and 2 * len(known) < len(self._question):
-                # "And the tunnel?" "It opened in 1950."
-                return False
-        beyond = others - own - clause.around
-        if not beyond:
-            return True
-        if len(own) < _MIN_STEMS or own - others or not other.values:
+        if self._answers_something_new(clause, other):
             return False
-        # "The bridge opened in 1932 after a long dispute" is still about when it opened.
-        return beyond.isdisjoint(other.before(other.values[0]))
+        return not others - own - clause.around
 
-    def _is_under_same_conditions(self, clause: _Clause, other: _Clause) -> bool:
+    def _answers_something_new(self, clause: Clause, other: Clause) -> bool:
+        """Return whether a sentence has a word of its question that is not about a statement."""
+        asked = clause.sentence & self._question
+        if any(not is_in(stem, other.around) for stem in asked):
+            return True
+        # "And the Tessel B1?" "It has two ports."
+        counted = {clause.counted(value) for value in clause.values}
+        is_named = len((clause.stems - counted) & other.stems) >= _MIN_STEMS
+        is_named = is_named or not clause.subject.isdisjoint(other.subject)
+        return self._is_about_something_new and not is_named
+
+    def _is_under_same_conditions(self, clause: Clause, other: Clause) -> bool:
         """Return whether what is said beside the value of a clause is known, or no condition of it.
 
         "With its suburbs, Marn has 61,000 inhabitants." is of something else than Marn alone.
@@ -379,7 +345,7 @@ class ConversationComparison:
             return False
         return clause.wording.negated == other.wording.negated
 
-    def _is_aside(self, extra: frozenset[str], clause: _Clause, others: frozenset[str]) -> bool:
+    def _is_aside(self, extra: frozenset[str], clause: Clause, others: frozenset[str]) -> bool:
         """Return whether what a clause adds is behind its value, and told in another answer."""
         if not clause.values or len(others) < _MIN_STEMS or others - clause.stems:
             return False
@@ -398,18 +364,18 @@ class ConversationComparison:
             return True
         if value is not None and value.year is not None:
             return False
-        if answer.answer.acted or any(cues.supposes.search(sentence) for sentence in sentences):
+        if answer.answer.acted or cues.supposes.search(lower_case(self._asked)):
             return True
         told = [sentence for sentence in sentences if not _ASKS.search(sentence)]
         if value is not None:
             for sentence in told:
                 # "I throw a 6.", "We are only two.", but not "In one sentence."
-                numbers = [number.high for number in quantities(normalized(sentence))]
+                numbers = [max(each.high, each.plain) for each in quantities(normalized(sentence))]
                 if cues.situation.search(sentence) or max(numbers, default=0) > 1:
                     return True
         return any(cues.changes.search(sentence) for sentence in told)
 
-    def _has_same_conditions(self, value: Quantity, clause: _Clause, other: _Clause) -> bool:
+    def _has_same_conditions(self, value: Quantity, clause: Clause, other: Clause) -> bool:
         """Return whether the values beside one are those of another clause, such as its year.
 
         A value that an answer told is no condition: "Founded in 1974, the clinic has 210 beds."
@@ -421,7 +387,7 @@ class ConversationComparison:
                 return False
         return True
 
-    def _is_opposite(self, clause: _Clause, other: _Clause) -> bool | None:
+    def _is_opposite(self, clause: Clause, other: Clause) -> bool | None:
         """Return whether two clauses say the opposite; None if they are of different matters."""
         if len(clause.values) != len(other.values) or clause.stems.isdisjoint(other.stems):
             return None
@@ -442,10 +408,15 @@ class ConversationComparison:
 
     def _conflicting_names(self, claim: Sentence) -> Iterator[Conflict]:
         """Yield the name in place of which the newest answer about it has another."""
-        own = _words(claim.text)
+        own = words_in(claim.text)
+        asked = frozenset[str]() if self._asks_for_more else self._question_words
         for answer in self._answers:
+            self._comparisons += len(answer.statements)
+            if self._comparisons > _MAX_COMPARISONS:
+                return
             for statement in answer.statements:
-                span = self._other_name(own, statement.words)
+                span = other_name(own, statement.words, self._cues)
+                span = span or renamed(own, statement.words, asked, self._told)
                 if span is None:
                     continue
                 start, end = span
@@ -454,36 +425,8 @@ class ConversationComparison:
                     yield Conflict(answer.answer, statement.text, span, "name")
                 return
 
-    def _other_name(self, own: Sequence[_Word], other: Sequence[_Word]) -> Span | None:
-        """Return where a claim has another name than a statement, if only one can be.
 
-        Args:
-            own: The words of the claim.
-            other: The words of the statement.
-        """
-        shorter = min(len(own), len(other))
-        first = 0
-        while first < shorter and own[first].lower == other[first].lower:
-            first += 1
-        last = 0
-        while last < shorter - first and own[-1 - last].lower == other[-1 - last].lower:
-            last += 1
-        names = own[first : len(own) - last]
-        other_names = other[first : len(other) - last]
-        if not (0 < len(names) <= _MAX_NAME_WORDS and 0 < len(other_names) <= _MAX_NAME_WORDS):
-            return None
-        if not all(word.is_name for word in (*names, *other_names)):
-            return None
-        before = " ".join(word.lower for word in own[:first])
-        after = " ".join(word.lower for word in own[len(own) - last :])
-        is_unique = bool(before) and self._cues.unique.search(before) is not None
-        is_unique = is_unique or (not before and self._cues.unique_after.search(after) is not None)
-        if not is_unique or len(set(stems_of(f"{before} {after}"))) < _MIN_STEMS - 1:
-            return None
-        return names[0].start, names[-1].end
-
-
-def _comparable(clause: _Clause, other: _Clause) -> Iterator[tuple[Quantity, Quantity]]:
+def _comparable(clause: Clause, other: Clause) -> Iterator[tuple[Quantity, Quantity]]:
     """Yield the values of two clauses that measure the same, if each has one of them only."""
     for own in clause.values:
         same_kind = [value for value in clause.values if _measure_same(own, clause, value, clause)]
@@ -495,7 +438,7 @@ def _comparable(clause: _Clause, other: _Clause) -> Iterator[tuple[Quantity, Qua
             yield own, matching[0]
 
 
-def _measure_same(own: Quantity, clause: _Clause, value: Quantity, other: _Clause) -> bool:
+def _measure_same(own: Quantity, clause: Clause, value: Quantity, other: Clause) -> bool:
     if not own.comparable(value) or own.year_or_date != value.year_or_date:
         return False
     if own.unit or value.unit or own.year_or_date:
@@ -503,25 +446,9 @@ def _measure_same(own: Quantity, clause: _Clause, value: Quantity, other: _Claus
     return clause.counted(own) == other.counted(value)
 
 
-def _length_of_counted(value: Quantity, clause: _Clause) -> int:
-    """Return the length of the word that says what a bare number counts, with its space."""
-    word = None if value.unit or value.year_or_date else _NEXT_WORD.match(clause.text, value.end)
-    return len(word[0]) if word else 0
-
-
 def _has_same_values(values: Sequence[Quantity], others: Sequence[Quantity]) -> bool:
     """Return whether each value is one of others."""
     return all(any(value.agrees(other) for other in others) for value in values)
-
-
-def _words(text: str) -> list[_Word]:
-    source = NormalizedText.of(text)
-    words: list[_Word] = []
-    for match in words_of(source.text).finditer(source.text):
-        start, end = source.span(*match.span())
-        is_name = end - start > 1 and text[start].isupper()
-        words.append(_Word(match[0].lower(), start, end, is_name))
-    return words
 
 
 def _locate(clause: str, text: str) -> Span:
