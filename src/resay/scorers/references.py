@@ -334,7 +334,8 @@ class References:
             claims.extend(normalized(text) for text in texts)
             subjects = DocumentSubjects(references, question)
             about = [subjects.of(claim) for claim in claims]
-            return subjects, about, list(map(subjects.stretches, claims, about))
+            befores = ["", *claims[:-1]]
+            return subjects, about, list(map(subjects.stretches, claims, about, befores))
 
         subjects, about, stretches = await compute(find_subjects, chars=chars)
         # Indexing takes long, so only these are indexed, and only the parts relevant to a claim.

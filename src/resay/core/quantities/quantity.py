@@ -175,9 +175,11 @@ class Quantity(NamedTuple):
 
         "2.4 million euros" rounds a price of 2,384,000. Too much may agree so to compare answers.
         """
+        if bool(self.unit) == bool(other.unit) or "date" in (self.kind, other.kind):
+            return False
         is_year = self.year is not None or other.year is not None
         is_range = self.low != self.high or other.low != other.high
-        if is_year or is_range or (self.unit and other.unit) or not self.comparable(other):
+        if is_year or is_range or not self.comparable(other):
             return False
         return self._without_unit().agrees(other._without_unit())
 

@@ -48,6 +48,10 @@ _ARTICLE_CHARS = 16
 _SHORTEST = 2
 _LONGEST_TEXT = 400
 _STEM = 4
+# Directly before a name, perhaps with an article.
+_COMPARED = lazy_pattern(
+    r"(?<!\w)(?:than|als|que|qu'|di|do que|dan|än)\s(?:\w{1,3}\s)?\Z", re.IGNORECASE
+)
 # The text in which names of scripts without capitals are looked for, and the names of a claim.
 _MOST_CHARS = 50_000
 _MOST_NAMES = 24
@@ -187,12 +191,13 @@ class DocumentSubjects:
                 qualifiers.add(qualifier.casefold())
         return qualifiers
 
-    def stretches(self, claim: str, documents: Sequence[int]) -> list[Stretch]:
+    def stretches(self, claim: str, documents: Sequence[int], previous: str = "") -> list[Stretch]:
         """Return the stretches of a claim in order, each with the documents about its subjects.
 
         Args:
             claim: The claim.
             documents: The documents to compare it with; see `of`.
+            previous: The claim before it, which may name what it is about.
         """
         question_names = self._question_names_in(claim)
         has_subject = bool(question_names) and bool(self._mentioning(question_names))
@@ -222,6 +227,9 @@ class DocumentSubjects:
                 related = current.related | (name.documents - current.documents)
                 current = replace(current, related=related)
                 opened = False
+            elif _COMPARED.search(claim[: name.start]):
+                # "Louder than the Aerovia 6".
+                current = replace(current, related=current.related | name.documents)
             elif opens and begins > 0:
                 is_silent = before and not self._says_something(claim[before.end : begins], before)
                 if is_silent and is_listed:
@@ -235,15 +243,22 @@ class DocumentSubjects:
                     related = self._related([name.text])
                     current = Stretch(begins, len(claim), (name.documents,), related, (name.text,))
                     opened = True
-        return [self._with_topics(claim, stretch) for stretch in (*stretches, current)]
+        if stretches or current.names:
+            previous = ""
+        return [self._with_topics(claim, stretch, previous) for stretch in (*stretches, current)]
 
-    def _with_topics(self, claim: str, stretch: Stretch) -> Stretch:
+    def _with_topics(self, claim: str, stretch: Stretch, previous: str) -> Stretch:
         """Add the documents that begin with a name which the subject's documents only mention.
 
         "Nexar was founded by Lena Voss, who was born in Graz": a document about Lena Voss.
+
+        Args:
+            claim: The claim.
+            stretch: A stretch of it.
+            previous: The claim before it, if it may be about a name there: "She was born in Graz".
         """
         related = stretch.related
-        text = claim[stretch.start : stretch.end]
+        text = f"{previous} {claim[stretch.start : stretch.end]}"
         if claim.lower() == claim.upper() or len(self._texts) == 1:
             return stretch
         for start, end in self._name_spans(text):

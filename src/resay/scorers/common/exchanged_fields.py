@@ -180,6 +180,8 @@ class ExchangedFields:
                 by_group[group][kind].setdefault(entry, mention)
         for of_kinds in by_group.values():
             for of_kind in of_kinds.values():
+                if len(of_kind) > _MAX_CANDIDATES:
+                    continue
                 # "Peña Alta" is no mention of "Peña Blanca".
                 for entry, mention in list(of_kind.items()):
                     if any(mention.stems < other.stems for other in of_kind.values()):
@@ -223,6 +225,8 @@ class ExchangedFields:
     ) -> Iterator[tuple[Collection[int], int, int]]:
         """Yield the entries that a claim, or a clause of it, names, and the span of that."""
         named = self._named(group, mentions)
+        if len(named) > _MAX_CANDIDATES:
+            return
         if named and self._are_alike(group, named):
             yield named.keys(), 0, len(claim)
         elif named:
@@ -244,12 +248,13 @@ class ExchangedFields:
 
     def _named(self, group: int, mentions: Mentions) -> Mapping[int, _Mention]:
         """Return the entries that are mentioned by the field that names them."""
-        named: dict[int, _Mention] = {}
-        for kind, of_kind in mentions.items():
-            for index, mention in of_kind.items():
-                if kind == self._names[group][index] and mention.quantity is None:
-                    named[index] = mention
-        return named
+        names = self._names[group]
+        return {
+            index: mention
+            for kind, of_kind in mentions.items()
+            for index, mention in of_kind.items()
+            if kind == names[index] and mention.quantity is None
+        }
 
     def _are_alike(self, group: int, entries: Collection[int]) -> bool:
         names: set[str] = set()

@@ -15,11 +15,14 @@ from statistics import fmean
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay._internal.patterns import lazy_pattern
+from resay.core.names import capital_runs
 from resay.core.normalization import normalized
 from resay.core.passage import Passage, Sentence
 from resay.core.quantities import Quantity
 from resay.core.quotes import quoted_pieces
 from resay.core.request import Request
+from resay.core.segmentation.spans import Span
+from resay.lang.language import all_words
 from resay.scorers.base import TEXTS_COMPARED
 from resay.scorers.common.contrast import are_synonyms, side_of
 from resay.scorers.common.fact import Fact, FactKind
@@ -57,6 +60,8 @@ _QUESTION_CHARS = 600
 _QUESTION_END_CHARS = 300
 # Maximum number of digits in a country prefix.
 _LONGEST_PREFIX = 3
+# The characters in which "than" and an article precede a name.
+_NEAR = 24
 # Maximum number of positions of a quantity to examine.
 _MAX_POSITIONS = 256
 # Cost of indexing one character of a sample, in characters; see `compute`.
@@ -155,9 +160,31 @@ class FactComparison:
         self.statement.quantities = [
             quantity
             for quantity in self.statement.quantities
-            if not quantity.is_part_of_month or quantity.month in index.months
+            if (not quantity.is_part_of_month or quantity.month in index.months)
+            and not (not with_answers and self._is_in_compared_name(quantity))
         ]
         self._opposition = Opposition(self.statement, index, with_answers=with_answers)
+
+    def _is_in_compared_name(self, quantity: Quantity) -> bool:
+        """Whether a number is a part of a name that texts have: "louder than the Aerovia 6"."""
+        if quantity.unit or quantity.year_or_date:
+            return False
+        return any(start < quantity.start < end for start, end in self._compared_names)
+
+    @cached_property
+    def _compared_names(self) -> list[Span]:
+        """The spans of the names that texts have, directly behind "than" in the sentence."""
+        text, than = self.statement.text, all_words("numbers", "than")
+        if than.isdisjoint(self.statement.words):
+            return []
+        spans: list[Span] = []
+        for start, end in capital_runs(text):
+            before = text[max(start - _NEAR, 0) : start].lower().split()[-2:]
+            if not than.isdisjoint(before):
+                name = text[start:end].lower()
+                if any(name in other for other in self._index.texts):
+                    spans.append((start, end))
+        return spans
 
     def facts(self, *, with_contradiction: bool = True) -> list[Fact]:
         """Return the facts that the sentence states, with the support of each text.

@@ -29,6 +29,9 @@ def change(claim: ComputedClaim) -> ComputedResult | None:
         candidates = claim.under_named_heads(claim.documents.numbers)
     else:
         candidates = claim.comparable(claim.quantity)
+    result = None if is_percent else _to_stated(claim, candidates)
+    if result is not None:
+        return result
     if claim.documents.cues.search("than", claim.text, claim.computation.end):
         pairs = [(second, first) for first, second in claim.pairs(candidates)]
     else:
@@ -49,6 +52,29 @@ def change(claim: ComputedClaim) -> ComputedResult | None:
             return result
         decided = decided or result
     return decided if len(pairs) == 1 and not claim.is_stated() else None
+
+
+def _to_stated(claim: ComputedClaim, candidates: Sequence[Value]) -> ComputedResult | None:
+    """Return by how much a value that the claim states differs from the only other beside it.
+
+    "It grew by five, to 87", of "87 employees (last year: 82)".
+    """
+    for value in candidates:
+        if not any(quantity.value == value.quantity.value for quantity in claim.parsed):
+            continue
+        beside = [
+            other
+            for other in claim.documents.numbers_by_sentence[value.sentence]
+            if other is not value and same_unit(other.quantity, value.quantity)
+        ]
+        if len(beside) != 1:
+            continue
+        difference = amount(value.quantity) - amount(beside[0].quantity)
+        computed = difference * claim.computation.direction
+        if agrees(claim.quantity, computed):
+            arithmetic = f"{value.written} - {beside[0].written}"
+            return claim.result(computed, arithmetic, (value, beside[0]), is_right=True)
+    return None
 
 
 def _in_time(claim: ComputedClaim, candidates: Sequence[Value]) -> list[tuple[Value, Value]]:

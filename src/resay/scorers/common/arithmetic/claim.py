@@ -27,6 +27,8 @@ MAX_OPERANDS = 2_000
 """The most values that are added up."""
 MAX_MEANT = 3
 """The most values that a claim may mean by the same words."""
+# The characters between "than" and what follows: an article, perhaps a noun.
+_NEAR = 28
 _NOT_COUNTED = frozenset(("ordinal", "clock"))
 _COUNTED = lazy_pattern(r" ([^\W\d_]+)(?![\w-])")
 
@@ -316,6 +318,11 @@ class ComputedClaim:
         if quantity.year_or_date or quantity.unit:
             return False
         return any(start < quantity.start < end for start, end in capital_runs(self.text))
+
+    def is_compared_with(self, subject: Subject) -> bool:
+        """Return whether a subject only comes behind "than": what is said is of something else."""
+        before = self.text[: subject.start]
+        return self.documents.cues.search("than", before, max(len(before) - _NEAR, 0)) is not None
 
     # Operands.
 

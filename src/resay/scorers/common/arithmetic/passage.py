@@ -160,7 +160,10 @@ def _result(claim: ComputedClaim) -> ComputedResult | None:
     if kind == "order":
         return extreme(claim) if claim.computation.is_extreme else order(claim)
     result = _COMPUTE[kind](claim)
-    return derived(claim) if result is None and kind == "total" else result
+    if kind == "total" and (result is None or not result.is_right):
+        # "Comes to" need not be the total of a column.
+        return derived(claim) or result
+    return result
 
 
 def _unexplained(

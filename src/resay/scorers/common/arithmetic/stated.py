@@ -34,6 +34,8 @@ _TIMES_OF_DAY = 288
 _MAX_AGE = 120
 # Few enough numbers of a sentence to try what they give.
 _MAX_NUMBERS = 6
+# Few enough numbers of documents to try with one of the answer.
+_MAX_OPERANDS = 24
 
 
 def stated(claim: ComputedClaim) -> ComputedResult | None:
@@ -42,7 +44,7 @@ def stated(claim: ComputedClaim) -> ComputedResult | None:
         return None
     computed = _shifted(claim)
     if computed is None and not claim.is_stated():
-        computed = _age(claim) or _complete_sum(claim) or derived(claim)
+        computed = _age(claim) or _between_times(claim) or _complete_sum(claim) or derived(claim)
     return computed or _of_another(claim)
 
 
@@ -101,6 +103,8 @@ def _subject_of_clause(
     for index in range(clauses.index(own_clause), -1, -1):
         start, end = clauses[index]
         in_clause = [subject for subject in subjects if start <= subject.start < end]
+        if any(claim.is_compared_with(subject) for subject in in_clause):
+            return None, own_clause
         if in_clause:
             is_listed = index > 0 and _lists_subject(claim, clauses[index - 1], subjects)
             is_only = len(in_clause) == 1 and not is_listed
@@ -173,6 +177,10 @@ def _age(claim: ComputedClaim) -> ComputedResult | None:
             by_sentence[value.sentence].append(value)
     groups = [known, *by_sentence.values()]
     pairs = [pair for group in groups if len(group) == 2 for pair in combinations(group, 2)]
+    if len(known) == 1:
+        # "She was 34 when it was played in 1928", of a document that says when she was born.
+        others = [value for values in by_sentence.values() for value in values]
+        pairs += ((known[0], other) for other in others if other.sentence != known[0].sentence)
     if is_by_chance(2 * len(pairs) / _MAX_AGE):
         return None
     for first, second in pairs:
@@ -184,6 +192,30 @@ def _age(claim: ComputedClaim) -> ComputedResult | None:
         if any(agrees(quantity, each) for each in years):
             sign = f"{later.written} - {earlier.written}"
             return claim.result(quantity.low, sign, (earlier, later), is_right=True)
+    return None
+
+
+def _between_times(claim: ComputedClaim) -> ComputedResult | None:
+    """Return what lies between two times of a row or a document, or of the answer."""
+    quantity = claim.quantity
+    if quantity.unit != "s" or quantity.scale >= _DAY_S:
+        return None
+    times = claim.documents.by_unit.get("clock", ())
+    answered = {q.low for q in (*claim.parsed, *claim.parsed_before) if q.unit == "clock"}
+    by_record: defaultdict[int, list[Value]] = defaultdict(list)
+    for value in times:
+        by_record[value.record].append(value)
+    groups = [[value for value in times if value.quantity.low in answered], *by_record.values()]
+    pairs = [
+        pair for group in groups if len(group) <= _MAX_NUMBERS for pair in combinations(group, 2)
+    ]
+    if is_by_chance(len(pairs) / _TIMES_OF_DAY):
+        return None
+    for earlier, later in pairs:
+        (seconds,) = amounts_between(earlier.quantity, later.quantity, quantity)
+        if seconds and agrees(quantity, seconds):
+            sign = f"{later.written} - {earlier.written}"
+            return claim.result(seconds, sign, (earlier, later), is_right=True)
     return None
 
 
@@ -256,6 +288,28 @@ def _derivations(claim: ComputedClaim) -> Iterator[tuple[float, str, tuple[Value
         for percent in percents[:_MAX_NUMBERS]:
             for computed, sign in _results_of(other, percent.quantity, quantity, units):
                 yield computed, f"{written} {sign} {percent.written}", (percent,)
+    yield from _with_stated_number(claim, answered, units)
+
+
+def _with_stated_number(
+    claim: ComputedClaim, answered: Sequence[tuple[Quantity, str]], units: Collection[str]
+) -> Iterator[tuple[float, str, tuple[Value, ...]]]:
+    """Yield what a number that answer and documents state gives with those of other sentences.
+
+    "The city gives 300 euros, so you pay 349", of a price in another document.
+    """
+    groups = [claim.documents.by_unit.get(unit, ()) for unit in units]
+    if sum(map(len, groups)) > _MAX_OPERANDS:
+        return
+    numbers = [value for group in groups for value in group if not value.quantity.year_or_date]
+    for other, written in answered:
+        stated = next((value for value in numbers if other.agrees(value.quantity)), None)
+        if stated is None:
+            continue
+        for value in numbers:
+            if value.sentence != stated.sentence:
+                for computed, sign in _results_of(value.quantity, other, claim.quantity, units):
+                    yield computed, f"{value.written} {sign} {written}", (value, stated)
 
 
 def _results_of(

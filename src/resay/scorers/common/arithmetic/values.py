@@ -26,7 +26,7 @@ _MAX_NUMBERS = 40
 # A subject without a name is known by its first words.
 _SUBJECT_WORDS = 2
 # What precedes a colon, at the beginning of a sentence or behind one that ends in a unit.
-_HEAD = lazy_pattern(r"(?:\A|(?<=[.;\n] ))\s{0,4}([^\W\d_][^.:;\n]{0,60}?)[ \u00a0]?:\s")
+_HEAD = lazy_pattern(r"(?:\A|(?<=[.;\n] ))\s{0,4}([^\W\d_][^.:;(\n]{0,60}?)[ \u00a0]?:\s")
 _CODE = lazy_pattern(r"([^\W\d_]{3,}) (1?\d|[A-Z])(?![\w.,:])")
 # "University of Halm", "Zug nach Altberg".
 _NAME_AFTER = lazy_pattern(
