@@ -306,6 +306,17 @@ def _event(delta: dict[str, Any], **fields: Any) -> bytes:
     return b"data: " + json.dumps({"id": "c", "choices": [choice]}).encode() + b"\n\n"
 
 
+async def test_broken_json_behind_the_end_of_a_streamed_answer_does_not_lose_it(
+    upstream: Upstream,
+) -> None:
+    text, end = _event({"content": "Paris."}), _event({}, finish_reason="stop")
+    broken = b'data: {"choices": [], "usage": {"prompt_to\n\n'
+    for events in ((text, end, broken, b"data: [DONE]\n\n"), (text, b"data: [DONE]\n\n", broken)):
+        upstream.says(stream_of(*events))
+        completion = (await gather(request_to(f"{upstream.root_url}/v1"))).completion
+        assert (completion.text, completion.was_cut) == ("Paris.", False)
+
+
 async def test_reasoning_in_a_stream_is_not_the_answer(upstream: Upstream) -> None:
     events = [
         _event({"role": "assistant", "content": ""}),
@@ -333,9 +344,10 @@ async def test_a_stream_that_breaks_off_is_incomplete(upstream: Upstream) -> Non
     ) as caught:
         await gather(request_to(f"{upstream.root_url}/v1"))
     assert "memory" not in str(caught.value)
-    upstream.says(stream_of(_event({"content": "Par"}), b'data: {"choices": [{"del\n\n'))
-    with pytest.raises(ProviderError, match="streamed an event that is not JSON"):
-        await gather(request_to(f"{upstream.root_url}/v1"))
+    for broken in (b'data: {"choices": [{"del\n\n', b'data:   {"choices": [{"del\n\n'):
+        upstream.says(stream_of(_event({"content": "Par"}), broken))
+        with pytest.raises(ProviderError, match="streamed an event that is not JSON"):
+            await gather(request_to(f"{upstream.root_url}/v1"))
     upstream.says(stream_of(b"data: [DONE]\n\n"))
     with pytest.raises(ProviderError, match="streamed no answer; check that it is a chat model"):
         await gather(request_to(f"{upstream.root_url}/v1"))

@@ -527,6 +527,14 @@ async def _chunks(response: httpx.Response, http_request: _HttpRequest) -> Async
                         retryable=True,
                         detail="an error in the stream",
                     )
+                if _is_broken(event) and not end.is_complete:
+                    # Words of the answer may be in it.
+                    raise ProviderError(
+                        f"{http_request.model!r} streamed an event that is not JSON; see the"
+                        " server's log",
+                        retryable=True,
+                        detail="no JSON in the stream",
+                    )
                 end.note(event)
                 for index, chunk in CHAT_COMPLETIONS.chunks(event):
                     if index != 0:
@@ -554,17 +562,16 @@ async def _events(response: httpx.Response, http_request: _HttpRequest) -> Async
     reader = EventReader()
     async for piece in response.aiter_bytes():
         for event in reader.feed(piece):
-            if isinstance(event.data, str) and event.data.startswith("{"):
-                # Words of the answer may be in it.
-                raise ProviderError(
-                    f"{http_request.model!r} streamed an event that is not JSON; see the server's"
-                    " log",
-                    retryable=True,
-                    detail="no JSON in the stream",
-                )
             yield event
     for event in reader.finish():
-        yield event
+        # The connection broke in the middle of one, which the stream's missing end tells.
+        if not _is_broken(event):
+            yield event
+
+
+def _is_broken(event: Event) -> bool:
+    """Return whether an event was meant to be a JSON object."""
+    return isinstance(event.data, str) and event.data.lstrip().startswith("{")
 
 
 def _parsed(content: bytes, http_request: _HttpRequest) -> Body:
