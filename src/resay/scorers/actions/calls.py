@@ -311,6 +311,12 @@ class CallFacts:
         return frozenset(map(_value_text, self.argument_leaves)) - {""}
 
     @cached_property
+    def disabled(self) -> frozenset[str]:
+        """The beginnings of the words of what its arguments switch off: `"digest": false`."""
+        keys = [leaf.key for leaf in self.argument_leaves if leaf.value is False]
+        return frozenset(stems(" ".join(keys), self._words))
+
+    @cached_property
     def given_stems(self) -> frozenset[str]:
         """The beginnings of the words of its name and its arguments."""
         given = f"{' '.join(self.name_tokens)} {self.arguments_text}"

@@ -131,7 +131,11 @@ def _judge_time(
     value: Value, facts: CallFacts, own: Source, conversation: Conversation
 ) -> Finding | None:
     """Judge a date, a weekday or a time that is not the call's."""
-    if value.kind == "date" and conversation.requested.has(value):
+    requested = conversation.requested
+    if value.kind == "clock" and requested.has(value) and own.shares_clock(requested):
+        # "Moved from 9 to 10"
+        return None
+    if value.kind == "date" and requested.has(value):
         dated = [leaf for leaf in facts.leaves if days_of(leaf)]
         if not dated or is_of_other_date(value, dated, conversation):
             return None

@@ -56,6 +56,8 @@ _NEAR: Final[Mapping[str, str]] = {
     "call": "",
     "succeed": "",
 }
+# What is said of a setting that is no longer set.
+_ENDS: Final = frozenset({"delete", "cancel", "off"})
 # What is said of a text that may have been written to somebody.
 _WRITTEN: Final = frozenset({"create", "save"})
 _KEY: Final = lazy_pattern(r"[a-z]+\d+|[a-z]{4,}")
@@ -369,7 +371,7 @@ class Conversation:
             if fit != _EXACT and not facts.reads and is_named_after(verbs, facts):
                 fit = _EXACT
             if fit is None:
-                fit = self._fit_by_values(families, values, facts)
+                fit = self._fit_by_values(families, values, claim_stems, facts)
             if fit is None:
                 continue
             shared = sum(1 for stem in claim_stems if stem in facts.stems)
@@ -411,12 +413,17 @@ class Conversation:
         return sorted(matches, key=lambda match: -match.score)
 
     def _fit_by_values(
-        self, families: frozenset[str], values: Sequence[Value], facts: CallFacts
+        self,
+        families: frozenset[str],
+        values: Sequence[Value],
+        claim_stems: Collection[str],
+        facts: CallFacts,
     ) -> float | None:
         """Return how well a call fits by what it gave or was given; None if not at all."""
         if not facts.reads and self._results_in(values, facts):
             return _EXACT
-        return _CLOSE if _is_about(families, values, facts) else None
+        is_disabled = bool(families & _ENDS) and not facts.disabled.isdisjoint(claim_stems)
+        return _CLOSE if is_disabled or _is_about(families, values, facts) else None
 
     def names_in(self, claim: ActionClaim, values: Sequence[Value]) -> list[str]:
         """Return the names in a claim that stand in the conversation, in lower case.

@@ -343,6 +343,10 @@ class Source:
         is_hour = not self._clocks.isdisjoint(minutes) or any(map(self._ends_at, minutes))
         return is_hour or any(day.day == quantity.low for day in self.dates)
 
+    def shares_clock(self, other: Source) -> bool:
+        """Return whether both have a time of day."""
+        return not self._clocks.isdisjoint(other._clocks)
+
     @property
     def has_clock(self) -> bool:
         """Whether it has a time of day."""
