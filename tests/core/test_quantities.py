@@ -135,6 +135,7 @@ def test_round_numbers_agree_within_rounding(exact: str, rounded: str) -> None:
         ("às 2 da tarde", "14:00"),
         ("8 Uhr abends", "20:00"),
         ("um 8 Uhr morgens", "08:00"),
+        ("um 12 Uhr am Mittwoch", "12:00"),
         ("9:15 du soir", "21:15"),
         ("午後5時", "17時"),
         ("午前10時30分", "10:30"),

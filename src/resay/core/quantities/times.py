@@ -120,6 +120,9 @@ class TimeParser:
             end, after = tokens[after].end, after + 1
         following = tokens.lower[end : end + _LONGEST_HALF + 2].lstrip(" ")
         for half, is_afternoon in HALVES_OF_DAY.items():
+            if is_marked and half == "am":
+                # "12 Uhr am Mittwoch".
+                continue
             if following.startswith(half) and not following[len(half) : len(half) + 1].isalnum():
                 end = tokens.lower.index(half, end) + len(half)
                 while after < len(tokens) and tokens[after].start < end:
