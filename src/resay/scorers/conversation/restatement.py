@@ -75,7 +75,7 @@ def values_in_context(clauses: Sequence[Clause]) -> list[ValueInContext]:
             starts = [v.start for v, k in zip(clause.values, kinds, strict=True) if k == kind]
             index = starts.index(value.start)
             bounds = [0, *starts[1:], len(text)]
-            own = _content_of(text[bounds[index] : bounds[index + 1]]) - {clause.counted(value)}
+            own = _content_of(text[bounds[index] : bounds[index + 1]]) - _counted(value, clause)
             values.append(
                 ValueInContext(
                     quantity=value, kind=kind, clause=clause, own=own, words=own, lead=lead
@@ -83,7 +83,7 @@ def values_in_context(clauses: Sequence[Clause]) -> list[ValueInContext]:
             )
     counts = Counter(value.kind for value in values)
     return [
-        replace(value, words=_content_of(lead) - {value.clause.counted(value.quantity)})
+        replace(value, words=_content_of(lead) - _counted(value.quantity, value.clause))
         if counts[value.kind] == 1
         else value
         for value in values
@@ -94,8 +94,15 @@ def _kind_of(quantity: Quantity, clause: Clause) -> str | None:
     """Return the kind of a value; None if nothing says it."""
     if quantity.year_or_date:
         return "date"
-    counted = clause.counted(quantity)
-    return quantity.unit or (f"of {counted}" if counted else None)
+    if quantity.unit:
+        return quantity.unit
+    return next((f"of {stem}" for stem in _counted(quantity, clause)), None)
+
+
+def _counted(quantity: Quantity, clause: Clause) -> frozenset[str]:
+    """Return the stem of what a bare number counts."""
+    stem = None if quantity.unit else clause.counted(quantity)
+    return frozenset() if stem is None else frozenset((stem,))
 
 
 class ToldValues:
