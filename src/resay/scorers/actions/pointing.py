@@ -24,6 +24,9 @@ from resay.scorers.common.judge_json import numbered_objects
 # Of the arguments or the result of a call, at least, and of all calls.
 _MIN_CHARS: Final = 400
 _MAX_CHARS: Final = 24_000
+# The same of conversations with hundreds of calls, which models could not read otherwise.
+_MIN_CHARS_OF_MANY: Final = 60
+_MAX_CHARS_OF_MANY: Final = 120_000
 _MAX_SENTENCE_CHARS: Final = 2_000
 # The verdicts that say that there is no call.
 _WITHOUT_CALL: Final = frozenset({"not_done", "invented"})
@@ -61,7 +64,9 @@ def actions_prompt(
 
 def _chars_of_call(calls: Sequence[LoggedCall]) -> int:
     """Return how much of a call's arguments and of its result there is room for."""
-    return max(_MAX_CHARS // len(calls) // 2, _MIN_CHARS)
+    of_few = max(_MAX_CHARS // len(calls) // 2, _MIN_CHARS)
+    of_many = max(_MAX_CHARS_OF_MANY // len(calls) // 2, _MIN_CHARS_OF_MANY)
+    return min(of_few, of_many)
 
 
 def _shown(call: LoggedCall, chars: int) -> str:
@@ -69,7 +74,8 @@ def _shown(call: LoggedCall, chars: int) -> str:
     result = "no result" if call.result is None else excerpt(call.result, chars)
     error = " (an error)" if call.is_error else ""
     arguments = excerpt(json.dumps(call.arguments, ensure_ascii=False, default=str), chars)
-    return f"{call.index + 1}. {call.name} {arguments} -> {result}{error}"
+    # A name may be anything that a model wrote, other lines of the list among it.
+    return f"{call.index + 1}. {excerpt(call.name)} {arguments} -> {result}{error}"
 
 
 def read_actions(
