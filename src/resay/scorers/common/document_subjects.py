@@ -13,7 +13,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from resay._internal.patterns import lazy_pattern
 from resay.core.mentions import MentionIndex, mentions_similar
@@ -25,6 +25,7 @@ from resay.scorers.common.contrast import parts_of
 from resay.scorers.common.words import ignored_words
 
 _WORD = lazy_pattern(r"[^\W\d_][\w’'-]*")
+_ANY_WORD = lazy_pattern(r"[^\W\d_]+")
 _BEHIND_ARTICLE = lazy_pattern(
     r"(?<!\w)(?:the|an?|der|die|das|dem|den|des|le|la|les|l'|du|un|une|el|los|las|del|il|lo|gli|o|os|as|do"
     r"|da|de|het|een)\s*\Z",
@@ -55,6 +56,8 @@ _COMPARED = lazy_pattern(
 # The text in which names of scripts without capitals are looked for, and the names of a claim.
 _MOST_CHARS = 50_000
 _MOST_NAMES = 24
+# The documents in which phrases of a claim are looked for.
+_MOST_DOCUMENTS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,7 @@ class DocumentSubjects:
 
     def __init__(self, references: Sequence[Reference], question: str) -> None:
         self._texts = [normalized(reference.text) for reference in references]
+        self._lower_texts = [text.lower() for text in self._texts]
         self._words: list[frozenset[str]] = []
         self._lowercase_words: list[set[str]] = []
         for text in self._texts:
@@ -267,7 +271,30 @@ class DocumentSubjects:
             topical = self._beginning_with(name) if mentioning else frozenset[int]()
             if topical.isdisjoint(mentioning):
                 related |= topical - stretch.documents
+        related |= self._with_phrases(claim[stretch.start : stretch.end], stretch.documents)
         return replace(stretch, related=related)
+
+    def _with_phrases(self, text: str, documents: frozenset[int]) -> frozenset[int]:
+        """Return the documents that have two words in a row which a subject's documents have not.
+
+        "26 people have registered for the safety training, and the Elm Room has 32 seats."
+        """
+        if len(self._texts) > _MOST_DOCUMENTS:
+            return frozenset()
+        related: set[int] = set()
+        for first, second in pairwise(_ANY_WORD.finditer(text)):
+            is_content = not ignored_words() & {first[0].lower(), second[0].lower()}
+            is_long = min(len(first[0]), len(second[0])) >= _STEM and first[0].islower()
+            if is_content and is_long and text[first.end() : second.start()] in (" ", "' "):
+                phrase = text[first.start() : second.end()].lower()
+                having = {k for k, other in enumerate(self._lower_texts) if phrase in other}
+                if having.isdisjoint(documents):
+                    related |= having
+        # Rows of one table, and descriptions of things of one kind, begin alike.
+        beginnings = {self._lower_texts[k].split(" ", 1)[0] for k in documents}
+        return frozenset(
+            k for k in related if self._lower_texts[k].split(" ", 1)[0] not in beginnings
+        )
 
     def _beginning_with(self, name: str) -> frozenset[int]:
         """Return the documents a sentence of which begins with a name."""
