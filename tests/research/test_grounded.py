@@ -75,3 +75,13 @@ def test_answers_are_checked_as_well_as_promised():
     (row, *_) = grounded.table(grounded.run(cases, ["words"])).rows
     assert row["precision"] >= 93
     assert row["recall"] >= 95
+
+
+def test_blind_answers_are_checked_as_well_as_measured():
+    cases = grounded.load([grounded.BLIND_CASES])
+    (row, *rows) = grounded.table(grounded.run(cases, ["words"])).rows
+    assert row["precision"] >= 79
+    assert row["recall"] >= 81
+    (swapped,) = [row for row in rows if row["kind"] == "swapped"]
+    assert swapped["precision"] == 100
+    assert swapped["recall"] >= 90

@@ -184,7 +184,8 @@ def _rows(rows: Sequence[Sequence[str]]) -> list[Record]:
     """Return each row after the first, which has the heads."""
     if len(rows) < 2:
         return []
-    heads, *others = rows
+    first, *others = rows
+    heads = [head.replace("_", " ") for head in first]
     return [Record.of_cells(list(zip(heads, row, strict=False))) for row in others]
 
 

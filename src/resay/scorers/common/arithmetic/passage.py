@@ -157,6 +157,10 @@ def results_of(claim: str, documents: Documents, before: str = "") -> list[Compu
 
 def _result(claim: ComputedClaim) -> ComputedResult | None:
     kind = claim.computation.kind
+    quantity = claim.computation.quantity
+    if kind == "difference" and quantity is not None and claim.is_in_name(quantity):
+        # "Heavier than the Tundra 30 but lighter than the Tundra 55."
+        return None
     if kind == "order":
         return extreme(claim) if claim.computation.is_extreme else order(claim)
     result = _COMPUTE[kind](claim)
