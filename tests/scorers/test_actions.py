@@ -207,6 +207,7 @@ def test_no_object_of_a_judge_is_passed_over(reply: str) -> None:
         f"[{UNTRUE}]\nOthers: []",
         f"{UNTRUE}\n[]",
         "The call returned []. So it is not done.",
+        "- sentence: 2\n  verdict: not_done\n  call: null\n  quote: []",
         '[{"sentence": 1, "verdict": "failed", "call": 1, "quote": "{"events": []}"}]',
         "[1]",
         '[{"answer": "done"}]',

@@ -85,7 +85,7 @@ def numbered_objects(text: str, key: str) -> list[Mapping[str, Any]] | None:
             empty_lists.append((start, end))
     if any(_is_by_itself(text, *span) for span in empty_lists[:_MAX_ATTEMPTS]):
         # Beside objects, or inside one that cannot be decoded, it is not the answer.
-        is_answer = re.search(rf"[\"'“”]{key}[\"'“”]\s*:", text) is None
+        is_answer = re.search(rf"\b{key}\b[\"'”]?\s*:", text, re.IGNORECASE) is None
         return [] if is_answer else None
     return list(chain.from_iterable(reversed(lists))) or bare[::-1] or None
 
