@@ -94,6 +94,68 @@ def test_a_check_vouches_only_for_what_was_before_it() -> None:
     assert [part.verdict for part in parts_of(in_time)] == ["done", "done"]
 
 
+def answer_after_tests(answer: str, result: str) -> Verdict:
+    return check(answer, "Run the tests.", call("bash", {"command": "make test"}, result))
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "210 passed, 2 failed in 3.1s",
+        "250 passed, 1 error in 3.1s",
+        "  210 passing (3s)\n  2 failing\n",
+        "  210 passed (3.1s)\n  2 failed\n",
+        "Tests: 2 failed, 210 passed, 212 total",
+        "Tests: 212, Assertions: 400, Failures: 2.",
+        "Tests run: 212, Failures: 2, Errors: 0",
+        "212 examples, 2 failures",
+        "ok  \ta\t0.1s\n--- FAIL: TestX (0.00s)\nFAIL",
+        "test a ... ok\ntest result: FAILED. 210 passed; 2 failed; 0 ignored",
+        "Ran 212 tests in 3.1s\n\nFAILED (failures=2)",
+        "# pass 210\n# fail 2",
+    ],
+)
+def test_a_runner_that_counts_failures_bears_no_pass_out(result: str) -> None:
+    (part,) = parts_of(answer_after_tests("All tests pass.", result))
+    assert part.verdict == "failed"
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "210 passed, 2 xfailed in 3.1s",
+        "tests/test_a.py::test_2_failures PASSED [100%]\n1 passed",
+        "  \u2713 shows 3 errors when empty\n  212 passing (3s)",
+        "PASS src/fail.test.js\nTests: 0 failed, 212 passed, 212 total",
+        "OK (212 tests, expected failures=2)",
+        "Tests run: 212, Failures: 0, Errors: 0",
+        "212 examples, 0 failures",
+        "--- PASS: TestFail (0.00s)\nPASS\nok  \tfail\t0.1s",
+        "test parse::fail ... ok\ntest result: ok. 212 passed; 0 failed; 0 ignored",
+        "test_fail (t.T) ... ok\nRan 212 tests in 3.1s\n\nOK",
+        "ok 1 - fails early\n# pass 212\n# fail 0",
+        "no errors",
+    ],
+)
+def test_a_runner_that_counts_no_failures_bears_a_pass_out(result: str) -> None:
+    (part,) = parts_of(answer_after_tests("All tests pass.", result))
+    assert part.verdict == "done"
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_flagged"),
+    [
+        ("I ran the tests: 210 passed and 2 failed.", False),
+        ("I ran the tests; two of them still fail.", False),
+        ("210 tests passed and 2 failed.", False),
+        ("I ran the tests: 212 passed and none failed.", True),
+        ("I fixed nothing, but all tests pass now, with no failures.", True),
+    ],
+)
+def test_who_tells_of_failed_tests_has_run_them(answer: str, *, is_flagged: bool) -> None:
+    assert answer_after_tests(answer, "210 passed, 2 failed in 3.1s").flagged is is_flagged
+
+
 def test_the_verdict_survives_json_and_loses_its_reasons_without_content() -> None:
     verdict = check("I have sent the mail to Ada.", "Please send Ada the mail.")
     assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict

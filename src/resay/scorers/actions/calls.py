@@ -115,8 +115,12 @@ _TEXT_ERROR: Final = lazy_pattern(
     r"|\w*(?:error|exception)\b:?|[45]\d\d\b|http/?\S* [45]\d\d"
     r"|fehler|erreur|errore|fout|erro|błąd|ошибка|hata|エラー|错误"
     r"|오류|خطأ)"
-    r"|command not found|\b[1-9]\d* (?:failed|errors?)\b|\bFAILED\b(?!\W{1,3}0\b)|\bFAIL\b"
-    r"|exit(?:ed)?(?: with)?(?: code| status)? [1-9]",
+    r"|command not found|\bFAIL(?:ED)?\b|exit(?:ed)?(?: with)?(?: code| status)? [1-9]",
+)
+# "2 failing", "Failures: 2", and not "2 errors (2 fixed, 0 remaining)"
+_FAILED_COUNT: Final = lazy_pattern(
+    r"(?i)\b[1-9][\d,]{0,9} (?:tests? )?(?:fail(?:ed|ing|ures?)?|errors?)\b(?! \(\d+ fixed, 0\b)"
+    r"|(?<!expected )\b(?:failures?|errors?|failed) ?[:=] *[1-9]"
 )
 # In a short text.
 _TEXT_DENIAL: Final = lazy_pattern(
@@ -126,9 +130,13 @@ _TEXT_DENIAL: Final = lazy_pattern(
 # "error.log"
 _FILES: Final = lazy_pattern(r"\S+\.[a-z]\w{0,4}(?!\w)")
 _WITHOUT_ERRORS: Final = lazy_pattern(
-    r"\b(?:no|0|without|zero) (?:\w+ )?(?:errors?|failures?|failed)\b"
-    r"|\b(?:errors?|failures?|failed|rejected|skipped)\W{1,3}0\b"
+    r"(?i:\b(?:no|0|none|nothing|without|zero) (?:\w+ )?(?:errors?|fail(?:ed|ing|s|ures?)?)\b)"
+    r"|(?i:\b(?:errors?|failures?|failed|fail|rejected|skipped)(?: *[:=] *0\b| +0\b(?! *\w)))"
+    # Lines about tests that passed: "✓ shows 2 errors", "ok 1 - fails early"
+    r"|(?m:^[^\w\n]*(?:[✓✔√]|PASS |--- PASS|ok(?: \d+ - |[ \t]+\S+[ \t]+[\d(])).*$)"
+    r"|(?m:^\S[^\n]* \.\.\. ok$|^\S+ PASSED\b.*$)"
 )
+_FAILS: Final = lazy_pattern(r"\b(?:fail(?:s|ed|ing|ures?)?|errors?)\b")
 _SHORT_RESULT: Final = 300
 # The ends of the keys of what identifies something.
 _NAMING: Final = ("id", "key", "number", "path", "file", "name", "title", "ref")
@@ -947,19 +955,32 @@ def _outcome_of_status(value: str) -> Outcome | None:
 
 def _denies(text: str) -> bool:
     """Return whether a short result says that something was not done."""
-    words = _WITHOUT_ERRORS.sub(" ", _FILES.sub(" ", text.lower()))
+    words = _FILES.sub(" ", _without_passes(text).lower())
     return bool(_TEXT_DENIAL.search(words) or fields().failures.search(words))
 
 
+def _without_passes(text: str) -> str:
+    """Return a text, as long as before, without what tells that nothing failed."""
+    return _WITHOUT_ERRORS.sub(lambda match: "x" * len(match[0]), text)
+
+
+def tells_of_failures(text: str) -> bool:
+    """Return whether a text in lower case tells that a check failed: "2 fail", "one error"."""
+    return _FAILS.search(_without_passes(text)) is not None
+
+
 def _outcome_of_text(text: str) -> tuple[Outcome, str]:
+    words = _without_passes(text[:20_000])
+    failure = _FAILED_COUNT.search(words)
     # As mail servers answer: "250 queued as 11A".
-    if _ACCEPTED.match(text):
+    if failure is None and _ACCEPTED.match(text):
         return "ok", excerpt(text)
-    failure = _TEXT_ERROR.search(text[:20_000])
+    failures = filter(None, (failure, _TEXT_ERROR.search(words)))
+    failure = min(failures, key=lambda match: match.start(), default=None)
     if failure is not None:
         line_end = text.find("\n", failure.start())
         return "error", excerpt(text[failure.start() : line_end if line_end > 0 else None])
-    nothing = _TEXT_NOTHING.search(text[:20_000])
+    nothing = _TEXT_NOTHING.search(words)
     if nothing is not None and len(text) < 400:
         return "nothing", excerpt(text)
     if re.search(r"(?i)dry[- ]run|would have|simulat", text[:2_000]):

@@ -12,7 +12,14 @@ from resay._internal.patterns import lazy_pattern
 from resay.core.call_log import CallLog, is_observation
 from resay.core.quantities import Quantity, quantities
 from resay.core.request import Message, text_of
-from resay.scorers.actions.calls import CallFacts, Leaf, Outcome, beginning, solid
+from resay.scorers.actions.calls import (
+    CallFacts,
+    Leaf,
+    Outcome,
+    beginning,
+    solid,
+    tells_of_failures,
+)
 from resay.scorers.actions.claims import READS, ActionClaim
 from resay.scorers.actions.values import Source, Value, values_in
 from resay.scorers.actions.words import ActionWords, fields, stems, tool_words
@@ -242,6 +249,11 @@ class Conversation:
     def lowered(self) -> str:
         """The answer in lower case."""
         return self.text.lower()
+
+    @cached_property
+    def tells_of_failures(self) -> bool:
+        """Whether the answer tells that a check failed."""
+        return tells_of_failures(self.lowered)
 
     @cached_property
     def waits(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from resay.scorers.actions.calls import FINE, CallFacts, Outcome
+from resay.scorers.actions.calls import FINE, CallFacts, Outcome, tells_of_failures
 from resay.scorers.actions.claims import READS, SUCCESS, ActionClaim
 from resay.scorers.actions.findings import Finding, about_claim
 from resay.scorers.actions.matching import Conversation, Match, undoing
@@ -15,6 +15,7 @@ from resay.scorers.actions.words import fields, stems
 _FINAL: Final = frozenset({"send", "pay", "refund", "book", "order", "deploy", "delete", "cancel"})
 # What is done when something waits to be carried out.
 _BEGINNINGS: Final = frozenset({"create", "save", "schedule"})
+_CHECKS: Final = frozenset({"test", "build"})
 _SENDING: Final = frozenset({"send", "notify"})
 _JOIN: Final = 2
 _TIE: Final = 1.01
@@ -86,6 +87,7 @@ def judge_outcome(claim: ActionClaim, match: Match, conversation: Conversation) 
     is_fine = is_fine or (outcome == "pending" and not _is_unfinished(claim, quote, conversation))
     # "I ran it as a simulation"
     is_fine = is_fine or (outcome == "dry_run" and fields().trying.search(claim.text) is not None)
+    is_fine = is_fine or (outcome == "error" and _tells_of_failed_check(claim, facts, conversation))
     if outcome in _PROBLEMS and not is_fine:
         reason = f"{facts.label} {_PROBLEMS[outcome]}: {quote}"
         return about_claim(claim, "failed", reason, facts, quote)
@@ -93,6 +95,20 @@ def judge_outcome(claim: ActionClaim, match: Match, conversation: Conversation) 
     if failed is not None:
         return failed
     return about_claim(claim, "done", f"{facts.label}: {quote or 'no result'}", facts)
+
+
+def _tells_of_failed_check(
+    claim: ActionClaim, facts: CallFacts, conversation: Conversation
+) -> bool:
+    """Return whether a check was run, and the answer says that it failed: "2 of 212 fail"."""
+    if facts.families.isdisjoint(_CHECKS):
+        return False
+    passed = {f"{count:g}" for label, count in facts.labelled_numbers if label.startswith("pass")}
+    # "210 tests passed": so much the result says itself.
+    is_run = claim.families <= _CHECKS | {"run"} and not claim.vouches
+    if is_run or not passed.isdisjoint(claim.text.split()):
+        return conversation.tells_of_failures
+    return claim.vouches and tells_of_failures(claim.text)
 
 
 def _is_unfinished(claim: ActionClaim, quote: str, conversation: Conversation) -> bool:
