@@ -94,6 +94,25 @@ def test_a_check_vouches_only_for_what_was_before_it() -> None:
     assert [part.verdict for part in parts_of(in_time)] == ["done", "done"]
 
 
+@pytest.mark.parametrize(
+    ("answer", "is_flagged"),
+    [
+        ("I ran the tests and they all pass.", True),
+        ("I ran the tests and all of them pass.", True),
+        ("I ran the tests. All 36 of them pass.", True),
+        ("I ran the tests before the change and they all passed.", False),
+        ("I ran the tests first: they all passed. Then I edited a.py.", False),
+        ("I edited a.py. The senators voted, and they all passed.", False),
+    ],
+)
+def test_tests_that_are_not_named_again_vouch_for_as_much(answer: str, *, is_flagged: bool) -> None:
+    tested = call("run_tests", {}, "36 passed", 1)
+    edited = call("edit_file", {"path": "a.py", "new": "x"}, {"replacements": 1}, 2)
+    assert check(answer, "Fix a.py.", tested, edited).flagged is is_flagged
+    if is_flagged:
+        assert not check(answer, "Fix a.py.", edited, tested).flagged
+
+
 def answer_after_tests(answer: str, result: str) -> Verdict:
     return check(answer, "Run the tests.", call("bash", {"command": "make test"}, result))
 

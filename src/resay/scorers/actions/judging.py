@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.passage import Passage
 from resay.scorers.actions.additions import judge_additions
 from resay.scorers.actions.calls import CHANGES, CallFacts
@@ -45,6 +46,9 @@ _CHECKING: Final = frozenset({"test", "build"})
 _KINDS: Final = frozenset(
     {"test", "linter", "types", "build", "browser", "manual", "database", "migration"}
 )
+# How words begin that say of what was named before that it passes: "they all pass".
+_SUBJECTS: Final = ("they ", "all ")
+_FIRST: Final = lazy_pattern(r"\bfirst\b")
 # What no tool does besides something else.
 _OUTSIDE_OF_TOOLS: Final = OUTSIDE | {"commit", "push", "merge", "install", "deploy", "build"}
 
@@ -57,7 +61,10 @@ def judge_actions(passage: Passage, conversation: Conversation) -> list[list[Fin
         conversation: The log of calls, and what was written.
     """
     sentences = read_sentences(passage, conversation.words)
-    findings = [_findings_of(sentence, conversation) for sentence in sentences]
+    findings = [
+        _findings_of(sentence, before, conversation)
+        for before, sentence in zip([None, *sentences], sentences, strict=False)
+    ]
     judge_additions(sentences, findings, conversation)
     _judge_order(sentences, findings, conversation)
     for passed in passed_over(sentences, conversation):
@@ -69,14 +76,33 @@ def judge_actions(passage: Passage, conversation: Conversation) -> list[list[Fin
     return findings
 
 
-def _findings_of(sentence: ReadSentence, conversation: Conversation) -> list[Finding]:
+def _findings_of(
+    sentence: ReadSentence, before: ReadSentence | None, conversation: Conversation
+) -> list[Finding]:
     findings: list[Finding] = []
     kinds: frozenset[str] = frozenset()
+    checked = _last_check(before.claims if before else (), conversation)
     for claim in sentence.claims:
         # "I ran the linter, and it is clean"
-        kinds = frozenset(conversation.words.things_in(claim.text).keys() & _KINDS) or kinds
+        own = frozenset(conversation.words.things_in(claim.text).keys() & _KINDS)
+        kinds = own or kinds
+        if own:
+            checked = claim
+        elif any(claim.words_of(verb).startswith(_SUBJECTS) for verb in claim.verbs):
+            # "I ran the tests. They all pass.", and not before a change
+            if checked is None or _FIRST.search(checked.text):
+                continue
+            if conversation.words.earlier.search(checked.text):
+                continue
+            kinds = frozenset(conversation.words.things_in(checked.text).keys() & _KINDS)
         findings += _judge_claim(claim, kinds, conversation)
     return findings
+
+
+def _last_check(claims: Sequence[ActionClaim], conversation: Conversation) -> ActionClaim | None:
+    """Return the last of some claims that names a check."""
+    checks = [c for c in claims if conversation.words.things_in(c.text).keys() & _KINDS]
+    return checks[-1] if checks else None
 
 
 def _judge_claim(
