@@ -12,6 +12,7 @@ import pytest
 
 from resay import Guard, Request, Verdict
 from resay.core.claim_verdict import Part
+from resay.errors import ProviderRefusedError
 from resay.testing import ScriptedProvider
 
 GUARD = Guard({"chain": [{"method": "actions"}]})
@@ -248,7 +249,23 @@ def test_a_judge_points_at_what_no_call_did() -> None:
 
 
 def test_a_judge_that_finds_nothing_overrules_words() -> None:
-    assert judged("[]", answer="I mailed Ada. It is on its way.")[0].decision == "skipped"
+    verdict, _ = judged("[]", answer="I mailed Ada. It is on its way.")
+    assert verdict.decision == "skipped"
+    assert verdict.reason == "actions: the answer claims no action, says acme/judge"
+
+
+@pytest.mark.parametrize("answer", ["I mailed Ada.", "Your fee ends in May."])
+def test_that_a_judge_failed_is_said(answer: str) -> None:
+    def fail(request: Request) -> str:
+        raise ProviderRefusedError("no such key", detail="HTTP 401")
+
+    policy = {"chain": [{"method": "actions", "judge": "acme/judge"}], "cache": {"store": "none"}}
+    messages = [{"role": "user", "content": "Cancel it."}, *call("tool7", {}, {"code": 200})]
+    guard = Guard(policy, provider=ScriptedProvider(fail))
+    verdict = guard.check(answer, question=messages)
+    assert verdict.decision == ("flagged" if "Ada" in answer else "skipped")
+    reason = "words decided about all sentences: acme/judge failed (ProviderRefusedError: HTTP 401 x1)"
+    assert verdict.reason.endswith(reason)
 
 
 UNTRUE = '{"sentence": 2, "words": "ends in May", "verdict": "not_done", "call": null}'
@@ -304,6 +321,8 @@ def test_where_a_judge_cannot_be_read_it_is_asked_again_and_then_words_decide(re
     assert len(requests) == 2
     assert verdict.flagged
     assert "says acme/judge" not in str(verdict.to_dict())
+    reason = "words decided about all sentences: acme/judge could not be read"
+    assert verdict.reason.endswith(reason)
     again, _ = judged(reply, "[]", answer=answer)
     assert not again.flagged
 

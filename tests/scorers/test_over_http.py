@@ -397,7 +397,7 @@ async def test_a_failing_judge_is_never_wrong(simulated: SimulatedProvider, case
 
         assert verdict.decision == "inconclusive" or answered
         assert verdict.decision in ("inconclusive", "consistent" if known else "flagged")
-        assert verdict.steps[0].failures.keys() == {"ProviderError"}
+        assert verdict.steps[0].failures.keys() == {"ProviderError: HTTP 500"}
 
 
 # Chains
@@ -427,5 +427,5 @@ async def test_a_chain_whose_second_judge_fails_is_inconclusive(
     verdict = await check(case.guard(), simulated, case, TOPICS[0], known=False)
 
     assert verdict.decision == "inconclusive"
-    assert "direct_question: 2 of 2 questions failed (ProviderError x2)" in verdict.reason
+    assert "direct_question: 2 of 2 questions failed (ProviderError: HTTP 500 x2)" in verdict.reason
     assert not verdict.flagged_sentences

@@ -23,6 +23,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from resay._internal.patterns import lazy_pattern
+from resay.core.failures import failure_kind
 from resay.core.passage import Passage
 from resay.core.request import Message
 from resay.core.scores import Scores
@@ -119,9 +120,7 @@ class CrossExamination:
             turns = await examination.run(self.config.turns)
             parsed = await examination.conclude()
         except ProviderError as error:
-            return Scores(
-                failures=(type(error).__name__,), error="a call of the examination failed"
-            )
+            return Scores(failures=(failure_kind(error),), error="a call of the examination failed")
         except _NoExamError as error:
             return Scores(undetermined=1, error=str(error))
         sets = "1 set" if turns == 1 else f"{turns} sets"

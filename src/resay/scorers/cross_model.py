@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import anyio
 
 from resay.core.contradiction import Contradiction
-from resay.core.failures import tally
+from resay.core.failures import failure_kind, tally
 from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage
 from resay.core.scores import Scores, mean_score
@@ -247,7 +247,7 @@ class CrossModel:
             if not all(_says_nothing(sample, request.question) for sample in passages):
                 scores = await step.run(passage, view)
                 compared = True
-        failures = (*(type(error).__name__ for error in pool.failures), *scores.failures)
+        failures = (*(failure_kind(error) for error in pool.failures), *scores.failures)
         if not len(pool):
             reason = tally(failures) or "its answers are empty"
             return _Opinions((None,) * count, failures, problem=f"gave no sample ({reason})")

@@ -34,6 +34,7 @@ from resay._internal.strict import Shorthand
 from resay.core.call_log import LoggedCall
 from resay.core.claim_verdict import Part
 from resay.core.contradiction import Contradiction
+from resay.core.failures import tally
 from resay.core.passage import Passage
 from resay.core.request import Request
 from resay.core.scores import Scores, over
@@ -100,6 +101,7 @@ class Actions:
         self.config = config or self.Config()
         asks = self.config.judge is not None
         self.needs: frozenset[Need] = frozenset({"judge"}) if asks else frozenset()
+        self._judge_name = judge_model(self.config.judge) or "the judge"
         guardian = self.config.guardian
         self._guardian = None if guardian is None else CallGuardian(guardian)
 
@@ -141,15 +143,21 @@ class Actions:
         findings = await compute(judge, chars=cost)
         failures: tuple[str, ...] = ()
         undetermined = 0
+        remark: str | None = None
+        no_claims = _NO_CLAIMS
         if self.config.judge is not None:
             findings, parsed = await self._by_judge(findings, passage, evidence)
             if parsed is not None:
                 failures, undetermined = parsed.failures, parsed.undetermined
+                remark = _remark(parsed, self._judge_name)
+                no_claims += f"; {remark}" if remark else f", says {self._judge_name}"
         if self._guardian is not None:
             findings, unread = await _guarded(findings, self._guardian, evidence)
             undetermined += unread
         if not any(findings):
-            return Scores(skip_reason=_NO_CLAIMS)
+            return Scores(
+                skip_reason=no_claims, failures=failures, undetermined=undetermined, lost=()
+            )
         return Scores(
             sentences=tuple(_score(found) for found in findings),
             reasons=tuple(_reason(found) for found in findings),
@@ -159,6 +167,7 @@ class Actions:
             failures=failures,
             undetermined=undetermined,
             lost=(),
+            verdict_reason=remark,
         )
 
     async def _by_judge(
@@ -177,12 +186,12 @@ class Actions:
         log = evidence.call_log
         if not (any(findings) or log.calls):
             return findings, None
-        sentences, name = passage.sentences, judge_model(self.config.judge) or "the judge"
+        sentences = passage.sentences
         judge = judge_for(self.config.judge, evidence)
         parsed = await ask(
             judge.about(sentence.standalone for sentence in sentences),
             actions_prompt(sentences, evidence.conversation(_CONVERSATION_CHARS), log.calls),
-            lambda completion: read_actions(completion, sentences, log.calls, name),
+            lambda completion: read_actions(completion, sentences, log.calls, self._judge_name),
             load("en").prompts.actions.again if self.config.restate else None,
             tokens=_TOKENS_OF_SENTENCE,
         )
@@ -196,6 +205,16 @@ class Actions:
                 # An earlier call, which is unknown, may have done what no call here does.
                 judged.append([finding for finding in by_judge if finding.call is not None])
         return judged, parsed
+
+
+def _remark(parsed: ParsedAnswer[list[Finding]], judge: str) -> str | None:
+    """Return that words decided about sentences in the judge's place, and why; None if not."""
+    count = parsed.slots.count(None)
+    if not count:
+        return None
+    why = f"failed ({tally(parsed.failures)})" if parsed.failures else "could not be read"
+    sentences = "all sentences" if count == len(parsed.slots) else f"{count} sentences"
+    return f"words decided about {sentences}: {judge} {why}"
 
 
 async def _guarded(

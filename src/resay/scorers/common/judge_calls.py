@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 import anyio
 
-from resay.core.failures import tally
+from resay.core.failures import failure_kind, tally
 from resay.core.request import Message
 from resay.core.scores import Scores
 from resay.errors import ProviderError
@@ -220,7 +220,7 @@ async def ask_together(
 
 
 def _unanswered(parse: Parser[T], error: Exception | None) -> ParsedAnswer[T]:
-    failures = () if error is None else (type(error).__name__,)
+    failures = () if error is None else (failure_kind(error),)
     return ParsedAnswer(tuple(parse(Completion(""))), answered=False, failures=failures)
 
 
@@ -265,7 +265,7 @@ async def settle_slots(
             schema=schema,
         )
     except ProviderError as error:
-        return ParsedAnswer(slots, failures=(type(error).__name__,))
+        return ParsedAnswer(slots, failures=(failure_kind(error),))
     second = parse(again.first)
     return ParsedAnswer(
         tuple(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import exp
 from typing import Literal
 
+from resay.core.failures import failure_kind
 from resay.core.logprobs import TokenLogprob
 from resay.errors import ProviderError
 from resay.providers.base import Completion
@@ -68,7 +69,7 @@ async def ask_probability(
         try:
             first = (await with_logprobs.complete(messages, max_tokens=max_tokens)).first
         except ProviderError as error:
-            return ParsedAnswer((None,), answered=False, failures=(type(error).__name__,))
+            return ParsedAnswer((None,), answered=False, failures=(failure_kind(error),))
         confidence = _confidence(first, choices)
         if confidence is not None or by == "logprobs":
             return ParsedAnswer((confidence,))

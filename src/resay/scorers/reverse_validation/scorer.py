@@ -40,6 +40,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from resay._internal.patterns import lazy_pattern
+from resay.core.failures import failure_kind
 from resay.core.passage import Passage
 from resay.core.scores import Scores
 from resay.errors import ProviderError
@@ -159,7 +160,7 @@ class ReverseValidation:
             description = await search.description(entity, passage.text)
             answer = await search.answer(description)
         except ProviderError as error:
-            return Scores(failures=(type(error).__name__,), error="a call of the search failed")
+            return Scores(failures=(failure_kind(error),), error="a call of the search failed")
         except _UnreadableAnswerError as error:
             return Scores(
                 failures=error.failures, undetermined=1, error=f"the judge {error.problem}"
