@@ -23,7 +23,7 @@ def check(answer, *documents, question="What do the documents say?"):
     "answer",
     [
         "A dog is only allowed if the landlord agrees in writing beforehand.",
-        "Strong colours have to be painted over, and that is paid by whoever moves out.",
+        "Walls in strong colours are painted over in white before somebody leaves.",
     ],
 )
 def test_words_do_not_settle_what_is_put_differently(answer):

