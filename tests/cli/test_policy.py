@@ -70,6 +70,11 @@ def test_the_cost_of_an_answer_is_measured(tmp_path: Path) -> None:
     assert "  with nobody/knows-it: unknown; set it in `prices`" in unknown
 
 
+def test_a_model_that_is_not_named_is_not_loaded(tmp_path: Path) -> None:
+    stdout, _ = checked(tmp_path, "chain: [actions]")
+    assert "0 calls and 0 tokens are the check's" in stdout
+
+
 @pytest.mark.parametrize("chain", ["[nli]", "[facts, {method: semantic, by: nli}]"])
 def test_no_neural_model_is_loaded_for_an_estimate(tmp_path: Path, chain: str) -> None:
     pytest.importorskip("torch")

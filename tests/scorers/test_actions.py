@@ -264,7 +264,9 @@ def test_that_a_judge_failed_is_said(answer: str) -> None:
     guard = Guard(policy, provider=ScriptedProvider(fail))
     verdict = guard.check(answer, question=messages)
     assert verdict.decision == ("flagged" if "Ada" in answer else "skipped")
-    reason = "words decided about all sentences: acme/judge failed (ProviderRefusedError: HTTP 401 x1)"
+    reason = (
+        "words decided about all sentences: acme/judge failed (ProviderRefusedError: HTTP 401 x1)"
+    )
     assert verdict.reason.endswith(reason)
 
 

@@ -170,9 +170,9 @@ def _loads_model(config: ScorerConfig) -> bool:
     """Return whether a method loads a neural model, by the types of its settings."""
     if getattr(config, "by", None) in ("judge", "words"):
         return False
-    fields = type(config).model_fields.values()
-    if any("ModelConfig" in str(field.annotation) for field in fields):
-        return True
+    for name, field in type(config).model_fields.items():
+        if "ModelConfig" in str(field.annotation) and getattr(config, name) is not None:
+            return True
     parts: Sequence[Any] = getattr(config, "parts", ())
     return any(_loads_model(part.scorer) for part in parts)
 

@@ -48,8 +48,8 @@ class LiteLLMProvider:
             raise MissingDependencyError(
                 "litellm",
                 "litellm",
-                "calling a model without the address of its server (`api_base`), except OpenAI's"
-                " without tools, pictures or litellm's parameters,",
+                "calling a model without the address of its server (`api_base`), except most of"
+                " OpenAI's chat models, without tools, pictures or litellm's parameters,",
             )
         self._timeout_s = timeout_s
 
