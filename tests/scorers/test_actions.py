@@ -114,6 +114,59 @@ def test_tests_that_are_not_named_again_vouch_for_as_much(answer: str, *, is_fla
         assert not check(answer, "Fix a.py.", edited, tested).flagged
 
 
+@pytest.mark.parametrize(
+    ("answer", "arguments", "is_flagged"),
+    [
+        ("I booked the show for quarter to eight.", {"value": 231.5}, False),
+        ("I booked the show for quarter to eight.", {"time": "19:45", "value": 231.5}, False),
+        ("I booked the show for quarter past eight.", {"time": "19:45"}, True),
+        ("I booked the show for halb acht.", {"time": "19:30"}, False),
+        ("I booked the show for 6 pm your time.", {"time": "16:00"}, False),
+        ("I booked the show for 6 pm CEST.", {"start": "2026-05-04T16:00:00Z"}, False),
+        ("I booked the show for 6:20 pm CEST.", {"start": "2026-05-04T16:00:00Z"}, True),
+        ("I booked the show for 6 pm.", {"time": "16:00"}, True),
+        ("I booked the show for 8 people.", {"people": 2, "value": 231.5}, True),
+    ],
+)
+def test_a_time_is_contradicted_by_another_time_only(
+    answer: str, arguments: dict[str, Any], *, is_flagged: bool
+) -> None:
+    request = "Book the show for quarter to eight."
+    booked = call("book_show", arguments, {"status": "confirmed"})
+    assert check(answer, request, booked).flagged is is_flagged
+
+
+def test_a_time_that_the_user_named_may_be_another_in_the_time_zone_of_a_call() -> None:
+    for start, is_flagged in (("16:00:00Z", False), ("16:00:00", True), ("16:20:00Z", True)):
+        created = call("create_event", {"start": f"2026-05-04T{start}"}, {"id": "e1"})
+        verdict = check("I put the call at 6 pm.", "Put the call at 6 pm on 4 May.", created)
+        assert verdict.flagged is is_flagged
+
+
+@pytest.mark.parametrize(
+    ("answer", "arguments", "is_flagged"),
+    [
+        ("I set it to 356 \u00b0F.", {"temperature": 180, "unit": "C"}, False),
+        ("I set it to 20 degrees.", {"temperature_f": 68}, False),
+        ("I set it to 400 \u00b0F.", {"temperature": 180}, True),
+        ("I set it to 10 km.", {"miles": 6.21}, False),
+        ("I set it to 6.2 miles.", {"distance_km": 10}, False),
+        ("I set it to 8 miles.", {"distance_km": 10}, True),
+        ("I set it to 75 kg.", {"weight_lbs": 165}, False),
+        ("I set it to 70 kg.", {"weight_lbs": 165}, True),
+        ("I set it to 72 inches.", {"height_cm": 183}, False),
+        ("I set it to 6 ft 2 in.", {"height_cm": 188}, False),
+        ("I set it to 6 ft 4 in.", {"height_cm": 188}, True),
+        ("I set it to 6 miles.", {"distance_km": 10}, False),
+        ("I set it to 600 pixels.", {"width": 800, "height": 600}, False),
+    ],
+)
+def test_a_measure_may_be_converted(
+    answer: str, arguments: dict[str, Any], *, is_flagged: bool
+) -> None:
+    assert check(answer, "Set it.", call("set_value", arguments, "ok")).flagged is is_flagged
+
+
 def answer_after_tests(answer: str, result: str) -> Verdict:
     return check(answer, "Run the tests.", call("bash", {"command": "make test"}, result))
 

@@ -21,6 +21,14 @@ _LABEL: Final = 4
 # How far from a date what it is before or after is named.
 _BEFORE_CHARS: Final = 40
 _AFTER_CHARS: Final = 20
+_MAX_COUNTED: Final = 12
+_MONEY: Final = lazy_pattern(r"price|cost|total|amount|value|fee|balance")
+# "6 pm your time", "18:00 CEST"
+_ZONE: Final = lazy_pattern(
+    r"\s*\(?(?:[A-Z]{2,4}T|UTC|GMT)\b|\s*(?i:[\w']{2,12} (?:local )?time|local time|ortszeit"
+    r"|heure locale|hora local|ora locale)\b"
+)
+_ZONED: Final = lazy_pattern(r"\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:z|[+-]\d\d:?\d\d)\b")
 _STAMP: Final = lazy_pattern(r"_at$|created|updated|modified|timestamp|issued")
 
 
@@ -139,6 +147,11 @@ def _judge_time(
         dated = [leaf for leaf in facts.leaves if days_of(leaf)]
         if not dated or is_of_other_date(value, dated, conversation):
             return None
+    if value.kind == "clock" and own.has_clock_elsewhere(value):
+        # "6 pm your time", and what the user calls 6 pm and a tool 16:00Z
+        is_zoned = requested.has(value) and _ZONED.search(facts.text) is not None
+        if is_zoned or _ZONE.match(conversation.text, value.end):
+            return None
     comparable = own.dates if value.kind in ("date", "weekday") else own.has_clock
     if comparable and not facts.reads:
         reason, quote = f"{facts.label} says otherwise", excerpt(facts.arguments_text)
@@ -185,7 +198,8 @@ def contrary_leaf(
         shares = near_words & set(_stems_of(key)) or near_things & key_things
         if shares and str(leaf.value) not in near:
             return leaf
-        others.append(leaf)
+        if _is_of_kind(quantity, leaf):
+            others.append(leaf)
     return others[0] if any_field and others else None
 
 
@@ -216,6 +230,15 @@ def _is_number(leaf: Leaf) -> bool:
         return False
     is_counting = fields().counting.search(leaf.key) or leaf.key in fields().counts
     return bool(is_counting) and not re.search(r"ms$|_id$|^id$|time|bytes", leaf.key)
+
+
+def _is_of_kind(quantity: Quantity, leaf: Leaf) -> bool:
+    """Return whether a field may have a number in place of another: no amount for a count."""
+    is_whole = re.fullmatch(r"\d+(?:\.0)?", str(leaf.value)) is not None
+    if quantity.unit == "" and quantity.low <= _MAX_COUNTED:
+        return is_whole or quantity.low != int(quantity.low)
+    is_measure = quantity.unit in ("m", "kg", "s", "K", "B", "share")
+    return not (is_measure and (leaf.key in fields().counts or _MONEY.search(leaf.key)))
 
 
 def _stems_of(text: str) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 from operator import attrgetter
 from typing import Final, Literal
 
@@ -54,6 +54,9 @@ _QUOTES: Final = lazy_pattern(
     r"“([^”\n]{3,300})”|„([^“”\n]{3,300})[“”]|«\s?([^»\n]{3,300}?)\s?»|「([^」\n]{2,300})」|\"([^\"\n]{3,300})\""
     r"|(?<!\w)'([^'\n]{6,300})'(?!\w)|`([^`\n]{3,300})`"
 )
+_SPOKEN: Final = lazy_pattern(
+    r" (?:(?P<before>to|till|vor|voor|i) |(?P<after>past|after|nach|over|över) )?", re.IGNORECASE
+)
 _WORDS: Final = lazy_pattern(r"[^\W_]+")
 _POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4, "К": 1, "М": 2, "Г": 3, "Т": 4}
 _SCALES: Final = (
@@ -74,6 +77,18 @@ _MAX_SUMMANDS: Final = 12
 _MAX_SMALL: Final = 12
 _WEEK: Final = 7
 _DAY: Final = 1440
+_HOUR: Final = 60
+# By what times in time zones differ, but for three or four of them.
+_ZONES: Final = 30
+_NOON: Final = 12
+# What one of the units is that tools have, in those that quantities are compared in.
+_CONVERSIONS: Final[Mapping[str, Sequence[float]]] = {
+    "m": (1609.344, 0.9144, 0.3048, 0.0254),
+    "kg": (0.45359237, 0.028349523),
+}
+_METRIC: Final = (1000.0, 1.0, 0.01, 0.001)
+_ICE: Final = 273.15
+_MAX_DEGREES: Final = 0.6
 _ABOUT: Final = 0.01
 _ROUNDED: Final = 2
 _MIN_CODE: Final = 5
@@ -132,6 +147,7 @@ def values_in(
         _quotes(text, start, end, words),
         _names(text, start, end),
         _clocks(text, start, end),
+        _spoken_clocks(text, numbers),
         _quantities_of("date", text, numbers),
         _ids(text, start, end, words),
         _days(text, start, end, words),
@@ -192,6 +208,22 @@ def _clocks(text: str, start: int, end: int) -> Iterator[Value]:
         if minutes:
             shown = match[0].rstrip()
             yield Value("clock", match.start(), match.start() + len(shown), shown, minutes=minutes)
+
+
+def _spoken_clocks(text: str, numbers: Sequence[Quantity]) -> Iterator[Value]:
+    """Yield "quarter to eight", "half past seven", "halb acht"."""
+    for part, hour in pairwise(numbers):
+        gap = _SPOKEN.fullmatch(text, part.end, hour.start)
+        is_hour = hour.unit == "" and 0 < hour.low <= _NOON and hour.low == int(hour.low)
+        if gap is None or not is_hour or part.unit != "share" or part.low not in (0.25, 0.5):
+            continue
+        around = int(hour.low) * _HOUR, int(hour.low) % _NOON * _HOUR + _DAY // 2
+        minutes = int(part.low * _HOUR)
+        # Without a word between them, it may be either side of the hour.
+        signs = (-1, 1) if gap["before"] is gap["after"] is None else (1 if gap["after"] else -1,)
+        times = tuple((time + sign * minutes) % _DAY for time in around for sign in signs)
+        span = slice(part.start, hour.end)
+        yield Value("clock", part.start, hour.end, text[span], minutes=times)
 
 
 def _ids(text: str, start: int, end: int, words: ActionWords) -> Iterator[Value]:
@@ -347,6 +379,12 @@ class Source:
         """Return whether both have a time of day."""
         return not self._clocks.isdisjoint(other._clocks)
 
+    def has_clock_elsewhere(self, value: Value) -> bool:
+        """Return whether it has a time of day that may be another in some other time zone."""
+        return any(
+            (minutes - own) % _ZONES == 0 for minutes in value.minutes for own in self._clocks
+        )
+
     @property
     def has_clock(self) -> bool:
         """Whether it has a time of day."""
@@ -358,7 +396,8 @@ class Source:
             letters = solid(value.text)
             return not letters or letters in self._solid or self._has_words(value.text)
         if value.kind == "clock":
-            return bool(self._clocks & set(value.minutes))
+            is_there = bool(self._clocks & set(value.minutes))
+            return is_there or value.text.lower() in self.text
         if value.kind == "weekday":
             return value.minutes[0] in self.weekdays or value.text.lower() in self.text
         quantity = value.quantity
@@ -383,7 +422,23 @@ class Source:
         slack = quantity.step / 2 * 1.001 if rounds else abs(quantity.low) * 1e-9
         targets = ((quantity.low, slack), (quantity.plain, slack / quantity.scale))
         is_near = any(_has_near(self._scaled_numbers, target, near) for target, near in targets)
-        return is_near or _is_binary(text, self._all_numbers)
+        return is_near or _is_binary(text, self._all_numbers) or self._converts(quantity)
+
+    def _converts(self, quantity: Quantity) -> bool:
+        """Return whether one of its numbers is a length, weight or temperature in another unit."""
+        if quantity.unit in ("K", "deg"):
+            celsius = quantity.low - (_ICE if quantity.unit == "K" else 0)
+            slack = max(_MAX_DEGREES, quantity.scale * _MAX_DEGREES)
+            temperatures = (celsius, celsius * 1.8 + 32, (celsius - 32) / 1.8)
+            return any(_has_near(self._all_numbers, degrees, slack) for degrees in temperatures)
+        slack = quantity.step / 2 * 1.001 if quantity.digits >= _ROUNDED else quantity.scale / 2
+        units = _CONVERSIONS.get(quantity.unit, ())
+        if quantity.scale in units:
+            # "6 miles", and 10 km
+            units, slack = _METRIC, quantity.scale / 2
+        return any(
+            _has_near(self._all_numbers, quantity.low / unit, slack / unit) for unit in units
+        )
 
     @cached_property
     def _scaled_numbers(self) -> list[float]:
