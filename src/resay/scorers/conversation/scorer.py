@@ -43,6 +43,7 @@ from resay.scorers.prompt import Prompt
 # Cost of comparing a character, in characters; see `compute`.
 _COST = 60
 _NO_ANSWER = "the conversation has no earlier answer"
+_NO_CONFLICT = "no claim contradicts an earlier answer"
 _MAX_QUOTE = 300
 _TOKENS_OF_CLAIM = 96
 
@@ -159,7 +160,7 @@ def _scores(conflicts: Sequence[tuple[Conflict, ...]]) -> Scores:
     """Return scores for the claims that contradict something, by what each contradicts."""
     if not any(conflicts):
         # Claims without a score go on to the next step; the answer as a whole contradicts nothing.
-        return Scores(passage=0.0, passage_reason="no claim contradicts an earlier answer")
+        return Scores(passage=0.0, passage_reason=_NO_CONFLICT, verdict_reason=_NO_CONFLICT)
     return Scores(
         sentences=tuple(1.0 if of_claim else None for of_claim in conflicts),
         reasons=tuple(_reason(of_claim) for of_claim in conflicts),
