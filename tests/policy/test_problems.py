@@ -127,6 +127,10 @@ METHODS = ", ".join(repr(name) for name in registry())
             "2: action.do: required, but missing; there are 'annotate', 'block', 'regenerate'",
         ),
         (
+            with_chain("action: {doo: block}"),
+            "2: action.do: required, but missing; is 'doo' a misspelling of it?",
+        ),
+        (
             with_chain("action: {do: annotate, exit: raise}"),
             "2: action.exit: unknown key 'exit'; there are 'do', 'marks'",
         ),

@@ -172,6 +172,7 @@ def _message(details: ErrorDetails, path: Path, document: Document, model: type[
         keys = cast("dict[object, object]", entry) if isinstance(entry, dict) else {}
         # Steps have a key `mode`, which is no misspelt `method`.
         misspelt = get_close_matches(str(path[-1]), map(str, keys), n=1, cutoff=0.85)
+        misspelt += [str(key) for key, value in keys.items() if value in context["known"]]
         if misspelt:
             return f"required, but missing; is {truncated(misspelt[0])} a misspelling of it?"
         return f"required, but missing; there are {_listed(context['known'])}"
