@@ -108,6 +108,28 @@ def test_check_takes_the_tokens_of_the_response(files: Path, wrapped: bool) -> N
     assert done.stdout.startswith("FLAGGED  passage 0.76 > 0.50, 1 of 2 sentences > 0.50\n")
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_check_takes_the_conversation_before_the_response(files: Path, wrapped: bool) -> None:
+    function = {"name": "delete_coupons", "arguments": "{}"}
+    call = {"id": "c1", "type": "function", "function": function}
+    messages = [
+        {"role": "user", "content": "Delete the coupons."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": '{"deleted": 0}'},
+    ]
+    (files / "messages.json").write_text(
+        json.dumps({"messages": messages} if wrapped else messages)
+    )
+    (files / "answer.txt").write_text("I deleted the coupons.")
+    words = ("check", "-r", "answer.txt", "--messages", "messages.json", "--method", "actions")
+    done = resay_here(*words, cwd=files)
+    assert done.returncode == 1, done.stderr
+    assert "call 1 (delete_coupons)" in done.stdout
+    done = resay_here(*words, "--question", "Why?", cwd=files)
+    assert done.returncode == 2
+    assert "pass `--question` or `--messages`, not both" in done.stderr
+
+
 @needs("resay_lab")
 @pytest.mark.parametrize(
     ("words", "message"),
@@ -120,6 +142,7 @@ def test_check_takes_the_tokens_of_the_response(files: Path, wrapped: bool) -> N
         ),
         (["check", "-r", "response.txt", "--method", "logprobs"], "pass them as `--logprobs`"),
         (["check", "-r", "response.txt", "--logprobs", "a.txt"], "'a.txt' is not valid JSON"),
+        (["check", "-r", "response.txt", "--messages", "a.txt"], "'a.txt' is not valid JSON"),
         (["check", "-r", "response.txt", "--method", "ngarm"], "did you mean 'ngram'"),
         (["check"], "Missing option '--response'"),
         (

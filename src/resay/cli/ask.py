@@ -148,6 +148,13 @@ def check(
     question: Annotated[
         str | None, typer.Option(help="The question that the response answers.")
     ] = None,
+    messages: Annotated[
+        Path | None,
+        typer.Option(
+            help="In its place, a JSON file with the messages before the response, tool calls"
+            " included."
+        ),
+    ] = None,
     samples: Annotated[
         list[Path] | None,
         typer.Option(
@@ -181,16 +188,19 @@ def check(
     html: HtmlOption = None,
 ) -> None:
     """Check an existing response."""
+    if question is not None and messages is not None:
+        raise ConfigurationError("pass `--question` or `--messages`, not both")
     text = read_text(response)
     trusted = [t for path in _expanded(references or ()) for t in read_texts(path)]
     drawn = [t for path in samples or () for t in read_texts(path)]
     guard = guard_of(policy, method, model=model)
     print_policy(policy, method, model=model)
     tokens = None if logprobs is None else read_logprobs(logprobs)
+    conversation = None if messages is None else read_messages(messages)
     with _named_as_options():
         verdict = guard.check(
             text,
-            question=question,
+            question=question if conversation is None else conversation,
             samples=drawn or None,
             references=trusted,
             logprobs=tokens,
@@ -285,15 +295,31 @@ def read_logprobs(path: Path) -> list[dict[str, Any]]:
     Raises:
         ConfigurationError: The file cannot be read or holds something else.
     """
+    return _read_objects(path, "content", "tokens, as in OpenAI's `logprobs.content`")
+
+
+def read_messages(path: Path) -> list[dict[str, Any]]:
+    """Read a conversation from a JSON file.
+
+    Args:
+        path: The file: a list of messages in the format of chat completions, or an object with
+            such a list in `messages`, such as a request.
+
+    Raises:
+        ConfigurationError: The file cannot be read or holds something else.
+    """
+    return _read_objects(path, "messages", "messages, as in OpenAI's chat completions")
+
+
+def _read_objects(path: Path, key: str, what: str) -> list[dict[str, Any]]:
+    """Read a list of objects from a JSON file: all of it, or under a key."""
     try:
         data: Any = json.loads(read_text(path))
     except ValueError as error:
         raise ConfigurationError(f"{str(path)!r} is not valid JSON: {error}") from error
-    content = cast("dict[str, object]", data).get("content") if isinstance(data, dict) else data
+    content = cast("dict[str, object]", data).get(key) if isinstance(data, dict) else data
     items = cast("list[object]", content) if isinstance(content, list) else [None]
-    tokens = [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
-    if len(tokens) < len(items):
-        raise ConfigurationError(
-            f"{str(path)!r} must contain a list of tokens, as in OpenAI's `logprobs.content`"
-        )
-    return tokens
+    objects = [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
+    if len(objects) < len(items):
+        raise ConfigurationError(f"{str(path)!r} must contain a list of {what}")
+    return objects
