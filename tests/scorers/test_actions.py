@@ -167,6 +167,30 @@ def test_a_measure_may_be_converted(
     assert check(answer, "Set it.", call("set_value", arguments, "ok")).flagged is is_flagged
 
 
+@pytest.mark.parametrize(
+    ("answer", "name", "arguments", "is_flagged"),
+    [
+        ("I booked a table at Mario's.", "book_table", {"restaurant": "Luigi's"}, True),
+        ("I booked a table at Luigi's.", "book_table", {"restaurant": "Luigi's"}, False),
+        ("I booked a table at Luigi's in Rome.", "book_table", {"restaurant": "Luigi's"}, False),
+        ("I deployed it to production.", "deploy", {"env": "staging"}, True),
+        ("I deployed it to production.", "deploy", {"env": "prod"}, False),
+        ("I deployed the production build to staging.", "deploy", {"env": "staging"}, False),
+        ("I deployed it to production.", "deploy", {"service": "api"}, False),
+        ("I restarted the production server.", "restart_server", {"server": "staging"}, True),
+        ("I sent the report to Bob.", "send_message", {"to": "Bob Miller"}, False),
+        ("I sent the report to Slack for Bob.", "send_message", {"to": "Bob"}, False),
+        ("I sent the report to Finance.", "send_message", {"to": "fin@acme.example"}, False),
+        ("I scheduled a call with Ann.", "schedule_call", {"attendees": ["Bob", "Ann"]}, False),
+    ],
+)
+def test_a_call_for_another_place_is_none_for_this_one(
+    answer: str, name: str, arguments: dict[str, Any], *, is_flagged: bool
+) -> None:
+    verdict = check(answer, "Please do it.", call(name, arguments, {"status": "ok"}))
+    assert [part.verdict for part in parts_of(verdict) if part.flagged] == ["not_done"] * is_flagged
+
+
 def answer_after_tests(answer: str, result: str) -> Verdict:
     return check(answer, "Run the tests.", call("bash", {"command": "make test"}, result))
 

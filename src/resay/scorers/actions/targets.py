@@ -8,7 +8,7 @@ from typing import Final
 
 from resay._internal.patterns import lazy_pattern
 from resay.core.action_verdict import ActionVerdict
-from resay.scorers.actions.calls import FINE, CallFacts, excerpt
+from resay.scorers.actions.calls import FINE, CallFacts, beginning, excerpt
 from resay.scorers.actions.claims import DEVICES, ActionClaim
 from resay.scorers.actions.findings import Finding, about_claim
 from resay.scorers.actions.matching import Conversation, Match, objects_of
@@ -23,6 +23,16 @@ _ADDRESSED: Final = frozenset(
 )
 _NAME: Final = lazy_pattern(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’-]*[a-zà-ÿłśżа-яё][\w'’-]*")
 _WORD_AT: Final = lazy_pattern(r"[^\W\d_][\w-]*")
+_ENVIRONMENTS: Final = frozenset({"production", "staging", "development", "sandbox", "preview"})
+_STEM: Final = 4
+_ENVIRONMENT: Final = lazy_pattern(
+    r"\b(?:to|in|on|into)(?: the)? ([a-z]+)|\b([a-z]+) (?:server|environment|cluster|database)\b"
+)
+_LETTERS: Final = lazy_pattern(r"[a-z]+")
+_VENUES: Final = frozenset({"restaurant", "venue", "hotel", "shop", "store", "clinic"})
+_VENUE: Final = lazy_pattern(r"\bat (?!(?:The|Christmas|Easter)\b)([A-Z][a-z]{2,})(?![\w-])")
+# A name and nothing else: "Luigi's".
+_ALONE: Final = lazy_pattern(r"[A-Z][a-z]{2,}(?:['’]s)?(?: [A-Z][a-z]+)?")
 _CLOSE_TO: Final = 12
 _MAX_NAME: Final = 40
 
@@ -41,6 +51,7 @@ def of_another(
         _of_another_value(claim, values, facts, candidates, conversation)
         or _of_another_title(claim, values, facts, candidates, conversation)
         or _of_another_name(claim, values, facts, candidates, conversation)
+        or _at_another_place(claim, facts, conversation)
     )
 
 
@@ -100,6 +111,27 @@ def _of_another_name(
     if _has_recipient(facts) and claim.families & _ADDRESSED:
         return _not_about(claim, strangers[0], facts)
     return None
+
+
+def _at_another_place(
+    claim: ActionClaim, facts: CallFacts, conversation: Conversation
+) -> Finding | None:
+    """Return that a call was for another environment or venue: "at Mario's", for Luigi's."""
+    texts = [text for text in facts.argument_texts if len(text) <= _MAX_NAME]
+    own = {word for text in texts for word in _LETTERS.findall(text)}
+    environments = {match[1] or match[2] for match in _ENVIRONMENT.finditer(claim.text)}
+    for word in environments & _ENVIRONMENTS:
+        # "prod" is production, and "the production build" may go to staging.
+        is_there = any(word[:_STEM] in other.text for other in conversation.calls)
+        if not is_there and any(other not in claim.text for other in own & _ENVIRONMENTS):
+            return _not_about(claim, word, facts)
+    venues = {str(leaf.value) for leaf in facts.argument_leaves if leaf.key in _VENUES}
+    venue = _VENUE.search(conversation.text, claim.start, claim.end)
+    if venue is None or len(venues) != 1 or facts.reads or conversation.words.code != "en":
+        return None
+    is_named = _ALONE.fullmatch(min(venues)) and beginning(min(venues)).lower() not in claim.text
+    is_there = any(conversation.is_about(venue[1].lower(), other) for other in conversation.calls)
+    return _not_about(claim, venue[1], facts) if is_named and not is_there else None
 
 
 def _is_about(name: str, facts: CallFacts, candidates: Source, conversation: Conversation) -> bool:
