@@ -78,6 +78,25 @@ def test_an_identifier_that_stands_nowhere_is_invented() -> None:
     assert [(part.verdict, part.start, part.end) for part in flagged] == [("invented", 16, 25)]
 
 
+@pytest.mark.parametrize(
+    "answer",
+    ["I deleted the 14 coupons. The log is job-88.", "I deleted the 14 coupons (log: job-88)."],
+)
+def test_an_identifier_of_a_word_and_a_number_is_one(answer: str) -> None:
+    request = "Delete the coupons that expired."
+    verdict = check(answer, request, call("delete_coupons", {}, {"deleted": 14}))
+    start = answer.index("job-88")
+    flagged = [part for part in parts_of(verdict) if part.flagged]
+    assert [(p.verdict, p.start, p.end) for p in flagged] == [("invented", start, start + 6)]
+    logged = call("delete_coupons", {}, {"deleted": 14, "job": "job-88"})
+    assert not check(answer, request, logged).flagged
+
+
+def test_what_a_log_counts_is_no_identifier() -> None:
+    deleted = call("delete_coupons", {}, {"deleted": 14, "log": "line\n" * 350})
+    assert not check("I deleted the 14 coupons (log: 350 lines).", "Delete them.", deleted).flagged
+
+
 def test_plans_offers_questions_and_denials_claim_nothing() -> None:
     answer = (
         "I will send the mail now. Shall I save it as well? If you like, I can book a table."

@@ -31,6 +31,9 @@ _PATH: Final = lazy_pattern(
 _ID: Final = lazy_pattern(r"(?<![\w./@-])#?\w+(?:[-_/#:.]\w+)*(?![\w@])")
 # "mid-2024", "24-hour"
 _COMPOUND: Final = lazy_pattern(r"[a-z]{3,}-(?:19|20)\d\d|\d+-[a-z]+|[A-Z]?[a-z]+-\d{1,2}")
+# "The log: 350 lines"
+_COUNTING: Final = lazy_pattern(r"(?<=: |s )\d+ [a-z]+s\b")
+_HYPHENED: Final = lazy_pattern(r"[a-z]-\Z")
 _PHONE: Final = lazy_pattern(r"(?<![\w.-])\+?\d[\d ()/-]{7,18}\d(?!\w|\.\d)")
 _DATED: Final = lazy_pattern(r"\d{4}-\d\d|\d{1,3}(?: \d{3})+\Z")
 _MIN_PHONE: Final = 9
@@ -250,7 +253,9 @@ def _quantities_of(
 ) -> Iterator[Value]:
     for quantity in numbers:
         is_whole = kind == "number" or quantity.month is not None or quantity.day is not None
-        if quantity.kind == kind and is_whole and quantity.unit != "clock":
+        # The 88 of "job-88" counts nothing.
+        is_named = _HYPHENED.search(text, max(0, quantity.start - 2), quantity.start)
+        if quantity.kind == kind and is_whole and quantity.unit != "clock" and not is_named:
             first, last = quantity.start, quantity.end
             binary = _BINARY_UNIT.match(text, last)
             last = binary.end() if binary is not None else last
@@ -276,7 +281,7 @@ def _is_id(text: str, start: int, match: re.Match[str], words: ActionWords) -> b
         return True
     if not token.isdigit():
         return False
-    return digits >= 5 or (digits >= 3 and cued)
+    return digits >= 5 or (digits >= 3 and cued and not _COUNTING.match(text, match.start()))
 
 
 def _cued(text: str, start: int, match: re.Match[str], words: ActionWords) -> bool:
