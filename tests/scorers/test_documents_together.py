@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Passage, Request
+from resay import Guard, Passage, Request
 from resay.core.references import Reference
 from resay.plugins import Completion, Completions, Evidence, Scores
 from resay.scorers.common.document_subjects import DocumentSubjects
@@ -797,3 +797,78 @@ def test_the_stretches_of_a_claim_are_all_of_it(claim: str, document: str) -> No
     stretches = subjects.stretches(claim, subjects.of(claim))
     assert (stretches[0].start, stretches[-1].end) == (0, len(claim))
     assert all(first.end == second.start for first, second in pairwise(stretches))
+
+
+PRODUCTS = [
+    ("The X200", "The X300"),
+    ("The Model 3", "The Model Y"),
+    ("The RTX 4080", "The RTX 4090"),
+    ("Gate 12", "Gate 14"),
+    ("The WH-1000XM5", "The WH-1000XM4"),
+    ("The Pixel 9 Pro", "The Pixel 9"),
+    ("The iPhone 15", "The iPhone 16"),
+    ("The Acme One", "The Acme Two"),
+    ("Nimbus", "Stratos"),
+]
+QUESTIONS = [
+    "Compare {a} and {b}.",
+    "Compare the {a} and the {b}.",
+    "{a} vs {b}?",
+    "What does {a} weigh?",
+    "Describe {a}.",
+    "Tell me about {b}.",
+    "Compare them.",
+]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize(("first", "second"), PRODUCTS)
+def test_by_words_another_products_page_supports_nothing_whatever_the_question_names(
+    first: str, second: str, question: str
+) -> None:
+    pages = [
+        f"{first} weighs 1.2 kg. It costs 499 EUR.",
+        f"{second} weighs 1.5 kg. It costs 699 EUR.",
+    ]
+    names = {"a": first.removeprefix("The "), "b": second.removeprefix("The ")}
+    asked = question.format(**names)
+    true = [f"{first} weighs 1.2 kg.", f"{first} costs 499 EUR.", f"{second} weighs 1.5 kg."]
+    false = [f"{first} weighs 1.5 kg.", f"{first} costs 699 EUR.", f"{second} costs 499 EUR."]
+    assert not any(is_flagged(claim, pages, asked) for claim in true)
+    assert all(is_flagged(claim, pages, asked) for claim in false)
+
+
+@pytest.mark.parametrize(("first", "second"), PRODUCTS)
+def test_by_words_a_follow_up_about_another_product_leaves_the_subject(
+    first: str, second: str
+) -> None:
+    pages = [
+        f"{first} weighs 1.2 kg. It costs 499 EUR.",
+        f"{second} weighs 1.5 kg. It costs 699 EUR.",
+    ]
+    conversation = [
+        {"role": "user", "content": f"What about {first}?"},
+        {"role": "assistant", "content": f"{first} weighs 1.2 kg."},
+        {"role": "user", "content": f"And {second}?"},
+    ]
+    assert not is_flagged(f"{first} costs 499 EUR.", pages, conversation)
+    assert is_flagged(f"{first} costs 699 EUR.", pages, conversation)
+    assert is_flagged(f"{second} costs 499 EUR.", pages, conversation)
+
+
+def test_by_words_a_claim_that_begins_with_an_answer_stays_about_the_question() -> None:
+    pages = ["Nexar was founded by Lena Voss in 1990.", "Lena Voss was born in Graz in 1961."]
+    assert not is_flagged("Lena Voss founded it in 1990.", pages, "Who founded Nexar?")
+    assert is_flagged("Lena Voss founded it in 1961.", pages, "Who founded Nexar?")
+
+
+def test_by_words_millions_of_the_same_are_no_subject_in_common() -> None:
+    pages = ["Paris is in France. It has 2.1 million people.", "Lyon has 520,000 people."]
+    assert not is_flagged("Paris has 2.1 million people.", pages, "Tell me about France.")
+    assert is_flagged("Lyon has 2.1 million people.", pages, "Tell me about France.")
+
+
+def is_flagged(claim: str, pages: list[str], question: Any) -> bool:
+    """Whether a guard without a model flags a claim."""
+    guard = Guard({"chain": [{"method": "facts"}]})
+    return bool(guard.check(claim, question=question, references=pages).flagged)

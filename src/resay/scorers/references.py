@@ -339,7 +339,7 @@ class References:
 
         subjects, about, stretches = await compute(find_subjects, chars=chars)
         # Indexing takes long, so only these are indexed, and only the parts relevant to a claim.
-        relevant: set[int] = set[int]().union(*operands)
+        relevant = set(subjects.of_question()).union(*operands)
         for of_claim, stretches_of_claim in zip(about, stretches, strict=True):
             relevant.update(of_claim)
             for stretch in stretches_of_claim:

@@ -34,7 +34,11 @@ _BEHIND_ARTICLE = lazy_pattern(
 _BEHIND_INDEFINITE = lazy_pattern(
     r"(?<!\w)(?:an?|ein|eine[mnr]?|une?|una|uno|uma?|een)\s\Z", re.IGNORECASE
 )
+_BEHIND_GERMAN_ARTICLE = lazy_pattern(
+    r"(?<!\w)(?:der|die|das|dem|den|des|ein|eine[mnrs]?)\s\Z", re.IGNORECASE
+)
 _NUMBER_BEHIND = lazy_pattern(r"[ \u00a0]\d.*")
+_LATER_CAPITAL = lazy_pattern(r"(?<![\w’'-])[a-z]{1,3}(?=[A-Z])")
 _NOUN_BEFORE = lazy_pattern(r"([^\W\d_]+)[ \u00a0]\Z")
 _WORD_BEFORE = lazy_pattern(r"(\w[\w’-]*)[ \u00a0]\Z")
 _NOUN_AFTER = lazy_pattern(r"[ \u00a0]([^\W\d_]+)")
@@ -45,6 +49,8 @@ _QUALIFIER = lazy_pattern(
 # The end of a sentence, and an article, in this many characters before a name.
 _BEFORE_SENTENCE = lazy_pattern(r"[.!?。！？।\n|:]\s*(?:\w{1,4}\s)?\Z")
 _ARTICLE_CHARS = 16
+_FIRST_WORD = lazy_pattern(r"[^\W_]+")
+_FIRST_WORDS = lazy_pattern(r"(?:\A|(?<=[.!?。！？।\n|:]))[\s*#>-]*(?:(\w{1,4})\s)?([^\W_]+)")
 # The shortest name in a script without capitals, and the longest text searched for names.
 _SHORTEST = 2
 _LONGEST_TEXT = 400
@@ -110,8 +116,14 @@ class DocumentSubjects:
             words = _WORD.findall(text)
             self._words.append(frozenset(map(str.casefold, words)))
             self._lowercase_words.append({word for word in words if word.islower()})
+        # The words that begin their sentences, perhaps behind an article.
+        self._beginnings: list[set[str]] = []
+        for text in self._lower_texts:
+            words = {word for match in _FIRST_WORDS.finditer(text) for word in match.groups()}
+            self._beginnings.append(words - {None})
         self._mentions = list(map(MentionIndex, self._texts))
-        self._question_names = _names_in(normalized(question))
+        self._question_words = set(_WORD.findall(normalized(question)))
+        self._question_names = self._names_in_question(normalized(question))
         self._similar: dict[tuple[str, int], bool] = {}
 
     def of(self, claim: str) -> list[int]:
@@ -122,6 +134,11 @@ class DocumentSubjects:
         """
         claim_names = _names_in(claim)
         question_names = self._question_names_in(claim)
+        opening = self._opening_name(claim)
+        if opening:
+            about = self._mentioning([opening])
+            of_question = set(self.of_question())
+            return [document for document in about if document in of_question] or about
         for names in (question_names, claim_names):
             about = self._mentioning(names)
             if about:
@@ -136,6 +153,10 @@ class DocumentSubjects:
                 return documents
         return about
 
+    def of_question(self) -> list[int]:
+        """Return the indexes of the documents that most surely mention a name of the question."""
+        return self._mentioning(self._question_names)
+
     def _with_discriminating_word(self, names: Sequence[str], documents: list[int]) -> list[int]:
         """Return the documents that have a word of several names that some, not all, have.
 
@@ -149,12 +170,77 @@ class DocumentSubjects:
                     discriminating.add(word)
         return [document for document in documents if discriminating & self._words[document]]
 
+    def _names_in_question(self, question: str) -> list[str]:
+        """Return the names in the question, without a verb before the first: "Compare X200"."""
+        names: list[str] = []
+        for start, end in _runs(question):
+            name = without_article(question[start:end])
+            first, _, without = name.partition(" ")
+            if start == 0 and without and not self._mentioning([name]):
+                name = name if self._is_name_of_document(first) else without_article(without)
+            if name and (start > 0 or " " in name or self._is_name_of_document(name)):
+                names.append(name)
+        return names
+
+    def _is_name_of_document(self, word: str) -> bool:
+        """Whether a first word, which has a capital in any case, is a name in a document."""
+        lower = word.lower()
+        if lower in self._question_words or lower in ignored_words():
+            return False
+        if any(lower in words for words in self._lowercase_words):
+            return False
+        return any(self._mentions[k].score(word) for k in range(len(self._texts)))
+
+    def _opening_name(self, claim: str) -> str | None:
+        """Return the name that a claim begins with, if it and not the question has its subject.
+
+        Asked about an X200, "The X300 weighs 1.5 kg" is about the X300, if a document is.
+        """
+        span = next(self._name_spans(claim), None)
+        if span is None:
+            return None
+        start, end = span
+        before, name = claim[:start], claim[start:end]
+        if self._is_of_question(name, claim):
+            return None
+        if without_article(before).strip() or not _says_anything(claim[end:]):
+            return None
+        has_digits = any(map(str.isdigit, name))
+        # Any noun has a capital there.
+        if _BEHIND_GERMAN_ARTICLE.search(before) and not has_digits:
+            return None
+        is_surely_name = has_digits or " " in name or bool(before.strip())
+        if not is_surely_name and not self._is_name_of_document(name):
+            return None
+        return name if self._begins_any_sentence(name) else None
+
+    def _begins_any_sentence(self, name: str) -> bool:
+        """Whether a document that mentions a name has a sentence beginning with its first word."""
+        first = _FIRST_WORD.search(name.lower())
+        documents = self._mentioning([name])
+        return first is not None and any(first[0] in self._beginnings[k] for k in documents)
+
+    def _is_of_question(self, opening: str, claim: str) -> bool:
+        """Whether a claim mentions a name of the question, and not as a part of its first name."""
+        mentions = MentionIndex(claim)
+        for name in self._question_names:
+            score = mentions.score(name)
+            if score == 1.0 or (score and not opening.startswith(f"{name} ")):
+                return True
+        return False
+
     def _question_names_in(self, claim: str) -> list[str]:
         """Return the names of the question that a claim mentions; all of them if it does none."""
         mentions = MentionIndex(claim)
-        return [name for name in self._question_names if mentions.score(name)] or (
-            self._question_names
-        )
+        scores = {name: mentions.score(name) for name in self._question_names}
+        surely = [name for name, score in scores.items() if score == 1.0]
+        # "The Pixel 9 Pro" is no mention of the Pixel 9.
+        mentioned = [
+            name
+            for name, score in scores.items()
+            if score and (score == 1.0 or not any(other.startswith(name) for other in surely))
+        ]
+        return mentioned or self._question_names
 
     def _mentioning(self, names: Sequence[str]) -> list[int]:
         """Return the indexes of the documents that most surely mention one of several names."""
@@ -282,7 +368,13 @@ class DocumentSubjects:
         if len(self._texts) > _MOST_DOCUMENTS:
             return frozenset()
         related: set[int] = set()
+        in_values: set[int] = set()
+        for value in quantities(text):
+            in_values.update(range(value.start, value.end))
         for first, second in pairwise(_ANY_WORD.finditer(text)):
+            # "Million people".
+            if first.start() in in_values:
+                continue
             is_content = not ignored_words() & {first[0].lower(), second[0].lower()}
             is_long = min(len(first[0]), len(second[0])) >= _STEM and first[0].islower()
             if is_content and is_long and text[first.end() : second.start()] in (" ", "' "):
@@ -379,7 +471,10 @@ class DocumentSubjects:
         )
         surely_names = names[is_first_word:]
         documents = frozenset[int]().union(*(name.documents for name in surely_names))
-        if is_first_word and not documents.isdisjoint(names[0].documents):
+        if is_first_word and (
+            names[0].text.lower() in self._question_words
+            or not documents.isdisjoint(names[0].documents)
+        ):
             names = surely_names
         if documents or not with_words:
             return [name for name in names if 0 < len(name.documents) < len(self._texts)]
@@ -394,7 +489,7 @@ class DocumentSubjects:
     def _name_spans(self, claim: str) -> Iterator[tuple[int, int]]:
         """Yield the spans of the names in a claim, without dates and the values behind them."""
         values = [(quantity.start, quantity.end) for quantity in quantities(claim)]
-        for first, end in capital_runs(claim):
+        for first, end in _runs(claim):
             name = without_article(claim[first:end])
             if first == 0:
                 name = self._without_noun(name)
@@ -489,8 +584,20 @@ def _best_score(mentions: MentionIndex, names: Sequence[str]) -> float:
 
 def _names_in(text: str) -> list[str]:
     """Return the names in a text; a first word alone may be any word."""
-    runs = [(start, without_article(text[start:end])) for start, end in capital_runs(text)]
+    runs = [(start, without_article(text[start:end])) for start, end in _runs(text)]
     return [name for start, name in runs if name and (start > 0 or " " in name)]
+
+
+def _runs(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of runs of capitalised words, also if the capital is a later one: iPhone."""
+    later_capitals = {match.start() for match in _LATER_CAPITAL.finditer(text)}
+    if not later_capitals:
+        yield from capital_runs(text)
+        return
+    capitalised = "".join(
+        character.upper() if k in later_capitals else character for k, character in enumerate(text)
+    )
+    yield from capital_runs(capitalised)
 
 
 def _says_anything(text: str) -> bool:
