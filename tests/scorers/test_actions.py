@@ -168,6 +168,7 @@ def test_a_time_that_the_user_named_may_be_another_in_the_time_zone_of_a_call() 
         ("I set it to 356 \u00b0F.", {"temperature": 180, "unit": "C"}, False),
         ("I set it to 20 degrees.", {"temperature_f": 68}, False),
         ("I set it to 400 \u00b0F.", {"temperature": 180}, True),
+        ("I set it to 20.5 degrees.", {"temperature": 21}, True),
         ("I set it to 10 km.", {"miles": 6.21}, False),
         ("I set it to 6.2 miles.", {"distance_km": 10}, False),
         ("I set it to 8 miles.", {"distance_km": 10}, True),

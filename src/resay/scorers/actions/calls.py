@@ -964,7 +964,7 @@ def _without_passes(text: str) -> str:
     return _WITHOUT_ERRORS.sub(lambda match: "x" * len(match[0]), text)
 
 
-def tells_of_failures(text: str) -> bool:
+def tells_failures(text: str) -> bool:
     """Return whether a text in lower case tells that a check failed: "2 fail", "one error"."""
     return _FAILS.search(_without_passes(text)) is not None
 

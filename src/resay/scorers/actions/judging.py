@@ -62,8 +62,8 @@ def judge_actions(passage: Passage, conversation: Conversation) -> list[list[Fin
     """
     sentences = read_sentences(passage, conversation.words)
     findings = [
-        _findings_of(sentence, before, conversation)
-        for before, sentence in zip([None, *sentences], sentences, strict=False)
+        _findings_of(sentence, sentences[index - 1].claims if index else (), conversation)
+        for index, sentence in enumerate(sentences)
     ]
     judge_additions(sentences, findings, conversation)
     _judge_order(sentences, findings, conversation)
@@ -77,32 +77,25 @@ def judge_actions(passage: Passage, conversation: Conversation) -> list[list[Fin
 
 
 def _findings_of(
-    sentence: ReadSentence, before: ReadSentence | None, conversation: Conversation
+    sentence: ReadSentence, before: Sequence[ActionClaim], conversation: Conversation
 ) -> list[Finding]:
     findings: list[Finding] = []
-    kinds: frozenset[str] = frozenset()
-    checked = _last_check(before.claims if before else (), conversation)
-    for claim in sentence.claims:
-        # "I ran the linter, and it is clean"
+    kinds = checked = frozenset[str]()
+    lead = ""
+    for claim in (*before, *sentence.claims):
         own = frozenset(conversation.words.things_in(claim.text).keys() & _KINDS)
+        checked, lead = (own, claim.text) if own else (checked, lead)
+        if before and claim.sentence == before[0].sentence:
+            continue
+        # "I ran the linter, and it is clean"
         kinds = own or kinds
-        if own:
-            checked = claim
-        elif any(claim.words_of(verb).startswith(_SUBJECTS) for verb in claim.verbs):
+        if not own and any(claim.words_of(verb).startswith(_SUBJECTS) for verb in claim.verbs):
             # "I ran the tests. They all pass.", and not before a change
-            if checked is None or _FIRST.search(checked.text):
+            if not checked or _FIRST.search(lead) or conversation.words.earlier.search(lead):
                 continue
-            if conversation.words.earlier.search(checked.text):
-                continue
-            kinds = frozenset(conversation.words.things_in(checked.text).keys() & _KINDS)
+            kinds = checked
         findings += _judge_claim(claim, kinds, conversation)
     return findings
-
-
-def _last_check(claims: Sequence[ActionClaim], conversation: Conversation) -> ActionClaim | None:
-    """Return the last of some claims that names a check."""
-    checks = [c for c in claims if conversation.words.things_in(c.text).keys() & _KINDS]
-    return checks[-1] if checks else None
 
 
 def _judge_claim(

@@ -12,14 +12,7 @@ from resay._internal.patterns import lazy_pattern
 from resay.core.call_log import CallLog, is_observation
 from resay.core.quantities import Quantity, quantities
 from resay.core.request import Message, text_of
-from resay.scorers.actions.calls import (
-    CallFacts,
-    Leaf,
-    Outcome,
-    beginning,
-    solid,
-    tells_of_failures,
-)
+from resay.scorers.actions.calls import CallFacts, Leaf, Outcome, beginning, solid, tells_failures
 from resay.scorers.actions.claims import READS, ActionClaim
 from resay.scorers.actions.values import Source, Value, values_in
 from resay.scorers.actions.words import ActionWords, fields, stems, tool_words
@@ -253,7 +246,7 @@ class Conversation:
     @cached_property
     def tells_of_failures(self) -> bool:
         """Whether the answer tells that a check failed."""
-        return tells_of_failures(self.lowered)
+        return tells_failures(self.lowered)
 
     @cached_property
     def waits(self) -> bool:

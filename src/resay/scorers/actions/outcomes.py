@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from resay.scorers.actions.calls import FINE, CallFacts, Outcome, tells_of_failures
+from resay.scorers.actions.calls import FINE, CallFacts, Outcome, tells_failures
 from resay.scorers.actions.claims import READS, SUCCESS, ActionClaim
 from resay.scorers.actions.findings import Finding, about_claim
 from resay.scorers.actions.matching import Conversation, Match, undoing
@@ -108,7 +108,7 @@ def _tells_of_failed_check(
     is_run = claim.families <= _CHECKS | {"run"} and not claim.vouches
     if is_run or not passed.isdisjoint(claim.text.split()):
         return conversation.tells_of_failures
-    return claim.vouches and tells_of_failures(claim.text)
+    return claim.vouches and tells_failures(claim.text)
 
 
 def _is_unfinished(claim: ActionClaim, quote: str, conversation: Conversation) -> bool:

@@ -91,7 +91,7 @@ _CONVERSIONS: Final[Mapping[str, Sequence[float]]] = {
 }
 _METRIC: Final = (1000.0, 1.0, 0.01, 0.001)
 _ICE: Final = 273.15
-_MAX_DEGREES: Final = 0.6
+_MAX_DEGREES: Final = 1.0
 _ABOUT: Final = 0.01
 _ROUNDED: Final = 2
 _MIN_CODE: Final = 5
@@ -432,15 +432,16 @@ class Source:
     def _converts(self, quantity: Quantity) -> bool:
         """Return whether one of its numbers is a length, weight or temperature in another unit."""
         if quantity.unit in ("K", "deg"):
-            celsius = quantity.low - (_ICE if quantity.unit == "K" else 0)
-            slack = max(_MAX_DEGREES, quantity.scale * _MAX_DEGREES)
-            temperatures = (celsius, celsius * 1.8 + 32, (celsius - 32) / 1.8)
-            return any(_has_near(self._all_numbers, degrees, slack) for degrees in temperatures)
-        slack = quantity.step / 2 * 1.001 if quantity.digits >= _ROUNDED else quantity.scale / 2
+            celsius = quantity.low - _ICE if quantity.unit == "K" else (quantity.low - 32) / 1.8
+            is_celsius = quantity.unit == "K" and quantity.scale == 1
+            others = [] if is_celsius else [celsius]
+            if is_celsius or quantity.unit == "deg":
+                others.append(quantity.plain * 1.8 + 32)
+            return any(_has_near(self._all_numbers, other, _MAX_DEGREES) for other in others)
+        slack = quantity.scale / 2
         units = _CONVERSIONS.get(quantity.unit, ())
-        if quantity.scale in units:
-            # "6 miles", and 10 km
-            units, slack = _METRIC, quantity.scale / 2
+        # "6 miles", and 10 km
+        units = _METRIC if quantity.scale in units else units
         return any(
             _has_near(self._all_numbers, quantity.low / unit, slack / unit) for unit in units
         )
