@@ -211,6 +211,12 @@ def test_a_call_for_another_place_is_none_for_this_one(
     assert [part.verdict for part in parts_of(verdict) if part.flagged] == ["not_done"] * is_flagged
 
 
+def test_where_the_user_says_that_a_hotel_is_it_may_have_another_name() -> None:
+    booked = call("book_hotel", {"hotel": "Grand Palace"}, {"status": "ok"})
+    assert not check("I booked a room at Como.", "Book a room at Como.", booked).flagged
+    assert check("I booked a room at Rosa's.", "Book a room at Rosa's.", booked).flagged
+
+
 def answer_after_tests(answer: str, result: str) -> Verdict:
     return check(answer, "Run the tests.", call("bash", {"command": "make test"}, result))
 

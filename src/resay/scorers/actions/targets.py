@@ -130,7 +130,10 @@ def _at_another_place(
     if venue is None or len(venues) != 1 or facts.reads or conversation.words.code != "en":
         return None
     is_named = _ALONE.fullmatch(min(venues)) and beginning(min(venues)).lower() not in claim.text
-    is_there = any(conversation.is_about(venue[1].lower(), other) for other in conversation.calls)
+    name, is_possessive = venue[1].lower(), conversation.text.startswith(("'", "’"), venue.end())
+    # A hotel "at Como" has a name of its own.
+    is_there = any(conversation.is_about(name, other) for other in conversation.calls)
+    is_there = is_there or (name in conversation.told.words and not is_possessive)
     return _not_about(claim, venue[1], facts) if is_named and not is_there else None
 
 
