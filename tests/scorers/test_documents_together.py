@@ -868,6 +868,31 @@ def test_by_words_millions_of_the_same_are_no_subject_in_common() -> None:
     assert is_flagged("Lyon has 2.1 million people.", pages, "Tell me about France.")
 
 
+ORDER = '{"id":"A-771","status":"shipped","carrier":"DHL","shipped_at":"2026-05-04"}'
+
+
+@pytest.mark.parametrize(
+    "question", ["Where is my order?", "Where is order A-771?", "What is the status of A-771?"]
+)
+@pytest.mark.parametrize(
+    ("true", "false"),
+    [
+        (
+            "Order A-771 was shipped by DHL on 4 May 2026.",
+            "Order A-771 was shipped by UPS on 4 May 2026.",
+        ),
+        ("The carrier of order A-771 is DHL.", "The carrier of order A-771 is UPS."),
+        ("Order A-771 has shipped with DHL.", "Order A-771 has shipped with UPS."),
+        ("Your order A-771 was shipped on 4 May 2026.", "Your order was shipped on 5 May 2026."),
+    ],
+)
+def test_by_words_the_fields_of_one_object_say_a_claim_in_any_order(
+    question: str, true: str, false: str
+) -> None:
+    assert not is_flagged(true, [ORDER], question)
+    assert is_flagged(false, [ORDER], question)
+
+
 def is_flagged(claim: str, pages: list[str], question: Any) -> bool:
     """Whether a guard without a model flags a claim."""
     guard = Guard({"chain": [{"method": "facts"}]})

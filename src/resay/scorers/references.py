@@ -297,6 +297,7 @@ class References:
             ],
             evidence,
             [numbers.operands for numbers in checked],
+            frozenset(i for i, record in enumerate(records) if record.cells),
         )
         comparisons = [result and result.of_documents(owners) for result in compared]
         claims: list[GroundedClaim] = []
@@ -322,6 +323,7 @@ class References:
         references: Sequence[Reference],
         evidence: Evidence,
         operands: Sequence[frozenset[int]],
+        rows: frozenset[int],
     ) -> list[WordComparison | None]:
         """Compare each claim with the documents about its subject; None for a list of sources."""
         question = evidence.question
@@ -351,7 +353,8 @@ class References:
             [references[document].text for document in documents],
         )
         pool = Samples(await compute(shorten, chars=chars))
-        index = await index_texts(replace(evidence, samples=pool))
+        positions_of_rows = [k for k, document in enumerate(documents) if document in rows]
+        index = await index_texts(replace(evidence, samples=pool), positions_of_rows)
 
         def compare() -> list[WordComparison | None]:
             is_translated = is_in_other_language(

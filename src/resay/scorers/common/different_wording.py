@@ -51,7 +51,7 @@ def may_be_worded_differently(
             return False
         else:
             has_value = True
-    if any(_is_other_name(of_name, sentences) for of_name in names.values()):
+    if any(is_other_name(of_name, sentences) for of_name in names.values()):
         return False
     if has_value or names or is_negated:
         return True
@@ -63,8 +63,13 @@ def _is_other_word(fact: Fact) -> bool:
     return fact.rival is not None and not (fact.text[0].isupper() or fact.text[0].isdecimal())
 
 
-def _is_other_name(words: Sequence[tuple[Fact, float]], sentences: Collection[str]) -> bool:
-    """Whether no document has a word of a name, or all have others beside those they have."""
+def is_other_name(words: Sequence[tuple[Fact, float]], sentences: Collection[str]) -> bool:
+    """Return whether no document has a word of a name, or all have others beside those they have.
+
+    Args:
+        words: The words of the name, and how far the documents support each.
+        sentences: The sentences of these documents.
+    """
     common = {fact.text for fact, support in words if support >= ELSEWHERE}
     if len(common) == len(words):
         return False

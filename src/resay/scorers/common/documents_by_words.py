@@ -18,11 +18,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from resay._internal.patterns import lazy_pattern
 from resay.core.normalization import normalized
 from resay.core.passage import Sentence
 from resay.core.quantities import Quantity
 from resay.scorers.common.contrast import Wording, parts_of, swapped
-from resay.scorers.common.different_wording import may_be_worded_differently
+from resay.scorers.common.different_wording import is_other_name, may_be_worded_differently
 from resay.scorers.common.document_subjects import Stretch
 from resay.scorers.common.fact import Fact, pooled_score, scores_by_text
 from resay.scorers.common.fact_comparison import ELSEWHERE, FactComparison
@@ -36,6 +37,7 @@ _SUPPORTED = 0.5
 _BESIDE_COMPUTED = 0.8
 # Longer documents are not searched for words in each other's place.
 _MAX_SENTENCES = 24
+_NOUN_OF_CODE = lazy_pattern(r"[\W_]*([^\W\d_]+) ([\w-]*\d[\w-]*)")
 
 # A fact, how doubtful it is, and the documents that say it if it is more than a word.
 _ComparedFact = tuple[Fact, float, frozenset[int]]
@@ -130,6 +132,7 @@ class DocumentComparison:
                 contain any more.
         """
         facts = self._comparable(comparison.facts())
+        facts = self._without_noun_of_code(facts, comparison.statement.text, about)
         if not facts and self._is_translated:
             return WordComparison(score=None)
         scores = scores_by_text(facts, self._index.count, comparison.statement.undoubted)
@@ -140,6 +143,7 @@ class DocumentComparison:
             for document in nearest
             if by_document[document] <= _SUPPORTED
             and self._says_values(document, facts)
+            and self._says_names_of_row(document, facts)
             and _is_about_all(document, stretches)
         ]
         if alone:
@@ -193,8 +197,8 @@ class DocumentComparison:
                     (fact, 1 - self._support(fact, [document]), frozenset[int]()) for fact in facts
                 ]
                 candidates.append((of_document, [document]))
-        for of_facts, documents in candidates:
-            sentences = [sentence.text for sentence in self._sentences(sorted(documents))]
+        for of_facts, searched in candidates:
+            sentences = [sentence.text for sentence in self._sentences(sorted(searched))]
             supports = [(fact, 1 - doubt) for fact, doubt, _ in of_facts]
             if may_be_worded_differently(supports, sentences, is_negated=is_negated):
                 return True
@@ -205,6 +209,22 @@ class DocumentComparison:
         if not self._is_translated:
             return facts
         return [fact for fact in facts if fact.kind not in ("word", "relation")]
+
+    def _without_noun_of_code(
+        self, facts: Sequence[Fact], text: str, about: Collection[int]
+    ) -> Sequence[Fact]:
+        """Return facts without the noun before the code of a row: "Order A-771" has the id A-771.
+
+        A first word has a capital in any case, and is no name for it.
+        """
+        beginning = _NOUN_OF_CODE.match(text)
+        positions = {self._positions[document] for document in about}
+        if beginning is None or not positions <= self._index.rows:
+            return facts
+        noun, code = beginning[1], beginning[2].lower()
+        if not any(code in self._index.texts[position] for position in positions):
+            return facts
+        return [fact for fact in facts if not (fact.text == noun and not any(fact.support))]
 
     def denials(self, comparison: FactComparison, about: Collection[int]) -> dict[int, str]:
         """Return, by index of a document about a claim's subject, its sentence to the contrary."""
@@ -243,6 +263,20 @@ class DocumentComparison:
             if fact.kind == "name" and max(fact.support) >= ELSEWHERE:
                 return False
         return True
+
+    def _says_names_of_row(self, document: int, facts: Sequence[Fact]) -> bool:
+        """Whether a document that is a row or an object has all names of a claim.
+
+        A field has its name in full, so that another is no other word for it.
+        """
+        if self._positions[document] not in self._index.rows:
+            return True
+        names: dict[str, list[tuple[Fact, float]]] = {}
+        for fact in facts:
+            if fact.kind == "name":
+                names.setdefault(fact.name, []).append((fact, self._support(fact, [document])))
+        sentences = [sentence.text for sentence in self._sentences([document])]
+        return not any(is_other_name(words, sentences) for words in names.values())
 
     def _beside_computed(
         self,

@@ -68,14 +68,15 @@ _MAX_POSITIONS = 256
 _INDEXING_COST = 8
 
 
-async def index_texts(evidence: Evidence) -> SampleIndex:
+async def index_texts(evidence: Evidence, rows: Collection[int] = ()) -> SampleIndex:
     """Return an index of the texts in `evidence.samples`, built once for all sentences.
 
     Args:
         evidence: The texts, and the question, whose words are no facts of an answer.
+        rows: The positions of texts that are rows of tables, or objects.
     """
     question, conversation = _question_of(evidence.user_request or evidence.request)
-    indexing = Indexing(question, conversation)
+    indexing = Indexing(question, conversation, frozenset(rows))
     return await evidence.samples.derive(indexing, chars=_INDEXING_COST * evidence.samples.chars)
 
 

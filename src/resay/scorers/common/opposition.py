@@ -187,7 +187,8 @@ class Opposition:
         """
         index = self._index
         may_swap_values = self._has_value_of(sample)
-        may_mix_parts = self._has_parts and self._may_be_mixed_in(sample)
+        is_row = sample in index.rows
+        may_mix_parts = self._has_parts and not is_row and self._may_be_mixed_in(sample)
         own_lists: Sequence[Span] = ()
         sample_lists: Mapping[int, Sequence[Span]] = {}
         if may_swap_values or may_mix_parts:
@@ -196,7 +197,7 @@ class Opposition:
         if may_swap_values:
             clauses = self._clauses_with(own_lists) if own_lists else self._clauses
             swaps = self._swaps_values(clauses, index.clauses(sample, sample_lists))
-        if not swaps and index.question.is_for_order:
+        if not swaps and not is_row and index.question.is_for_order:
             swaps = out_of_order(self._statement.text, index.texts[sample])
         if swaps or not may_mix_parts:
             return swaps
@@ -243,6 +244,11 @@ class Opposition:
         opposing: list[int] = []
         for position in self.comparable:
             if position not in self._contrasting:
+                continue
+            if index.sentences[position].sample in index.rows and not own.compares_parts(
+                index.wording(position)
+            ):
+                # The order of fields says nothing of who does what.
                 continue
             question = self._question_at(position)
             if not own.may_contradict(index.wording(position), question):

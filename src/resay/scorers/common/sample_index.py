@@ -98,6 +98,7 @@ class SampleIndex:
         quantities: Each distinct quantity, with the positions of the sentences that have it.
         quantity_keys: Finds those that another quantity may agree with.
         shared: Finds the sentences that share words with another.
+        rows: The samples that are rows or objects, whose fields have no grammar between them.
     """
 
     count: int
@@ -114,6 +115,7 @@ class SampleIndex:
     quantities: tuple[tuple[Quantity, tuple[int, ...]], ...]
     quantity_keys: QuantityKeys
     shared: InvertedIndex
+    rows: frozenset[int] = frozenset()
     # Caches, by position of a sentence or by sample.
     _wordings: dict[int, Wording] = field(default_factory=dict[int, Wording], init=False)
     _segments: dict[int, Segments] = field(default_factory=dict[int, Segments], init=False)
@@ -521,10 +523,12 @@ class Indexing:
     Attributes:
         question: The question that the samples answer.
         conversation: The conversation before it.
+        rows: The positions of samples that are rows or objects.
     """
 
     question: str
     conversation: str
+    rows: frozenset[int] = frozenset()
 
     def __call__(self, samples: Sequence[Sample]) -> SampleIndex:
         """Index the samples."""
@@ -543,6 +547,7 @@ class Indexing:
         quantities = _distinct_quantities(sentences)
         return SampleIndex(
             count=len(samples),
+            rows=self.rows,
             question=question,
             language=language,
             texts=tuple(reading.text.lower() for reading in readings),
