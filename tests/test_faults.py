@@ -99,11 +99,11 @@ async def test_samples_that_fail_never_cost_the_answer(
 @pytest.mark.parametrize(
     ("fault", "kind"),
     [
-        (RateLimited(retry_after_s=0, only="judge"), "ProviderError"),
-        (ServerError(only="judge"), "ProviderError"),
-        (Refused(only="judge"), "ProviderRefusedError"),
-        (CutConnection(only="judge"), "ProviderError"),
-        (MalformedJson(only="judge"), "ProviderError"),
+        (RateLimited(retry_after_s=0, only="judge"), "ProviderError: rate limited"),
+        (ServerError(only="judge"), "ProviderError: HTTP 500"),
+        (Refused(only="judge"), "ProviderRefusedError: HTTP 401"),
+        (CutConnection(only="judge"), "ProviderError: RemoteProtocolError"),
+        (MalformedJson(only="judge"), "ProviderError: no JSON"),
         (Hang(only="judge"), "ProviderTimeoutError"),
         (Slow(seconds=2, only="judge"), "ProviderTimeoutError"),
     ],

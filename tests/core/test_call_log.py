@@ -8,7 +8,7 @@ import pytest
 
 from resay.core.call_log import CallLog, _Reader
 from resay.core.passage import Passage
-from resay.scorers.actions import calls, claims, missing_calls, prompts
+from resay.scorers.actions import calls, claims, missing_calls
 from resay.scorers.actions.words import action_words
 
 
@@ -137,7 +137,6 @@ def test_roles_may_be_anything(role: object) -> None:
         (claims._RULE, "\n---\n"),
         (claims._CODE_OR_QUOTE, "> quoted"),
         (missing_calls._SHOWN, "> quoted"),
-        (prompts._LINE, "1: 2"),
     ],
 )
 def test_patterns_of_lines_start_on_their_line(pattern: Any, line: str) -> None:
