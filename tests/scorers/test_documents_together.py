@@ -893,6 +893,41 @@ def test_by_words_the_fields_of_one_object_say_a_claim_in_any_order(
     assert is_flagged(false, [ORDER], question)
 
 
+PEOPLE = {
+    "JSON": '[{"name":"Ada","city":"Paris","age":31},{"name":"Bob","city":"Rome","age":44}]',
+    "CSV": "name,city,age\nAda,Paris,31\nBob,Rome,44\n",
+    "Markdown": "| name | city | age |\n|---|---|---|\n| Ada | Paris | 31 |\n| Bob | Rome | 44 |",
+}
+
+
+@pytest.mark.parametrize("form", PEOPLE)
+@pytest.mark.parametrize("question", ["Who are they?", "How old is Bob?", "How old are they?"])
+@pytest.mark.parametrize(
+    ("true", "false"),
+    [
+        ("Bob is 44.", "Bob is 31."),
+        ("Ada is 31.", "Ada is 44."),
+        ("Ada lives in Paris and is 31.", "Bob lives in Rome and is 31."),
+        ("Bob is 44 years old.", "Bob is 31 years old."),
+    ],
+)
+def test_by_words_a_bare_number_of_another_row_supports_nothing(
+    form: str, question: str, true: str, false: str
+) -> None:
+    assert not is_flagged(true, [PEOPLE[form]], question)
+    assert is_flagged(false, [PEOPLE[form]], question)
+
+
+@pytest.mark.parametrize(
+    ("true", "false"),
+    [("Mia scored 3 goals.", "Mia scored 5 goals."), ("Jon scored 5.", "Jon scored 12.")],
+)
+def test_by_words_a_row_is_about_what_any_field_names(true: str, false: str) -> None:
+    table = "player,team,goals\nMia,Reds,3\nJon,Blues,5\nEva,Greens,12\n"
+    assert not is_flagged(true, [table], "Who scored?")
+    assert is_flagged(false, [table], "Who scored?")
+
+
 def is_flagged(claim: str, pages: list[str], question: Any) -> bool:
     """Whether a guard without a model flags a claim."""
     guard = Guard({"chain": [{"method": "facts"}]})

@@ -334,7 +334,7 @@ class References:
         def find_subjects() -> tuple[DocumentSubjects, list[list[int]], list[list[Stretch]]]:
             texts.extend(without_citations(claim) for claim in passage.sentences)
             claims.extend(normalized(text) for text in texts)
-            subjects = DocumentSubjects(references, question)
+            subjects = DocumentSubjects(references, question, rows)
             about = [subjects.of(claim) for claim in claims]
             befores = ["", *claims[:-1]]
             return subjects, about, list(map(subjects.stretches, claims, about, befores))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
@@ -105,9 +105,12 @@ class DocumentSubjects:
     Args:
         references: All documents.
         question: The question, for claims without a name.
+        rows: The indexes of documents that are rows or objects, any field of which may name them.
     """
 
-    def __init__(self, references: Sequence[Reference], question: str) -> None:
+    def __init__(
+        self, references: Sequence[Reference], question: str, rows: Collection[int] = ()
+    ) -> None:
         self._texts = [normalized(reference.text) for reference in references]
         self._lower_texts = [text.lower() for text in self._texts]
         self._words: list[frozenset[str]] = []
@@ -121,6 +124,8 @@ class DocumentSubjects:
         for text in self._lower_texts:
             words = {word for match in _FIRST_WORDS.finditer(text) for word in match.groups()}
             self._beginnings.append(words - {None})
+        for row in rows:
+            self._beginnings[row].update(_FIRST_WORD.findall(self._lower_texts[row]))
         self._mentions = list(map(MentionIndex, self._texts))
         self._question_words = set(_WORD.findall(normalized(question)))
         self._question_names = self._names_in_question(normalized(question))
