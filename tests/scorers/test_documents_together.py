@@ -928,6 +928,33 @@ def test_by_words_a_row_is_about_what_any_field_names(true: str, false: str) -> 
     assert is_flagged(false, [table], "Who scored?")
 
 
+@pytest.mark.parametrize(
+    "question", ["Compare X200 and X300.", "Compare the X200 and the X300.", "Which is better?"]
+)
+@pytest.mark.parametrize(
+    ("true", "false"),
+    [
+        ("The X200 is lighter than the X300.", "The X300 is lighter than the X200."),
+        ("The X300 is heavier than the X200.", "The X200 is heavier than the X300."),
+        ("The X200 is cheaper than the X300.", "The X300 is cheaper than the X200."),
+        ("The X300 is 0.3 kg heavier than the X200.", "The X300 is 0.5 kg heavier than the X200."),
+        (
+            "The X300 costs 200 EUR more than the X200.",
+            "The X300 costs 250 EUR more than the X200.",
+        ),
+    ],
+)
+def test_by_words_names_with_digits_are_compared_by_their_values(
+    question: str, true: str, false: str
+) -> None:
+    pages = [
+        "The X200 weighs 1.2 kg. It costs 499 EUR.",
+        "The X300 weighs 1.5 kg. It costs 699 EUR.",
+    ]
+    assert not is_flagged(true, pages, question)
+    assert is_flagged(false, pages, question)
+
+
 def is_flagged(claim: str, pages: list[str], question: Any) -> bool:
     """Whether a guard without a model flags a claim."""
     guard = Guard({"chain": [{"method": "facts"}]})

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from resay.core.claims import Claim
 from resay.core.normalization import NormalizedText
 from resay.core.passage import Passage, Sentence
-from resay.core.quantities import Quantity, quantities
+from resay.core.quantities import Quantity
 from resay.scorers.common.arithmetic.changes import change, share
 from resay.scorers.common.arithmetic.claim import ComputedClaim, Documents
 from resay.scorers.common.arithmetic.comparisons import difference, extreme, order, ratio
@@ -25,7 +25,7 @@ from resay.scorers.common.arithmetic.durations import duration
 from resay.scorers.common.arithmetic.result import ComputedResult
 from resay.scorers.common.arithmetic.stated import derived, stated
 from resay.scorers.common.arithmetic.totals import total_or_average
-from resay.scorers.common.arithmetic.values import Value
+from resay.scorers.common.arithmetic.values import Value, values_in
 from resay.scorers.common.document_records import Record
 from resay.scorers.common.uncited import uncited_sentences
 
@@ -131,7 +131,7 @@ def results_of(claim: str, documents: Documents, before: str = "") -> list[Compu
         documents: The documents.
         before: The sentence before it.
     """
-    parsed = list(quantities(claim))
+    parsed = values_in(claim)
     if len(parsed) > _MAX_CLAIM_NUMBERS:
         return []
 

@@ -18,7 +18,11 @@ from resay.core.quantities import Quantity, quantities
 from resay.lang.language import all_words
 from resay.scorers.common.contrast import parts_of
 from resay.scorers.common.document_records import Record
-from resay.scorers.common.indexed_sentences import quantities_within, sentences_of
+from resay.scorers.common.indexed_sentences import (
+    IndexedSentence,
+    quantities_within,
+    sentences_of,
+)
 from resay.scorers.common.words import ignored_words, stems_of
 
 # Each number of a sentence is compared with its words; one with more numbers is a list.
@@ -135,7 +139,7 @@ def _of_row(record: Record, index: int, owner: int) -> Iterator[Value]:
 def _in_cell(head: str, text: str) -> list[Quantity]:
     """Return the quantities of a cell; a number without a unit has that of its head."""
     parsed: list[Quantity] = []
-    for quantity in quantities(text):
+    for quantity in values_in(text):
         written = text[quantity.start : quantity.end]
         is_bare = quantity.kind == "number" and not quantity.unit and quantity.year is None
         if is_bare and written == text.strip():
@@ -162,10 +166,8 @@ def _of_prose(text: str, index: int, names: Collection[str]) -> Iterator[Value]:
             segment = sentence.text[segment_start:segment_end]
             for clause_start, clause_end in parts_of(segment):
                 start, end = segment_start + clause_start, segment_start + clause_end
-                inside = quantities_within(
-                    sentence.quantities, sentence.start + start, sentence.start + end
-                )
                 clause = sentence.text[start:end]
+                inside = _values_within(sentence, start, end)
                 is_first = start == 0 and not head_stems
                 nameable = _without(clause, inside, sentence.start + start)
                 own = _name_of(nameable, names if is_first else None)
@@ -197,6 +199,38 @@ def _of_prose(text: str, index: int, names: Collection[str]) -> Iterator[Value]:
                         year=others[0] if len(others) == 1 else None,
                         is_listed=bool(head_stems),
                     )
+
+
+def _values_within(sentence: IndexedSentence, start: int, end: int) -> list[Quantity]:
+    """Return the quantities of a stretch of a sentence but those within names."""
+    inside = quantities_within(sentence.quantities, sentence.start + start, sentence.start + end)
+    return [
+        quantity for quantity in inside if not _is_in_code(sentence.text, quantity, sentence.start)
+    ]
+
+
+def values_in(text: str) -> list[Quantity]:
+    """Return the quantities in a text but those within names such as "X200", which are no values.
+
+    Args:
+        text: The text, in the form in which texts are compared.
+    """
+    return [quantity for quantity in quantities(text) if not _is_in_code(text, quantity, 0)]
+
+
+def _is_in_code(text: str, quantity: Quantity, offset: int) -> bool:
+    """Whether a capital, perhaps with a hyphen, is directly before a number: "X200", "A-12".
+
+    Args:
+        text: The text.
+        quantity: The quantity.
+        offset: The start of the text, from which the quantity's own is counted.
+    """
+    if quantity.unit or quantity.year_or_date or quantity.kind != "number":
+        return False
+    before = text[max(quantity.start - offset - 2, 0) : quantity.start - offset].rstrip("-")
+    # Scripts without spaces have letters before any number.
+    return before[-1:].isascii() and before[-1:].isupper()
 
 
 def _segments(sentence: str) -> Iterator[tuple[str, int, int]]:
