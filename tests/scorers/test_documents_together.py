@@ -955,6 +955,18 @@ def test_by_words_names_with_digits_are_compared_by_their_values(
     assert is_flagged(false, pages, question)
 
 
+@pytest.mark.parametrize(("first", "second"), [("RTX 4080", "RTX 4090"), ("Gate 12", "Gate 14")])
+@pytest.mark.parametrize("question", ["Compare {a} and {b}.", "Which is better?"])
+def test_by_words_an_order_that_words_cannot_compute_is_left_open(
+    question: str, first: str, second: str
+) -> None:
+    pages = [f"The {first} weighs 1.2 kg.", f"The {second} weighs 1.5 kg."]
+    asked = question.format(a=first, b=second)
+    assert not is_flagged(f"The {first} is lighter than the {second}.", pages, asked)
+    assert is_flagged(f"The {second} is 0.9 kg heavier than the {first}.", pages, asked)
+    assert is_flagged(f"The {first} is lighter than the Osprey.", pages, asked)
+
+
 def is_flagged(claim: str, pages: list[str], question: Any) -> bool:
     """Whether a guard without a model flags a claim."""
     guard = Guard({"chain": [{"method": "facts"}]})

@@ -2,7 +2,8 @@
 
 A number, date, code, quotation or name that no document about its subject has, or a sentence to the
 contrary, is something else. Of a claim without any of these, words cannot tell whether it is true,
-unless documents have nearly nothing of it. What it denies need not be in them.
+unless documents have nearly nothing of it. What it denies, or which of two values is the larger,
+need not be in them.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ _LONGEST_ENDING = 2
 
 
 def may_be_worded_differently(
-    supports: Sequence[tuple[Fact, float]], sentences: Collection[str], *, is_negated: bool
+    supports: Sequence[tuple[Fact, float]], sentences: Collection[str], *, needs_no_words: bool
 ) -> bool:
     """Return whether a claim may only be worded differently in documents.
 
     Args:
         supports: The facts of the claim, and how far the documents about its subject support each.
         sentences: The sentences of these documents.
-        is_negated: Whether the claim denies something.
+        needs_no_words: Whether documents need not have its words, since it denies or compares.
     """
     words: list[tuple[Fact, float]] = []
     names: dict[str, list[tuple[Fact, float]]] = {}
@@ -53,7 +54,7 @@ def may_be_worded_differently(
             has_value = True
     if any(is_other_name(of_name, sentences) for of_name in names.values()):
         return False
-    if has_value or names or is_negated:
+    if has_value or names or needs_no_words:
         return True
     return _share(words, sentences) > _NEARLY_NOTHING
 

@@ -22,6 +22,7 @@ from resay._internal.patterns import lazy_pattern
 from resay.core.normalization import normalized
 from resay.core.passage import Sentence
 from resay.core.quantities import Quantity
+from resay.lang.language import all_words
 from resay.scorers.common.contrast import Wording, parts_of, swapped
 from resay.scorers.common.different_wording import is_other_name, may_be_worded_differently
 from resay.scorers.common.document_subjects import Stretch
@@ -185,6 +186,7 @@ class DocumentComparison:
     ) -> bool:
         """Whether the documents about the subjects of a claim may say it in other words."""
         is_negated = comparison.statement.wording.negated
+        compares = not all_words("numbers", "than").isdisjoint(comparison.statement.words)
         candidates: list[tuple[list[_ComparedFact], Collection[int]]] = []
         if compared is not None and self._relates(stretches):
             documents: set[int] = set()
@@ -200,7 +202,11 @@ class DocumentComparison:
         for of_facts, searched in candidates:
             sentences = [sentence.text for sentence in self._sentences(sorted(searched))]
             supports = [(fact, 1 - doubt) for fact, doubt, _ in of_facts]
-            if may_be_worded_differently(supports, sentences, is_negated=is_negated):
+            # An order of several subjects follows from their values; its word is in none of them.
+            is_order = compares and len(searched) > 1
+            if may_be_worded_differently(
+                supports, sentences, needs_no_words=is_negated or is_order
+            ):
                 return True
         return False
 
