@@ -65,7 +65,7 @@ _NOTES = (
     f" both ways side by side, best of {_REPEATS}; ours_all_ms in the JSON is one pass over all of"
     " them. The plain procedure builds spaCy's pipeline for each check, as the released code does,"
     " and takes one sentence at a time.",
-    "latency: `prompt`, per_pair, through litellm and HTTP to a simulated provider in another"
+    "latency: `prompt`, per_pair, over HTTP to a simulated provider in another"
     " process; the calls must take ceil(calls / concurrency) times the provider's latency.",
     "import: best of several interpreters, each timed from start to end.",
 )
@@ -224,7 +224,7 @@ def _latency(
     limits = {"concurrency": concurrency, "deadline_s": None}
     try:
         policy = {
-            "chain": [{"method": "prompt"}],
+            "chain": [{"method": "prompt", "mode": "per_pair"}],
             "sampling": {"confidence": None},
             "cache": {"store": "none"},
             "limits": limits,
