@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from typing import Final, cast, get_args
 
 from resay.core.action_verdict import ActionVerdict
@@ -32,41 +31,42 @@ _MAX_SENTENCE_CHARS: Final = 2_000
 _WITHOUT_CALL: Final = frozenset({"not_done", "invented"})
 
 
-def actions_prompt(
-    sentences: Sequence[Sentence], conversation: str, calls: Sequence[LoggedCall]
-) -> str:
+def actions_prompt(sentences: Sequence[Sentence], conversation: str, shown: Sequence[str]) -> str:
     """Return the prompt about the sentences of an answer.
 
     Args:
         sentences: The sentences, to be numbered from 1.
         conversation: What was said before the answer.
-        calls: The tool calls of the conversation.
+        shown: The tool calls of the conversation, by `shown_calls`.
     """
     prompt = load("en").prompts.actions
-    shown_calls = "none"
-    if calls:
-        chars = _chars_of_call(calls)
-        shown_calls = "\n".join(quotable(_shown(call, chars)) for call in calls)
+    calls = "\n".join(map(quotable, shown)) or "none"
     listed = "\n".join(
         f"{i}. {quotable(excerpt(sentence.text, _MAX_SENTENCE_CHARS))}"
         for i, sentence in enumerate(sentences, 1)
     )
-    fences = Fences.around(conversation, shown_calls, listed)
+    fences = Fences.around(conversation, calls, listed)
     parts = [
         prompt.task,
         fences.enclose("conversation", conversation),
-        fences.enclose("calls", shown_calls),
+        fences.enclose("calls", calls),
         fences.enclose("answer", listed),
         prompt.rules,
     ]
     return "\n\n".join(parts)
 
 
-def _chars_of_call(calls: Sequence[LoggedCall]) -> int:
-    """Return how much of a call's arguments and of its result there is room for."""
+def shown_calls(calls: Sequence[LoggedCall]) -> list[str]:
+    """Return calls on a line each, with as much of them as there is room for.
+
+    Args:
+        calls: The tool calls of a conversation.
+    """
+    if not calls:
+        return []
     of_few = max(_MAX_CHARS // len(calls) // 2, _MIN_CHARS)
     of_many = max(_MAX_CHARS_OF_MANY // len(calls) // 2, _MIN_CHARS_OF_MANY)
-    return min(of_few, of_many)
+    return [_shown(call, min(of_few, of_many)) for call in calls]
 
 
 def _shown(call: LoggedCall, chars: int) -> str:
@@ -79,7 +79,11 @@ def _shown(call: LoggedCall, chars: int) -> str:
 
 
 def read_actions(
-    completion: Completion, sentences: Sequence[Sentence], calls: Sequence[LoggedCall], judge: str
+    completion: Completion,
+    sentences: Sequence[Sentence],
+    calls: Sequence[LoggedCall],
+    shown: Sequence[str],
+    judge: str,
 ) -> list[list[Finding] | None]:
     """Return what a judge finds about each sentence; None where that cannot be read.
 
@@ -87,17 +91,13 @@ def read_actions(
         completion: The judge's answer.
         sentences: The sentences.
         calls: The tool calls of the conversation.
+        shown: What the judge was shown of each.
         judge: The judge's name, for the reasons.
     """
     entries = numbered_objects(completion.text, "sentence")
     if entries is None or completion.was_cut:
         return [None] * len(sentences)
     findings: list[list[Finding] | None] = [[] for _ in sentences]
-
-    @cache
-    def shown(number: int) -> str:
-        return _shown(calls[number - 1], _chars_of_call(calls))
-
     for fields in entries:
         number = as_number(fields.get("sentence"))
         if number is None or not 1 <= number <= len(sentences):
@@ -116,7 +116,7 @@ def _finding(
     fields: Mapping[str, object],
     sentence: Sentence,
     calls: Sequence[LoggedCall],
-    shown: Callable[[int], str],
+    shown: Sequence[str],
     judge: str,
 ) -> Finding | None:
     """Return what an object says about a sentence; None if it cannot be read, or names no call."""
@@ -136,7 +136,7 @@ def _finding(
             return None
         call = calls[number - 1]
         # Looked for where the judge saw it: results can be megabytes.
-        if quote and find_quote(quote, shown(number)) is None:
+        if quote and find_quote(quote, shown[number - 1]) is None:
             return None
         does = "does this" if verdict == "done" else "says otherwise"
         reason = f"call {number} ({call.name}) {does}, says {judge}"

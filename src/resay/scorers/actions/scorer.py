@@ -40,12 +40,13 @@ from resay.core.request import Request
 from resay.core.scores import Scores, over
 from resay.lang.language import load
 from resay.models.config import ModelConfig
+from resay.providers.base import Completion
 from resay.scorers.actions.claims import may_claim_action
 from resay.scorers.actions.findings import Finding
 from resay.scorers.actions.guardian import CallGuardian
 from resay.scorers.actions.judging import judge_actions
 from resay.scorers.actions.matching import Conversation
-from resay.scorers.actions.pointing import actions_prompt, read_actions
+from resay.scorers.actions.pointing import actions_prompt, read_actions, shown_calls
 from resay.scorers.actions.words import language_of
 from resay.scorers.base import Need, Restate, ScorerConfig, ScorerTraits, Settle
 from resay.scorers.common.judge_calls import ParsedAnswer, ask
@@ -187,11 +188,17 @@ class Actions:
         if not (any(findings) or log.calls):
             return findings, None
         sentences = passage.sentences
-        judge = judge_for(self.config.judge, evidence)
+        shown = shown_calls(log.calls)
+
+        def parse(completion: Completion) -> Sequence[list[Finding] | None]:
+            return read_actions(completion, sentences, log.calls, shown, self._judge_name)
+
         parsed = await ask(
-            judge.about(sentence.standalone for sentence in sentences),
-            actions_prompt(sentences, evidence.conversation(_CONVERSATION_CHARS), log.calls),
-            lambda completion: read_actions(completion, sentences, log.calls, self._judge_name),
+            judge_for(self.config.judge, evidence).about(
+                sentence.standalone for sentence in sentences
+            ),
+            actions_prompt(sentences, evidence.conversation(_CONVERSATION_CHARS), shown),
+            parse,
             load("en").prompts.actions.again if self.config.restate else None,
             tokens=_TOKENS_OF_SENTENCE,
         )
