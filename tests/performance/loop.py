@@ -70,7 +70,7 @@ _MADE_UP = (
 )
 
 Rate = Callable[[Entry, bool], None]
-"""Says of an entry whether its verdict is right."""
+"""Labels an entry: True if its answer is hallucinated."""
 
 
 class _World(World):
@@ -176,16 +176,16 @@ def run(
         }
         with serving(Gateway(GatewayConfig.of(config))) as address:
             before = _shares(_asked(address, names[:requests]), unknown)
-            with (rate or by_api)(address) as one:
-                _label(url, labels, seed, unknown, one)
-        found = calibrate(
+            with (rate or by_api)(address) as rate_entry:
+                _label(url, labels, seed, unknown, rate_entry)
+        calibration = calibrate(
             file, read_journal_labels(url, Policy.load(file)), targets=[TARGET], seed=seed
         )
-        text = found.write_into(POLICY)
+        text = calibration.write_into(POLICY)
         file.write_text(text, encoding="utf-8")
         with serving(Gateway(GatewayConfig.of(config))) as address:
             after = _shares(_asked(address, names[requests:]), unknown)
-    return Looped(found, text, before, after)
+    return Looped(calibration, text, before, after)
 
 
 @contextmanager
@@ -193,9 +193,11 @@ def by_api(address: str) -> Iterator[Rate]:
     """Label entries by `POST /v1/feedback`."""
     with httpx.Client(base_url=address) as client:
 
-        def rate(entry: Entry, right: bool) -> None:
-            said = {"id": entry.request_id, "rating": "right" if right else "wrong"}
-            client.post("/v1/feedback", json=said).raise_for_status()
+        def rate(entry: Entry, hallucinated: bool) -> None:
+            # Feedback by the API is about the verdict unless it says otherwise.
+            right = (entry.decision == "flagged") is hallucinated
+            feedback = {"id": entry.request_id, "rating": "right" if right else "wrong"}
+            client.post("/v1/feedback", json=feedback).raise_for_status()
 
         yield rate
 
@@ -227,25 +229,24 @@ def _shares(flagged: Mapping[str, bool], unknown: Mapping[str, bool]) -> tuple[S
 
 def _label(url: str, count: int, seed: int, unknown: Mapping[str, bool], rate: Rate) -> None:
     for entry in run_sync(_drawn, url, count, seed):
-        flagged = entry.decision == "flagged"
-        rate(entry, flagged is next(u for name, u in unknown.items() if name in entry.question))
+        rate(entry, next(u for name, u in unknown.items() if name in entry.question))
 
 
 async def _drawn(url: str, count: int, seed: int) -> list[Entry]:
     journal = open_journal(JournalConfig(url=url))
     try:
         # Ids are not drawn from the seed, and entries are in the order in which checks ended.
-        found = sorted(await journal.recent(100_000), key=lambda entry: entry.question or "")
-        entries = {entry.id: entry for entry in found}
+        recent = sorted(await journal.recent(100_000), key=lambda entry: entry.question or "")
+        entries = {entry.id: entry for entry in recent}
         limits = Policy.parse(POLICY).threshold
         candidates: list[SamplingCandidate] = []
-        for entry in found:
+        for entry in recent:
             candidate = SamplingCandidate.of(entry, limits)
             if candidate is not None:
                 candidates.append(candidate)
         drawn = sample_entries(candidates, count, "random", now=0.0, seed=seed)
         await journal.add_sampled(drawn)
-        return [entries[one.entry_id] for one in drawn]
+        return [entries[sampled.entry_id] for sampled in drawn]
     finally:
         await journal.aclose()
 
@@ -278,10 +279,10 @@ def loop(
 
 def table_of(looped: Looped, requests: int, labels: int) -> ResultTable:
     """Return what came of the loop as a table."""
-    found = looped.calibration
-    old, new = found.old.threshold, found.policy.threshold
-    counts = (found.counts.correct, found.counts.hallucinated)
-    (alarms, fewer), (hits, kept) = found.flagged(False), found.flagged(True)
+    calibration = looped.calibration
+    old, new = calibration.old.threshold, calibration.policy.threshold
+    counts = (calibration.counts.correct, calibration.counts.hallucinated)
+    (alarms, fewer), (hits, kept) = calibration.flagged(False), calibration.flagged(True)
     parts = (
         (f"{requests} before", old, looped.before),
         (f"the {labels} labelled", old, (Share(alarms, counts[0]), Share(hits, counts[1]))),
@@ -297,4 +298,4 @@ def table_of(looped: Looped, requests: int, labels: int) -> ResultTable:
         }
         for what, limits, (of_correct, of_wrong) in parts
     ]
-    return ResultTable("loop", _COLUMNS, tuple(rows), (*_NOTES, *found.promises()))
+    return ResultTable("loop", _COLUMNS, tuple(rows), (*_NOTES, *calibration.promises()))

@@ -27,9 +27,9 @@ PLACE = """(() => {
 def test_labels_lead_to_fewer_false_alarms(tmp_path: Path, tab: Tab) -> None:
     @contextmanager
     def clicking(address: str) -> Iterator[Rate]:
-        def rate(entry: Entry, right: bool) -> None:
+        def rate(entry: Entry, hallucinated: bool) -> None:
             tab.open(f"{address}/ui/verdicts/{entry.id}")
-            x, y = tab.run(PLACE % ("right" if right else "wrong"))
+            x, y = tab.run(PLACE % ("wrong" if hallucinated else "right"))
             mouse = {"x": x, "y": y, "button": "left", "clickCount": 1}
             with tab.loading():
                 for kind in ("mousePressed", "mouseReleased"):
@@ -38,10 +38,10 @@ def test_labels_lead_to_fewer_false_alarms(tmp_path: Path, tab: Tab) -> None:
         yield rate
         assert tab.troubles() == []
 
-    found = run(tmp_path, requests=300, new=60, labels=60, seed=0, rate=clicking)
-    (alarms, hits), (fewer, kept) = found.before, found.after
+    looped = run(tmp_path, requests=300, new=60, labels=60, seed=0, rate=clicking)
+    (alarms, hits), (fewer, kept) = looped.before, looped.after
     assert alarms.of + hits.of == 300
-    counts = found.calibration.counts
+    counts = looped.calibration.counts
     assert counts.correct + counts.hallucinated == 60
     assert fewer.value < alarms.value / 2
     assert kept.value > 0.75
