@@ -19,5 +19,4 @@ def test_what_a_judge_points_at_is_flagged_and_nothing_else() -> None:
         verdict = guard.check(case["answer"], question=case["messages"])
         if judged(case, verdict).mistakes:
             mistakes.append(case["id"])
-    # No tool was called there, and no words claim an action, so that the judge is not asked.
-    assert mistakes == ["verbs-62"]
+    assert mistakes == []

@@ -138,6 +138,16 @@ def may_claim_action(sentence: str) -> bool:
     )
 
 
+def may_speak_of_itself(answer: str, words: ActionWords) -> bool:
+    """Return whether an agent may say in an answer what it did itself: "I blocked the card".
+
+    Args:
+        answer: The answer.
+        words: The words of its language.
+    """
+    return words.drops_subject or words.agent.search(lower_case(answer)) is not None
+
+
 def read_sentences(passage: Passage, words: ActionWords) -> list[ReadSentence]:
     """Read the sentences of an answer for claims of actions.
 

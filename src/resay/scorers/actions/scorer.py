@@ -9,8 +9,9 @@ ours.
 
 Sentences without a claim of an action have no score, so that the next step scores them.
 
-Cost: none. With `judge`, one call about each answer that claims an action or comes after tool
-calls: the judge points at the words, and names the call that bears them out or says otherwise.
+Cost: none. With `judge`, one call about each answer that comes after tool calls or in which the
+agent speaks of itself: the judge points at the words, and names the call that bears them out or
+says otherwise.
 Where its answer cannot be read, words decide. With `guardian`, one request for each call of the
 turn that bears a claim out: Granite Guardian says whether the call fits what the user wants and the
 definition of its tool, and a claim whose call does not has failed.
@@ -41,7 +42,7 @@ from resay.core.scores import Scores, over
 from resay.lang.language import load
 from resay.models.config import ModelConfig
 from resay.providers.base import Completion
-from resay.scorers.actions.claims import may_claim_action
+from resay.scorers.actions.claims import may_claim_action, may_speak_of_itself
 from resay.scorers.actions.findings import Finding
 from resay.scorers.actions.guardian import CallGuardian
 from resay.scorers.actions.judging import judge_actions
@@ -146,12 +147,12 @@ class Actions:
         undetermined = 0
         remark: str | None = None
         no_claims = _NO_CLAIMS
-        if self.config.judge is not None:
+        may_claim = log.calls or any(findings) or may_speak_of_itself(passage.text, words)
+        if self.config.judge is not None and may_claim:
             findings, parsed = await self._by_judge(findings, passage, evidence)
-            if parsed is not None:
-                failures, undetermined = parsed.failures, parsed.undetermined
-                remark = _remark(parsed, self._judge_name)
-                no_claims += f"; {remark}" if remark else f", says {self._judge_name}"
+            failures, undetermined = parsed.failures, parsed.undetermined
+            remark = _remark(parsed, self._judge_name)
+            no_claims += f"; {remark}" if remark else f", says {self._judge_name}"
         if self._guardian is not None:
             findings, unread = await _guarded(findings, self._guardian, evidence)
             undetermined += unread
@@ -173,7 +174,7 @@ class Actions:
 
     async def _by_judge(
         self, findings: list[list[Finding]], passage: Passage, evidence: Evidence
-    ) -> tuple[list[list[Finding]], ParsedAnswer[list[Finding]] | None]:
+    ) -> tuple[list[list[Finding]], ParsedAnswer[list[Finding]]]:
         """Ask the judge about the answer.
 
         Args:
@@ -182,11 +183,9 @@ class Actions:
             evidence: The conversation with its tool calls, and the judge's provider.
 
         Returns:
-            The findings of each sentence, and the judge's answer; None if it was not asked.
+            The findings of each sentence, and the judge's answer.
         """
         log = evidence.call_log
-        if not (any(findings) or log.calls):
-            return findings, None
         sentences = passage.sentences
         shown = shown_calls(log.calls)
 
