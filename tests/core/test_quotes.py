@@ -58,6 +58,35 @@ def test_texts_with_other_facts_are_no_quotations(quote: str) -> None:
     assert find_quote(quote, TEXT) is None
 
 
+@pytest.mark.parametrize(
+    ("quote", "text", "words"),
+    [
+        ("£46", "In 1946 it was free; now it costs £46 a year.", "£46"),
+        ("82 %", "That is 82 % of the replies.", "82 %"),
+        ("6,40 €", "Zone 1+2: 6,40€ am Tag", "6,40€"),
+        ("-5 °C", "It fell to -5 °C.", "-5 °C"),
+        ("(£46)", "It costs £46.", "£46"),
+        ("£ 46", "It costs 46 pounds.", "46"),
+        ("rat", "The rating of a rat.", "rat"),
+        ("마감일", "마감일은 금요일입니다", "마감일"),
+        ("2024", "2024年に開業", "2024"),
+        ("में", "वह दिल्ली में रहता है।", "में"),
+        ("रहता है", "वह दिल्ली में रहता है।", "रहता है"),
+    ],
+)
+def test_the_words_and_symbols_of_a_quotation_are_found_whole(
+    quote: str, text: str, words: str
+) -> None:
+    span = find_quote(quote, text)
+    assert span is not None
+    assert text[slice(*span)] == words
+
+
+@pytest.mark.parametrize("text", ["In 1946.", "1,946 seats", "It weighs 3.46 kg.", "46.5 metres"])
+def test_a_number_is_not_quoted_from_another(text: str) -> None:
+    assert find_quote("46", text) is None
+
+
 @given(st.text(max_size=60), st.text(max_size=200))
 def test_a_span_is_always_in_the_text(quote: str, text: str) -> None:
     span = find_quote(quote, text)

@@ -773,7 +773,7 @@ async def judged(claim: str, case: Case, answer: dict[str, Any]) -> Scores:
 async def test_a_judge_names_all_documents_that_say_a_part(name: str, claim: str) -> None:
     case = CASES[name]
     numbers = list(range(1, len(case.documents) + 1))
-    quotes = [text.split(".")[0] for text in case.documents]
+    quotes = [text.split(". ")[0] for text in case.documents]
     answer = {"claim": 1, "supported_by": numbers, "contradicted_by": [], "quotes": quotes}
     scores = await judged(claim, case, answer)
     assert scores.sentences == (0.0,)
@@ -782,7 +782,7 @@ async def test_a_judge_names_all_documents_that_say_a_part(name: str, claim: str
 
 @pytest.mark.parametrize(("name", "claim"), FALSE)
 async def test_a_judge_names_the_words_that_no_document_says(name: str, claim: str) -> None:
-    words = claim[len(claim) // 2 :]
+    words = claim[claim.rfind(" ", 0, len(claim) // 2) + 1 :]
     answer = {"claim": 1, "supported_by": [1], "contradicted_by": [], "unsupported_words": words}
     scores = await judged(claim, CASES[name], answer)
     assert scores.sentences == (1.0,)

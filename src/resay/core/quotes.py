@@ -15,8 +15,14 @@ from resay._internal.patterns import lazy_pattern
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.quantities import negations, quantities
 from resay.core.segmentation.spans import Span
+from resay.core.tokens import COMBINING_SIGNS
 
-_WORD = lazy_pattern(r"\w+")
+_IN_WORD = rf"\w{COMBINING_SIGNS}"
+_WORD = lazy_pattern(rf"\w[{_IN_WORD}]*")
+# Signs that belong to a number or a name, unlike punctuation: "£46", "82 %", "#12", "-5 °C".
+_SYMBOL = r"[^\w\s.,;:!?…¡¿。、，；：！？'\"`‘’‚“”„«»‹›「」『』()\[\]{}<>|*_]"
+_SYMBOLS_BEFORE = lazy_pattern(rf"({_SYMBOL}+)\s?\Z")
+_SYMBOLS_AFTER = lazy_pattern(rf"\s?({_SYMBOL}+)")
 _ELLIPSIS = lazy_pattern(r"\s*(?:\[\s*(?:…|\.{2,})\s*\]|\(\s*(?:…|\.{2,})\s*\)|…|\.{3,})\s*")
 _MAX_WORDS = 200
 # Each of these numbers of words may have one wrong word more.
@@ -53,9 +59,31 @@ def find_quote(quote: str, text: str) -> Span | None:
 
 def _find_piece(piece: str, text: str, start: int) -> Span | None:
     """Return the span of a piece of a quotation, from a position of the text on."""
-    words = _WORD.findall(piece)[:_MAX_WORDS]
-    exact = re.compile(r"\W+".join(map(re.escape, words)), re.IGNORECASE).search(text, start)
-    return exact.span() if exact else _find_similar(words, text, start)
+    words = list(_WORD.finditer(piece))[:_MAX_WORDS]
+    pattern = _with_symbols(piece, words)
+    # Languages without spaces, or with endings, have what is quoted inside a longer word.
+    for exact in (rf"(?<![{_IN_WORD}]){pattern}(?![{_IN_WORD}])", pattern):
+        match = re.compile(exact, re.IGNORECASE).search(text, start)
+        if match is not None:
+            return match.span()
+    return _find_similar([word[0] for word in words], text, start)
+
+
+def _with_symbols(piece: str, words: Sequence[re.Match[str]]) -> str:
+    """Return a pattern of words of a quotation, with the symbols around them where it has them."""
+    pattern = rf"[^{_IN_WORD}]+".join(re.escape(word[0]) for word in words)
+    # "46" is not quoted from "1946", "1,946" or "3.46".
+    if words[0][0][0].isdigit():
+        pattern = rf"(?<!\d)(?<!\d[.,]){pattern}"
+    if words[-1][0][-1].isdigit():
+        pattern = rf"{pattern}(?!\d)(?![.,]\d)"
+    before = _SYMBOLS_BEFORE.search(piece, 0, words[0].start())
+    if before is not None:
+        pattern = rf"(?:{re.escape(before[1])}\s?)?{pattern}"
+    after = _SYMBOLS_AFTER.match(piece, words[-1].end())
+    if after is not None:
+        pattern = rf"{pattern}(?:\s?{re.escape(after[1])})?"
+    return pattern
 
 
 def _find_similar(words: Sequence[str], text: str, start: int) -> Span | None:

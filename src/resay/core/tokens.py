@@ -28,12 +28,12 @@ _CLUSTERS = r"""
         (?:[\u1000-\u1021](?=[\u1037\u1038]?[\u1039\u103a])
           (?:\u1039[\u1000-\u1021]|[\u102b-\u1038\u103a-\u103e])*)*
 """
-# Combining signs that \w does not match: accents, and the vowels of Indian scripts.
-_SIGNS = (
+COMBINING_SIGNS = (
     r"\u0300-\u036f\u0483-\u0487\u0610-\u061a\u0653-\u065f\u06d6-\u06dc\u0900-\u0963\u0966-\u0dff"
     r"\u0f18-\u0f19\u0f35-\u0f39\u0f71-\u0f84\u0f8d-\u0fbc\u135d-\u135f"
 )
-_HAS_OTHERS = lazy_pattern(f"[{_UNSPACED}{_SIGNS}]")
+"""Signs that `\\w` does not match, for a class of a pattern: accents, vowels of Indian scripts."""
+_HAS_OTHERS = lazy_pattern(f"[{_UNSPACED}{COMBINING_SIGNS}]")
 
 
 def _rules(unspaced: str, signs: str, clusters: str, joins: str) -> re.Pattern[str]:
@@ -68,7 +68,7 @@ class _Rules(NamedTuple):
         """Return rules with these marks between digits as parts of a token."""
         return cls(
             spaced=_rules("", "", "", joins),
-            mixed=_rules(_UNSPACED, _SIGNS, f"| {_CLUSTERS}", joins),
+            mixed=_rules(_UNSPACED, COMBINING_SIGNS, f"| {_CLUSTERS}", joins),
         )
 
 
