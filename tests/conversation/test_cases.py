@@ -23,6 +23,3 @@ def test_contradictions_are_found_and_what_may_differ_is_not_flagged() -> None:
     assert len(wrong) >= 60
     assert sum(result.flagged for result in wrong) >= 0.9 * len(wrong)
     assert sum(not result.mistakes for result in similar) >= 0.95 * len(similar)
-    reworded = [result for result in results if result.case["half"] in IN_OTHER_WORDS]
-    wrong = [result for result in reworded if not result.is_clean]
-    assert sum(result.flagged for result in wrong) >= 0.55 * len(wrong)

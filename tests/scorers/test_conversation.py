@@ -10,7 +10,7 @@ import pytest
 from resay import Guard, Request, Verdict
 from resay.errors import PolicyError
 from resay.plugins import Completion, Completions
-from resay.scorers.conversation import comparison, restatement
+from resay.scorers.conversation import comparison
 
 BY_WORDS: dict[str, Any] = {"method": "facts", "evidence": "conversation"}
 BY_JUDGE: dict[str, Any] = {"method": "prompt", "evidence": "conversation"}
@@ -211,57 +211,3 @@ def test_the_work_for_long_answers_is_bounded(monkeypatch: pytest.MonkeyPatch) -
     verdict = check(after, BY_WORDS, messages=messages)
     assert verdict.flagged
     assert 0 < len(compared) <= 100
-
-
-PLAN = [
-    {"role": "user", "content": "Make me a running plan."},
-    {
-        "role": "assistant",
-        "content": "Monday: 5 km easy. Wednesday: 90 seconds of rest. Saturday: 12 km long run.",
-    },
-]
-RECALL = {"role": "user", "content": "What was on Saturday?"}
-
-
-@pytest.mark.parametrize(
-    ("answer", "is_flagged"),
-    [
-        ("On Saturday you enjoy a long run of 16 km.", True),
-        ("Saturday is your long run of 5 km.", True),
-        ("Saturday is your long run of 12 km.", False),
-        ("Together with Monday, Saturday is 17 km.", False),
-        ("On Saturday you enjoy a long run, 3 km more than last year.", False),
-        ("On Sunday you enjoy a long run of 16 km.", False),
-    ],
-)
-def test_a_value_in_other_words_must_be_new_and_of_the_same(answer: str, is_flagged: bool) -> None:
-    verdict = check(answer, BY_WORDS, messages=[*PLAN, RECALL])
-    assert verdict.flagged is is_flagged
-
-
-@pytest.mark.parametrize(
-    "question",
-    ["What else is on Saturday?", "I run 20 km a week. What was on Saturday?"],
-)
-def test_what_users_ask_or_tell_may_change_values(question: str) -> None:
-    messages = [*PLAN, {"role": "user", "content": question}]
-    verdict = check("On Saturday you enjoy a long run of 16 km.", BY_WORDS, messages=messages)
-    assert not verdict.flagged
-
-
-def test_a_new_name_behind_the_words_that_the_question_asks_for_is_flagged() -> None:
-    messages = [
-        {"role": "user", "content": "How do I get to the fair?"},
-        {"role": "assistant", "content": "Take tram 6, and you get off at Lindworth Square."},
-        {"role": "user", "content": "Where exactly do I get off?"},
-    ]
-    verdict = check("Get off at Tannery Road.", BY_WORDS, messages=messages)
-    ((part),) = verdict.claims[0].parts
-    assert (part.start, part.end) == (11, 23)
-    assert not check("Get off at Lindworth Square.", BY_WORDS, messages=messages).flagged
-
-
-def test_the_comparisons_of_reworded_values_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restatement, "_MAX_COMPARISONS", 0)
-    answer = "On Saturday you enjoy a long run of 16 km."
-    assert not check(answer, BY_WORDS, messages=[*PLAN, RECALL]).flagged

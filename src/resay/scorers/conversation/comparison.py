@@ -3,8 +3,7 @@
 A claim contradicts a statement about the same matter with another number or date, a negation or an
 opposite, or another name where there is only one ("the capital is"). They are about the same matter
 if all that one says beside its value is in the other, in its question, or in the sentences around
-it. The newest answer about the matter counts. Failing that, a value or a name that nobody said may
-restate another one in other words (`restatement`, `names`), unless the user asks for more.
+it. The newest answer about the matter counts. The same in other words needs a judge.
 
 What may differ is no contradiction: a value that users or tools gave in the meantime, anything
 after users objected, what they asked to change or tools may have changed, unless it is a year; and
@@ -14,7 +13,8 @@ answer that takes something back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
@@ -26,21 +26,13 @@ from resay.core.passage import Passage, Sentence
 from resay.core.quantities import Quantity, quantities
 from resay.core.questions import asking_part
 from resay.core.segmentation.spans import Span
-from resay.lang.language import all_words
 from resay.scorers.actions.claims import QUOTED, draft_spans, lower_case
 from resay.scorers.actions.words import language_of
 from resay.scorers.common.plain_comparison import span_of_value
 from resay.scorers.common.words import stems_of, words_of
 from resay.scorers.conversation.clauses import Clause, clauses_of
 from resay.scorers.conversation.cues import cues_of
-from resay.scorers.conversation.names import Word, other_name, renamed, words_in
-from resay.scorers.conversation.restatement import (
-    ToldValues,
-    ValueInContext,
-    is_in,
-    is_part,
-    values_in_context,
-)
+from resay.scorers.conversation.names import Word, other_name, words_in
 from resay.scorers.conversation.turns import EarlierAnswer, statements_of
 
 _ASKS: Final = lazy_pattern(r"[?？؟]\s*\Z")
@@ -48,6 +40,8 @@ _SENTENCES: Final = lazy_pattern(r"(?<=[.!?。！？؟])\s*")
 # Each clause is compared with each earlier statement; of long answers, only the first ones are.
 _MAX_COMPARISONS: Final = 20_000
 _MIN_STEMS: Final = 2
+_MIN_COMMON_CHARS: Final = 3
+_UNSPACED: Final = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,74 +175,18 @@ class ConversationComparison:
                     break
         if not conflicts:
             conflicts += self._conflicting_names(claim)
-        if not conflicts:
-            conflicts += self._restated(claim)
         return tuple(conflicts)
-
-    @cached_property
-    def _question_words(self) -> frozenset[str]:
-        """The words of the question that may say what is asked for."""
-        words = words_of(self._asked).findall(self._asked.lower())
-        articles = all_words("comparison", "articles")
-        return frozenset(word for word in words if len(word) > _MIN_STEMS and word not in articles)
 
     @cached_property
     def _is_about_something_new(self) -> bool:
         """Whether the answer has a word of the question that nobody said before."""
         stems = self._question.intersection(stems_of(self._passage.text))
-        return any(not is_in(stem, self._told) for stem in stems)
-
-    @cached_property
-    def _asks_for_more(self) -> bool:
-        """Whether a user asks for something else than what was said, or said what changes it."""
-        # "It's too sweet for me." "Then take 100 g."
-        is_consequence = self._words.joins.match(self._lowered) is not None
-        return is_consequence or self._cues.further.search(lower_case(self._asked)) is not None
-
-    @cached_property
-    def _sources(self) -> list[tuple[_ComparedAnswer, _EarlierStatement, ValueInContext]]:
-        """The values that the earlier answers told, each with where."""
-        sources: list[tuple[_ComparedAnswer, _EarlierStatement, ValueInContext]] = []
-        for answer in self._answers:
-            for statement in answer.statements:
-                values = values_in_context(statement.clauses)
-                sources += [(answer, statement, value) for value in values]
-        return sources
-
-    @cached_property
-    def _values(self) -> ToldValues:
-        said: list[Quantity] = []
-        for answer in self._answers:
-            said += quantities(normalized(f"{answer.answer.question}\n{answer.answer.text}"))
-            said += answer.later_values
-        return ToldValues([value for *_, value in self._sources], self._told, said)
+        return any(not _is_in(stem, self._told) for stem in stems)
 
     @cached_property
     def _own_values(self) -> Sequence[Quantity]:
         """The values of the answer itself."""
         return quantities(normalized(self._passage.text))
-
-    def _restated(self, claim: Sentence) -> Iterator[Conflict]:
-        """Yield the first value that stands in place of another one that an answer told."""
-        if self._asks_for_more:
-            return
-        for value in values_in_context(clauses_of(claim.standalone, frozenset(), self._words)):
-            index = self._values.replaced_by(value, self._question, self._own_values)
-            if index is None:
-                continue
-            answer, statement, other = self._sources[index]
-            if value.clause.wording.negated != other.clause.wording.negated:
-                continue
-            if self._answers_something_new(value.clause, other.clause):
-                continue
-            own = value.quantity
-            if not self._has_same_conditions(own, value.clause, other.clause):
-                continue
-            span = self._conflicting_span(claim, value.clause, own, other.quantity, answer)
-            if span is not None:
-                kind = "date" if own.year_or_date else "number"
-                yield Conflict(answer.answer, statement.text, span, kind)
-                return
 
     def _conflicting_span(
         self,
@@ -262,7 +200,7 @@ class ConversationComparison:
         span = span_of_value(own, claim)
         if span is None or self._may_differ(answer, own):
             return None
-        if is_part(own, told, self._own_values):
+        if _is_part(own, told, self._own_values):
             return None
         return span[0], span[1] + clause.length_of_counted(own)
 
@@ -327,7 +265,7 @@ class ConversationComparison:
     def _answers_something_new(self, clause: Clause, other: Clause) -> bool:
         """Return whether a sentence has a word of its question that is not about a statement."""
         asked = clause.sentence & self._question
-        if any(not is_in(stem, other.around) for stem in asked):
+        if any(not _is_in(stem, other.around) for stem in asked):
             return True
         # "And the Tessel B1?" "It has two ports."
         counted = {clause.counted(value) for value in clause.values}
@@ -409,14 +347,12 @@ class ConversationComparison:
     def _conflicting_names(self, claim: Sentence) -> Iterator[Conflict]:
         """Yield the name in place of which the newest answer about it has another."""
         own = words_in(claim.text)
-        asked = frozenset[str]() if self._asks_for_more else self._question_words
         for answer in self._answers:
             self._comparisons += len(answer.statements)
             if self._comparisons > _MAX_COMPARISONS:
                 return
             for statement in answer.statements:
                 span = other_name(own, statement.words, self._cues)
-                span = span or renamed(own, statement.words, asked, self._told)
                 if span is None:
                     continue
                 start, end = span
@@ -457,3 +393,34 @@ def _locate(clause: str, text: str) -> Span:
     bare = clause.strip(" ,;.!")
     start = source.text.find(bare)
     return (0, len(text)) if start < 0 else source.span(start, start + len(bare))
+
+
+def _is_part(quantity: Quantity, whole: Quantity, values: Sequence[Quantity]) -> bool:
+    """Return whether a value and another one of an answer add up to what was told.
+
+    Args:
+        quantity: The value.
+        whole: What was told.
+        values: The values of the answer.
+    """
+    if quantity.year_or_date:
+        return False
+    others = [v.low for v in values if v.unit == quantity.unit and not v.agrees(quantity)]
+    return any(math.isclose(quantity.low + other, whole.low) for other in others)
+
+
+def _is_in(stem: str, stems: Set[str]) -> bool:
+    """Return whether a stem, or that of another form of its word, is among others."""
+    if stem in stems:
+        return True
+    if _UNSPACED.match(stem):
+        characters = "".join(stems)
+        return all(character in characters for character in stem)
+    if not stem.isalpha():
+        return False
+    for other in stems:
+        # "row" and "rowing".
+        length = max(min(len(stem), len(other)) - 1, _MIN_COMMON_CHARS)
+        if other.isalpha() and stem[:length] == other[:length]:
+            return True
+    return False

@@ -23,7 +23,6 @@ class Cues:
         corrects: By which a model takes back what it said.
         objects: By which users say that something is wrong.
         changes: By which users ask for something else.
-        further: By which users ask for other things than those told.
         situation: By which users say what they are, which values may depend on.
         supposes: Of what is not claimed, such as a condition or an example.
         current: Of what changes from turn to turn.
@@ -36,7 +35,6 @@ class Cues:
     corrects: re.Pattern[str]
     objects: re.Pattern[str]
     changes: re.Pattern[str]
-    further: re.Pattern[str]
     situation: re.Pattern[str]
     supposes: re.Pattern[str]
     current: re.Pattern[str]
@@ -68,7 +66,6 @@ def cues_of(code: str) -> Cues:
         corrects=words("corrects"),
         objects=words("objects"),
         changes=words("changes"),
-        further=words("further"),
         situation=words("situation"),
         supposes=words("supposes"),
         current=words("current"),

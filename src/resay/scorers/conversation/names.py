@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from resay.core.normalization import NormalizedText
 from resay.core.segmentation.spans import Span
-from resay.scorers.common.words import stems_of, word_stems, words_of
+from resay.scorers.common.words import stems_of, words_of
 from resay.scorers.conversation.cues import Cues
 
 _MAX_NAME_WORDS: Final = 4
-_WORDS_BEFORE: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,36 +74,3 @@ def other_name(own: Sequence[Word], other: Sequence[Word], cues: Cues) -> Span |
     if not is_unique or not stems_of(f"{before} {after}"):
         return None
     return names[0].start, names[-1].end
-
-
-def renamed(
-    own: Sequence[Word], other: Sequence[Word], asked: Set[str], told: Set[str]
-) -> Span | None:
-    """Return where a claim has a new name behind words that the question asks for.
-
-    "Where do I get off?" "Get off at Tannery Road.", but before "you get off at Lindworth Square".
-
-    Args:
-        own: The words of the claim.
-        other: The words of the statement.
-        asked: The words of the question, in lower case.
-        told: The stems of all that was said before.
-    """
-    lowered = [word.lower for word in own]
-    others = [word.lower for word in other]
-    for first in range(_WORDS_BEFORE, len(own)):
-        before = lowered[first - _WORDS_BEFORE : first]
-        if not own[first].is_name or own[first - 1].is_name or asked.isdisjoint(before):
-            continue
-        last = first
-        while last + 1 < len(own) and own[last + 1].is_name:
-            last += 1
-        lead = {word for word in lowered[:first] if word_stems(word)}
-        is_new = not set(stems_of(" ".join(lowered[first : last + 1]))) <= told
-        if not is_new or not lead <= {*others, *asked}:
-            continue
-        positions = range(_WORDS_BEFORE, len(other))
-        behind = [i for i in positions if others[i - _WORDS_BEFORE : i] == before]
-        if len(behind) == 1 and other[behind[0]].is_name:
-            return own[first].start, own[last].end
-    return None
