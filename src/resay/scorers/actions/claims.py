@@ -275,14 +275,18 @@ def _claims_in(
                 Verb(start + verb.start, start + verb.end, verb.families) for verb in verbs
             ),
             voice=own_voice,
-            is_report=own_voice == "passive" and _is_report(prefix, scope, verbs, words),
+            is_report=own_voice == "passive" and _is_report(clause, scope, verbs, words),
             shown=shown,
         )
 
 
-def _is_report(prefix: str, scope: str, verbs: Sequence[Verb], words: ActionWords) -> bool:
+def _is_report(clause: str, scope: str, verbs: Sequence[Verb], words: ActionWords) -> bool:
     """Return whether a clause says what was done in the fewest words: "Mail sent"."""
+    first = verbs[0]
+    prefix = clause[: first.start]
     has_auxiliary = words.passive.search(scope) or words.auxiliary_of(scope)
+    # "The blinds are down" is no report that somebody closed them.
+    has_auxiliary = has_auxiliary or words.passive.search(clause[first.start : first.end])
     is_short = len(prefix.split()) <= _MAX_PREFIX and not _is_bare(prefix, words)
     return is_short and not has_auxiliary and verbs[0].families != _STATE
 

@@ -91,7 +91,8 @@ def _judge_number(
     called = conversation.all_calls
     if is_small(value) or conversation.told.has(value) or called.has(value):
         return None
-    return None if called.yields(value) else invented_value(value)
+    is_derived = called.yields(value) or not conversation.has_few_numbers
+    return None if is_derived else invented_value(value)
 
 
 def _overwritten(
@@ -156,11 +157,7 @@ def _judge_time(
     if comparable and not facts.reads:
         reason, quote = f"{facts.label} says otherwise", excerpt(facts.arguments_text)
         return contradicted_value(value, conversation.text, reason, facts, quote)
-    if value.kind == "weekday" or not comparable:
-        return None
-    if conversation.told.has(value) or conversation.all_calls.has(value):
-        return None
-    return invented_value(value)
+    return None
 
 
 def _contrary(

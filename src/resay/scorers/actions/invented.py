@@ -100,7 +100,7 @@ def _is_checkable(value: Value, conversation: Conversation, *, beside: bool, cla
     )
     if not exact or quantity.unit == "ordinal" or conversation.all_calls.has_time(quantity):
         return False
-    if not any(number for facts in conversation.calls for _, number in facts.numbers):
+    if not conversation.has_few_numbers:
         return False
     if conversation.all_calls.yields(value):
         return False

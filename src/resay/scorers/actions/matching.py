@@ -73,6 +73,7 @@ _NAMED: Final = frozenset({"branch", "pull_request"})
 # The statements that end a transaction.
 _COMMITS: Final = frozenset({"commit", "end", "transaction", "work"})
 _MAX_WORDS: Final = 4
+_FEW_NUMBERS: Final = 2
 _MOST: Final = 0.6
 _POLITE: Final = lazy_pattern(
     r"(?:can|could|would|will|please|pls|kannst|können|kön|peux|pouvez|puedes|puede|puoi|può|pode|podes|kun|kan)\b"
@@ -168,6 +169,11 @@ class Conversation:
     def told_and_called(self) -> Source:
         """What was written to the agent, and everything in the calls and their results."""
         return Source([self.told.text], self.calls)
+
+    @cached_property
+    def has_few_numbers(self) -> bool:
+        """Whether so few numbers are in the conversation that no other one can come of them."""
+        return 0 < len(self.told_and_called.numbers) <= _FEW_NUMBERS
 
     @cached_property
     def _written_words(self) -> frozenset[str]:

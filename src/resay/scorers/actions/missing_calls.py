@@ -40,7 +40,7 @@ def finding_without_call(claim: ActionClaim, conversation: Conversation) -> Find
         return None
     is_passive = claim.voice == "passive"
     has_place = conversation.calls or conversation.has_tools or conversation.has_role
-    if is_passive and not has_place:
+    if is_passive and not (has_place and _is_certain(claim, conversation)):
         return None
     if _is_promise(claim, conversation):
         return about_claim(claim, "not_done", "no tool was called")
@@ -50,6 +50,27 @@ def finding_without_call(claim: ActionClaim, conversation: Conversation) -> Find
         return None
     reason = "no call does this" if conversation.calls else "no tool was called"
     return about_claim(claim, "not_done", reason)
+
+
+def _is_certain(claim: ActionClaim, conversation: Conversation) -> bool:
+    """Return whether no call can have done what is said without naming who did it.
+
+    "The blinds are down" tells how things are, by whichever call.
+    """
+    changes = [facts for facts in conversation.calls if not facts.reads]
+    if not changes:
+        return True
+    words = conversation.words
+    if "state" in claim.families:
+        return False
+    begins = not any(map(str.isalpha, claim.text[: claim.verbs[0].start - claim.clause_start]))
+    if begins or claim.is_report or words.perfect.search(claim.text):
+        return True
+    # "The heating is set", which was asked for beside the light, and the only call is for that.
+    requested = words.things_in(claim.text).keys() & conversation.request_things
+    return bool(requested) and not any(
+        facts.is_unknown or requested & facts.things for facts in changes
+    )
 
 
 def _is_of_text(claim: ActionClaim, conversation: Conversation) -> bool:

@@ -427,7 +427,7 @@ class Source:
         slack = quantity.step / 2 * 1.001 if rounds else abs(quantity.low) * 1e-9
         targets = ((quantity.low, slack), (quantity.plain, slack / quantity.scale))
         is_near = any(_has_near(self._scaled_numbers, target, near) for target, near in targets)
-        return is_near or _is_binary(text, self._all_numbers) or self._converts(quantity)
+        return is_near or _is_binary(text, self.numbers) or self._converts(quantity)
 
     def _converts(self, quantity: Quantity) -> bool:
         """Return whether one of its numbers is a length, weight or temperature in another unit."""
@@ -437,22 +437,23 @@ class Source:
             others = [] if is_celsius else [celsius]
             if is_celsius or quantity.unit == "deg":
                 others.append(quantity.plain * 1.8 + 32)
-            return any(_has_near(self._all_numbers, other, _MAX_DEGREES) for other in others)
+            return any(_has_near(self.numbers, other, _MAX_DEGREES) for other in others)
         slack = quantity.scale / 2
         units = _CONVERSIONS.get(quantity.unit, ())
         # "6 miles", and 10 km
         units = _METRIC if quantity.scale in units else units
         return any(
-            _has_near(self._all_numbers, quantity.low / unit, slack / unit) for unit in units
+            _has_near(self.numbers, quantity.low / unit, slack / unit) for unit in units
         )
 
     @cached_property
     def _scaled_numbers(self) -> list[float]:
         """Its numbers in all units that they may be converted to, in order."""
-        return sorted(number * scale for number in self._all_numbers for scale in _SCALES)
+        return sorted(number * scale for number in self.numbers for scale in _SCALES)
 
     @cached_property
-    def _all_numbers(self) -> list[float]:
+    def numbers(self) -> list[float]:
+        """Its numbers, in order."""
         numbers = {number for call in self.calls for _, number in call.numbers}
         for quantity in self.quantities:
             numbers |= {quantity.plain, quantity.low}
@@ -479,7 +480,7 @@ class Source:
 
     def _ends_at(self, minutes: int) -> bool:
         """Return whether a time of day follows from another and a duration."""
-        durations = {number for number in self._all_numbers if 0 < number < _DAY}
+        durations = {number for number in self.numbers if 0 < number < _DAY}
         for start in self._clocks:
             distance = minutes - start
             if distance in durations or distance / 60 in durations:
@@ -517,7 +518,7 @@ class Source:
             if len(numbers) <= _MAX_SUMMANDS:
                 for size in (2, 3):
                     derived += map(sum, combinations(numbers, size))
-        numbers = self._all_numbers[:_MAX_NUMBERS]
+        numbers = self.numbers[:_MAX_NUMBERS]
         for smaller, larger in combinations(numbers, 2):
             derived += _of_two(smaller, larger)
         derived += self._lengths
