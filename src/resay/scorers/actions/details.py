@@ -50,7 +50,7 @@ def judge_value(
     if value.is_name:
         is_there = conversation.all_calls.has(value) or conversation.told.has(value)
         return None if is_there else invented_value(value)
-    if candidates.has(value):
+    if candidates.has(value) or (claim.voice == "passive" and conversation.all_calls.has(value)):
         return None
     if value.kind in ("date", "clock", "weekday"):
         return _judge_time(value, facts, own, conversation)
@@ -188,16 +188,22 @@ def contrary_leaf(
     near_words, near_things = set(_stems_of(near)), conversation.words.things_in(near).keys()
     others: list[Leaf] = []
     for leaf in reversed(facts.leaves):
-        if not _is_number(leaf):
+        # What the answer says itself is in no other number's place.
+        if not _is_number(leaf) or _is_in_answer(leaf, conversation):
             continue
         key = leaf.key.replace("_", " ")
         key_things = action_words("en").things_in(key).keys()
         shares = near_words & set(_stems_of(key)) or near_things & key_things
-        if shares and str(leaf.value) not in near:
+        if shares:
             return leaf
         if _is_of_kind(quantity, leaf):
             others.append(leaf)
     return others[0] if any_field and others else None
+
+
+def _is_in_answer(leaf: Leaf, conversation: Conversation) -> bool:
+    numbers = quantities(str(leaf.value))
+    return any(number.agrees(other) for number in numbers for other in conversation.quantities)
 
 
 def _contrary_in_text(value: Value, facts: CallFacts, conversation: Conversation) -> str | None:

@@ -55,7 +55,10 @@ def _other_value(value: Value, facts: CallFacts, conversation: Conversation) -> 
     """Return the field of a call that has what stands in a value's place, if there is one."""
     if value.kind == "number":
         leaf = contrary_leaf(value, facts, conversation)
-        is_new = leaf is not None and not is_told(quantities(str(leaf.value)), conversation)
+        # "half an hour", and `minutes: 30`
+        is_new = leaf is not None and not is_told(
+            quantities(f"{leaf.value}; {leaf.value} {leaf.key}"), conversation
+        )
         return leaf if is_new else None
     dated = [leaf for leaf in facts.argument_leaves if days_of(leaf)]
     if not dated or is_of_other_date(value, dated, conversation):
