@@ -424,7 +424,8 @@ class CallFacts:
         Args:
             families: What may have been done.
         """
-        return self.delegates or (self.runs_code and _OF_PROGRAMS.issuperset(families))
+        runs_any = self.runs_code or (self.shell is not None and self.shell.is_opaque)
+        return self.delegates or (runs_any and _OF_PROGRAMS.issuperset(families))
 
     @cached_property
     def changes_file(self) -> bool:

@@ -50,7 +50,7 @@ def shell_effects(text: str) -> ShellEffects:
     for words in _commands(text):
         own = _families_of(words)
         families |= own
-        is_opaque = is_opaque or not own
+        is_opaque = is_opaque or not own or any(word.startswith("./") for word in words[:2])
     if _REDIRECTION.search(text):
         families |= {"create", "save", "update"}
     return ShellEffects(frozenset(families), is_opaque)

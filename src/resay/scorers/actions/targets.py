@@ -82,7 +82,10 @@ def _of_another_title(
     conversation: Conversation,
 ) -> Finding | None:
     for quoted in quoted_in(conversation.text, claim.clause_start, claim.end):
-        if quoted.lower() in conversation.told.text and not candidates.has_text(quoted):
+        if quoted.lower() not in conversation.told.text or candidates.has_text(quoted):
+            continue
+        # A call may say the number of what is called so.
+        if not any(conversation.is_about(quoted.lower(), call) for call in candidates.calls):
             return _not_about(claim, quoted, facts)
     title = facts.title
     objects = objects_of(claim, conversation.words)
