@@ -181,7 +181,7 @@ def contrary_leaf(
             is counted: "two nights", `nights`.
     """
     quantity = value.quantity
-    if quantity is None or quantity.unit == "ordinal":
+    if quantity is None or quantity.unit == "ordinal" or facts.is_unknown:
         return None
     around = slice(max(0, value.start - _NEAR_CHARS), value.end + _NEAR_CHARS)
     near = conversation.text[around].lower()

@@ -105,12 +105,15 @@ def _is_claimed(claim: ActionClaim, conversation: Conversation) -> bool:
     reads = families <= READS | {"test", "succeed"}
     if reads and not (conversation.has_tools and claim.voice == "agent"):
         return False
+    values = conversation.values_in(claim.start, claim.end)
+    # "I read 200 of them back", and a call that verified 200
+    if reads and any(map(conversation.all_calls.has, values)):
+        return False
     if families & ANY:
         return conversation.has_tools and _is_deed(claim, conversation)
     is_weak = all(conversation.words.weak.fullmatch(claim.words_of(verb)) for verb in claim.verbs)
     objects = objects_of(claim, conversation.words)
     # "I put you down for 9:20", which a call has shown to be free
-    values = conversation.values_in(claim.start, claim.end)
     names_result = any(v.kind == "clock" and conversation.all_calls.has(v) for v in values)
     is_known = claim.voice == "agent" and bool(objects & conversation.call_stems or names_result)
     if is_weak and not (asked_for or things or is_known):
