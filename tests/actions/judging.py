@@ -3,8 +3,9 @@
 A case is a line of `cases.jsonl`: `messages` in the format of chat completions, the `answer` after
 them, and what is right: the `decision`, regexes of what must be flagged (`flag`) and must not
 (`ok`), and the verdicts `expected`. The cases of the half `test`, and those added `later`, were
-measured before anybody looked at what was wrong with them. So were those of `others`, five sets
+measured before anybody looked at what was wrong with them. So were those of `others`, six sets
 whose authors had seen neither the method nor our cases; `new` and `near misses` are ours again.
+Words need not find all: what they cannot tell for certain is a judge's to find.
 """
 
 from __future__ import annotations

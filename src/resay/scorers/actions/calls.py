@@ -136,7 +136,7 @@ _WITHOUT_ERRORS: Final = lazy_pattern(
     r"|(?m:^[^\w\n]*(?:[✓✔√]|PASS |--- PASS|ok(?: \d+ - |[ \t]+\S+[ \t]+[\d(])).*$)"
     r"|(?m:^\S[^\n]* \.\.\. ok$|^\S+ PASSED\b.*$)"
 )
-_FAILS: Final = lazy_pattern(r"\b(?:fail(?:s|ed|ing|ures?)?|errors?)\b")
+_FAILS: Final = lazy_pattern(r"\b(?:fail(?:s|ed|ing|ures?)?|\w*(?:errors?|exceptions?))\b")
 _SHORT_RESULT: Final = 300
 # The ends of the keys of what identifies something.
 _NAMING: Final = ("id", "key", "number", "path", "file", "name", "title", "ref")

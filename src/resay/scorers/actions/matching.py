@@ -83,7 +83,6 @@ _TOOL: Final = lazy_pattern(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
 _NAME: Final = lazy_pattern(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’]*[a-zà-ÿłśżа-яё][\w'’]*")
 _INNER_NAME: Final = lazy_pattern(rf"(?<=[\w,] )({_NAME.pattern})")
 _AS: Final = lazy_pattern(r"\b(?:as|under|als|unter|sous|comme|bajo|como|come|sotto|som|jako)\W+\Z")
-_EXCEPTION: Final = lazy_pattern(r"\w(?:error|exception)\b")
 _MAX_AS: Final = 12
 _MIN_ALIAS: Final = 2
 # "Ben's", and in Turkish "Ayşe'yi"
@@ -286,7 +285,7 @@ class Conversation:
         "Accepted as msg-44", and a list of bounces that has msg-44.
         """
         own = facts.outcome
-        if facts.reads or own[0] not in ("ok", "pending") or self.admits_failure:
+        if facts.reads or own[0] not in ("ok", "pending") or self._admits_failure:
             return own
         reports = (self._reports.get(name) for name in facts.new_identifiers)
         later = [report for report in reports if report and report[0] > facts.call.index]
@@ -296,10 +295,9 @@ class Conversation:
         return own if own[0] == outcome == "ok" else (outcome, words)
 
     @cached_property
-    def admits_failure(self) -> bool:
+    def _admits_failure(self) -> bool:
         """Whether the answer tells of a failure, whichever it is."""
-        is_told = fields().failures.search(self.lowered) or _EXCEPTION.search(self.lowered)
-        return is_told is not None
+        return fields().failures.search(self.lowered) is not None
 
     @cached_property
     def _reports(self) -> dict[str, tuple[int, Outcome, str]]:

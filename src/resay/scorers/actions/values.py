@@ -442,9 +442,7 @@ class Source:
         units = _CONVERSIONS.get(quantity.unit, ())
         # "6 miles", and 10 km
         units = _METRIC if quantity.scale in units else units
-        return any(
-            _has_near(self.numbers, quantity.low / unit, slack / unit) for unit in units
-        )
+        return any(_has_near(self.numbers, quantity.low / unit, slack / unit) for unit in units)
 
     @cached_property
     def _scaled_numbers(self) -> list[float]:
