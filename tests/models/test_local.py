@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from resay.models import (
     pair_classifier,
     pair_scorer,
     sentence_embedder,
+    text_generator,
     text_model,
     token_embedder,
 )
@@ -241,6 +243,21 @@ async def test_offline_a_model_that_is_not_here_says_what_to_do(
         await pair_classifier("nobody/has-this-model").prepare()
     assert "'nobody/has-this-model' cannot be loaded" in str(caught.value)
     assert "HF_HUB_OFFLINE" in str(caught.value)
+
+
+@pytest.mark.parametrize("make", [pair_classifier, text_generator])
+async def test_where_the_hub_cannot_be_reached_a_model_is_not_asked_for_again_and_again(
+    make: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
+    with pytest.raises(ConfigurationError) as caught:
+        await make("nobody/has-this-model").prepare()
+    assert "'nobody/has-this-model' is not on this machine" in str(caught.value)
+    assert "hub cannot be reached" in str(caught.value)
+    assert not [record for record in caplog.records if "Retrying" in record.message]
 
 
 def test_attention_on_a_gpu_is_not_planned_anew_for_each_length() -> None:

@@ -6,15 +6,21 @@ import json
 import mmap
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
+
+import httpx
 
 from resay._internal.importing import load_optional
 from resay._internal.patterns import lazy_pattern
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
 from resay.models.network import Kind, Pooling
+
+# How long the hub may take to respond before the first file of a model is asked for.
+_REACH_S: Final = 10
 
 
 def folder_of(config: ModelConfig) -> Path | None:
@@ -43,6 +49,35 @@ def find(config: ModelConfig, *names: str) -> Path | None:
     return next((path for path in found if path is not None), None)
 
 
+def check_reachable(config: ModelConfig) -> None:
+    """Check that a model that is not on this machine can be downloaded from the hub.
+
+    The hub's own library retries each file of a model for half a minute before it gives up.
+
+    Args:
+        config: The model.
+
+    Raises:
+        ConfigurationError: The hub does not respond.
+    """
+    if folder_of(config) is not None or find_spec("huggingface_hub") is None:
+        return
+    constants = import_module("huggingface_hub.constants")
+    try:
+        is_cached = _is_cached(config, import_module("huggingface_hub"))
+    # The name is neither that of a folder nor of a model; loading it will report the error.
+    except import_module("huggingface_hub.errors").HFValidationError:
+        return
+    if is_cached or constants.HF_HUB_OFFLINE:
+        return
+    session = import_module("huggingface_hub.utils").get_session()
+    try:
+        session.head(constants.ENDPOINT, timeout=_REACH_S)
+    # Its library uses requests or httpx, depending on its version.
+    except (httpx.TransportError, OSError) as error:
+        raise _unreachable(config) from error
+
+
 def _fetch(config: ModelConfig, name: str) -> Path | None:
     hub = load_optional(
         "huggingface_hub", package="huggingface_hub", extra="onnx", purpose="fetching a model"
@@ -53,7 +88,7 @@ def _fetch(config: ModelConfig, name: str) -> Path | None:
         return Path(hub.hf_hub_download(config.name, name, revision=config.revision))
     except (errors.RemoteEntryNotFoundError, errors.LocalEntryNotFoundError) as error:
         # Offline, files that do not exist look like files that were never downloaded.
-        if isinstance(error, errors.RemoteEntryNotFoundError) or _offline_or_cached(config, hub):
+        if isinstance(error, errors.RemoteEntryNotFoundError) or _is_cached(config, hub):
             return None
         raise _unreachable(config) from error
     except (errors.HfHubHTTPError, errors.HFValidationError, OSError) as error:
@@ -63,7 +98,7 @@ def _fetch(config: ModelConfig, name: str) -> Path | None:
         ) from error
 
 
-def _offline_or_cached(config: ModelConfig, hub: Any) -> bool:
+def _is_cached(config: ModelConfig, hub: Any) -> bool:
     return isinstance(hub.try_to_load_from_cache(config.name, "config.json"), str)
 
 
