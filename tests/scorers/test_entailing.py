@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from resay import Policy, Request
+from resay import Guard, Policy, Request
 from resay.providers.base import Completion, Completions
 from resay.scorers.common.entailing import Entailing, render_pair
 from resay.scorers.entailments import Entailed, Entailment, Pair, pairs_among
 from resay.scorers.evidence import Evidence
 from resay.scorers.nli import Nli
 from resay.scorers.semantic import Semantic
+from resay.testing import ScriptedProvider
 from support.alone import needs
 
 pytestmark = pytest.mark.anyio
@@ -154,3 +156,18 @@ async def test_each_classifier_is_asked_for_itself(monkeypatch: pytest.MonkeyPat
         entailing = Entailing(Semantic.Config(by="nli", model=model))
         assert (await entailing.find([("A.", "B.")], evidence)).by_pair == {("A.", "B."): NEUTRAL}
     assert models == ["one/nli", "two/nli"]
+
+
+@pytest.mark.parametrize("method", ["dinco", "probe"])
+def test_a_classifier_that_cannot_be_loaded_costs_no_calls(method: str, tmp_path: Path) -> None:
+    requests: list[Request] = []
+
+    def answer(request: Request) -> str:
+        requests.append(request)
+        return "Yes"
+
+    policy = {"chain": [{"method": method, "model": str(tmp_path / "none")}]}
+    guard = Guard(policy, model="acme/model", provider=ScriptedProvider(answer))
+    verdict = guard.check("The Garmo bridge opened in 1932.", question="When did it open?")
+    assert verdict.decision == "inconclusive"
+    assert requests == []

@@ -218,6 +218,8 @@ class Dinco(EntailingScorer):
             ConfigurationError: The classifier cannot be loaded, or has the wrong labels.
             ScorerError: The classifier failed, or no model is available.
         """
+        # A classifier that cannot be loaded must not cost any calls.
+        await self.prepare()
         judge = judge_for(self.config.asked, evidence)
         topic = evidence.quoted_question
         claims = [" ".join(sentence.standalone.split()) for sentence in passage.sentences]

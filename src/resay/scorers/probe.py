@@ -220,6 +220,8 @@ class Probe(EntailingScorer):
         model = evidence.prober
         if model is None:
             return Scores(error="the model that wrote the response cannot be asked")
+        # A classifier that cannot be loaded must not cost any calls.
+        await self.prepare()
         writer = judge_for(self.config.writer, evidence)
         claims = [" ".join(sentence.standalone.split()) for sentence in passage.sentences]
         contexts = _contexts(claims)
