@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from resay.core.request import Request
-from resay.policy import Allowance, Policy, allowance
+from resay.policy import Allowance, Policy
+from resay.policy.allowance import allowance
 from resay.providers.limits import Budget
 
 

@@ -45,7 +45,8 @@ from resay.engine.state import RunState
 from resay.engine.structured_checks import claims_beside_calls, objects_in
 from resay.engine.unscored import skipped_verdict, with_unscored
 from resay.errors import ProviderError, without_cause
-from resay.policy import Allowance, Policy, Regenerate, allowance
+from resay.policy import Allowance, Policy, Regenerate
+from resay.policy.allowance import allowance
 from resay.policy.lookups import LookupsConfig
 from resay.providers.base import Completion, Provider
 from resay.providers.batching import BATCH_SHARE

@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
-from resay.policy.actions import Annotate, Block, MarkStyle, Regenerate
-from resay.policy.allowance import Allowance, allowance
-from resay.policy.auto import ChainBudget
-from resay.policy.limits import Limits, ProcessLimits
-from resay.policy.model import (
-    Policy,
-    StreamMode,
-    default_text,
-    marks_problem,
-    policy_schema,
-)
-from resay.policy.sampling import Params, Sampling
-from resay.policy.structured import Structured
-from resay.policy.threshold import Threshold
-from resay.providers.prices import Price, Prices
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Allowance",
-    "Annotate",
-    "Block",
-    "ChainBudget",
-    "Limits",
-    "MarkStyle",
-    "Params",
-    "Policy",
-    "Price",
-    "Prices",
-    "ProcessLimits",
-    "Regenerate",
-    "Sampling",
-    "StreamMode",
-    "Structured",
-    "Threshold",
-    "allowance",
-    "default_text",
-    "marks_problem",
-    "policy_schema",
-]
+from resay._internal.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from resay.policy.actions import Annotate as Annotate
+    from resay.policy.actions import Block as Block
+    from resay.policy.actions import MarkStyle as MarkStyle
+    from resay.policy.actions import Regenerate as Regenerate
+    from resay.policy.allowance import Allowance as Allowance
+    from resay.policy.auto import ChainBudget as ChainBudget
+    from resay.policy.limits import Limits as Limits
+    from resay.policy.limits import ProcessLimits as ProcessLimits
+    from resay.policy.model import Policy as Policy
+    from resay.policy.model import StreamMode as StreamMode
+    from resay.policy.model import default_text as default_text
+    from resay.policy.model import marks_problem as marks_problem
+    from resay.policy.model import policy_schema as policy_schema
+    from resay.policy.sampling import Params as Params
+    from resay.policy.sampling import Sampling as Sampling
+    from resay.policy.structured import Structured as Structured
+    from resay.policy.threshold import Threshold as Threshold
+    from resay.providers.prices import Price as Price
+    from resay.providers.prices import Prices as Prices
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(
+        __name__,
+        {
+            "resay.policy.actions": ("Annotate", "Block", "MarkStyle", "Regenerate"),
+            "resay.policy.allowance": ("Allowance",),
+            "resay.policy.auto": ("ChainBudget",),
+            "resay.policy.limits": ("Limits", "ProcessLimits"),
+            "resay.policy.model": (
+                "Policy",
+                "StreamMode",
+                "default_text",
+                "marks_problem",
+                "policy_schema",
+            ),
+            "resay.policy.sampling": ("Params", "Sampling"),
+            "resay.policy.structured": ("Structured",),
+            "resay.policy.threshold": ("Threshold",),
+            "resay.providers.prices": ("Price", "Prices"),
+        },
+    )
