@@ -3,40 +3,38 @@
 from __future__ import annotations
 
 import os
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    Callable,
-    Generator,
-    Iterable,
-    Mapping,
-)
+from collections.abc import AsyncIterable, Iterable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import wraps
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
-from typing import Any, ParamSpec, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, cast
 
+from resay import engine, retrieval
 from resay._internal.event_loops import name_sync_version, sync_version, wait_for
 from resay._internal.tracebacks import short_traceback
 from resay.core.check_context import CheckContext
 from resay.core.keywords import suggest_keywords
 from resay.core.logprobs import tokens_of
 from resay.core.request import Message, Request
-from resay.core.verdict import OnVerdict, Verdict
-from resay.core.verdict_record import Sink
-from resay.engine.actions import Answer
-from resay.engine.answer_stream import AnswerStream, SyncAnswerStream
-from resay.engine.many_checks import Checked, CheckItem, acheck_each
 from resay.engine.requirements import check_single_answer
 from resay.errors import ConfigurationError
 from resay.guard_core import GuardCore, GuardSettings, outboxes_for, texts_of
-from resay.policy import Policy, StreamMode
-from resay.providers.base import Provider
+from resay.policy import Policy
 from resay.providers.base_urls import problem_with_url
-from resay.retrieval import as_retriever
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Generator
+    from types import TracebackType
+
+    from resay.core.verdict import OnVerdict, Verdict
+    from resay.core.verdict_record import Sink
+    from resay.engine import AnswerStream, SyncAnswerStream
+    from resay.engine.actions import Answer
+    from resay.engine.many_checks import Checked, CheckItem
+    from resay.policy import StreamMode
+    from resay.providers import Provider
 
 P = ParamSpec("P")
 # Parameters of providers' APIs that are arguments of the guard's calls.
@@ -54,7 +52,7 @@ _UNCHANGED: Any = _Unchanged()
 def _stream_in_sync(method: Callable[P, AnswerStream]) -> Callable[P, SyncAnswerStream]:
     @wraps(method)
     def read(*args: P.args, **kwargs: P.kwargs) -> SyncAnswerStream:
-        return SyncAnswerStream(method(*args, **kwargs))
+        return engine.SyncAnswerStream(method(*args, **kwargs))
 
     return name_sync_version(read)
 
@@ -351,7 +349,7 @@ class Guard:
         """
         references = texts_of("references", references)
         samples = None if samples is None else texts_of("samples", samples)
-        chain, requirements = self._core.chain, self._core.requirements
+        steps, requirements = self._core.steps, self._core.requirements
         if question is None:
             settings = self._core.settings
             request = Request(
@@ -383,11 +381,11 @@ class Guard:
         context = replace(context, logprobs=tokens_of(tokens))
         draws = (
             samples is None
-            and chain.required_by("samples") is not None
+            and steps.required_by("samples") is not None
             and requirements.can_draw(request)
         )
         splits = self.policy.claims == "model" and request.model is not None
-        asks = draws or splits or chain.required_by("judge")
+        asks = draws or splits or steps.required_by("judge")
         sources = requirements.sources(request) if asks else None
         return await self._core.check(response, self._core.with_skip_reason(context), sources)
 
@@ -423,7 +421,7 @@ class Guard:
                 f"items must be a list of responses, not one of type {kind}; use `check` for one"
             )
         async with aclosing(
-            acheck_each(self.acheck, items, concurrency, ordered=ordered)
+            engine.acheck_each(self.acheck, items, concurrency, ordered=ordered)
         ) as checked:
             async for result in checked:
                 yield result
@@ -577,7 +575,7 @@ def _check_provider(provider: Provider | None) -> Provider | None:
 
 def _check_retriever(retriever: object | None) -> object | None:
     if retriever is not None:
-        as_retriever(retriever)
+        retrieval.as_retriever(retriever)
     return retriever
 
 

@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from resay.core.check_context import CheckContext
+# What runs, reports and streams a request is imported when the first one comes: see `GuardCore`.
+from resay import engine, providers, reporting
+from resay._internal.event_loops import compute
 from resay.core.request import Request
 from resay.core.request_references import references_in
-from resay.core.verdict import OnVerdict, Verdict
-from resay.core.verdict_record import Sink
-from resay.engine.actions import Answer
-from resay.engine.answer_stream import AnswerStream
-from resay.engine.chain import Chain
-from resay.engine.regeneration.factory import open_regenerator
+from resay.engine.chain_steps import ChainSteps
 from resay.engine.requirements import Requirements
 from resay.errors import ConfigurationError
-from resay.policy import Policy, Regenerate, StreamMode, marks_problem
-from resay.providers.base import Provider, prepare
-from resay.providers.batching import BatchCallsConfig
+from resay.policy import Policy, StreamMode, marks_problem
+from resay.providers import batching
 from resay.providers.caching import open_cache
-from resay.providers.default import DefaultProvider
-from resay.providers.sources import Sources
-from resay.reporting.outbox import SinkOutbox
-from resay.reporting.reporter import Reporter
-from resay.reporting.sinks import check_sink, outboxes_of
 
 if TYPE_CHECKING:
-    from resay.engine.lookups import Lookups
-    from resay.engine.request import RequestRunner
-    from resay.providers.batching.layer import BatchProvider
+    from anyio.streams.memory import MemoryObjectSendStream
+
+    from resay.core.check_context import CheckContext
+    from resay.core.verdict import OnVerdict, Verdict
+    from resay.core.verdict_record import Sink
+    from resay.engine import AnswerStream, Chain, RequestRunner
+    from resay.engine.actions import Answer
+    from resay.engine.answer_chunk import AnswerChunk
+    from resay.engine.regeneration.base import Regenerator
+    from resay.providers import Provider, Sources
+    from resay.providers.batching import BatchProvider
+    from resay.reporting import Reporter, SinkOutbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +95,8 @@ class GuardCore:
     Attributes:
         settings: The settings.
         policy: The policy.
-        chain: The policy's steps.
+        steps: The steps of the policy's chain.
         requirements: What the chain requires of a request.
-        reporter: Reports verdicts.
 
     Raises:
         ConfigurationError: The policy regenerates without a usable retriever, or uses Batch APIs
@@ -114,24 +114,42 @@ class GuardCore:
         self.settings = settings
         self.policy = policy
         self._cache = open_cache(policy.cache)
-        self.chain = Chain(policy, self._cache)
+        self.steps = ChainSteps(policy)
         self._batching = _batch_provider(policy, settings.provider)
         live_provider = None if self._batching is not None else settings.provider
         self.requirements = Requirements(
-            self.chain, live_provider, self._batching, policy.named_requests
+            self.steps, live_provider, self._batching, policy.named_requests
         )
-        self.reporter = Reporter(
-            settings.policy_name, settings.listeners, (*outboxes_of(policy), *settings.outboxes)
+        names_sinks = policy.journal is not None or policy.observers
+        self._outboxes = (
+            *(reporting.outboxes_of(policy) if names_sinks else ()),
+            *settings.outboxes,
         )
-        self._regenerator = open_regenerator(policy, self.chain, self._cache, settings.retriever)
-        self._lookups = _lookups_of(policy)
+        self._regenerator = self._open_regenerator()
+        self._lookups = None if policy.lookups is None else engine.Lookups(policy.lookups)
+
+    def _open_regenerator(self) -> Regenerator | None:
+        if self.policy.action.do != "regenerate":
+            return None
+        return engine.open_regenerator(
+            self.policy, self.chain, self._cache, self.settings.retriever
+        )
+
+    @cached_property
+    def chain(self) -> Chain:
+        """Runs the steps."""
+        return engine.Chain(self.policy, self._cache, steps=self.steps.steps)
+
+    @cached_property
+    def reporter(self) -> Reporter:
+        """Reports verdicts."""
+        settings = self.settings
+        return reporting.Reporter(settings.policy_name, settings.listeners, self._outboxes)
 
     @cached_property
     def runner(self) -> RequestRunner:
-        """Runs requests and checks. Its modules are imported for the first one, or by `prepare`."""
-        from resay.engine.request import RequestRunner
-
-        return RequestRunner(
+        """Runs requests and checks."""
+        return engine.RequestRunner(
             self.policy,
             self.chain,
             self._cache,
@@ -139,8 +157,14 @@ class GuardCore:
             self._lookups,
             policy_name=self.settings.policy_name,
             records_evidence=self.settings.records_evidence
-            or any(outbox.wants_evidence for outbox in self.reporter.outboxes),
+            or any(outbox.wants_evidence for outbox in self._outboxes),
         )
+
+    async def _loaded_runner(self) -> RequestRunner:
+        """Return what runs requests; the first time, import it in a thread."""
+        if "runner" not in vars(self):
+            await compute(lambda: (self.runner, self.reporter))
+        return self.runner
 
     async def prepare(self) -> None:
         """Load the policy's models, and what the provider of the guard's model needs.
@@ -150,15 +174,16 @@ class GuardCore:
             MissingDependencyError: litellm is needed and not installed.
             ScorerError: A model's server does not answer.
         """
-        await self.runner.prepare()
+        runner = await self._loaded_runner()
+        await runner.prepare()
         if self._batching is not None:
             return
         provider = self.settings.provider
         if provider is not None:
-            await prepare(provider)
+            await providers.prepare(provider)
         else:
             request = Request((), model=self.settings.model, params=self.settings.params)
-            await DefaultProvider((request, *self.policy.named_requests)).prepare()
+            await providers.DefaultProvider((request, *self.policy.named_requests)).prepare()
 
     def with_skip_reason(self, context: CheckContext) -> CheckContext:
         """Return a context that says whether the policy checks the answer, whatever it is.
@@ -175,12 +200,12 @@ class GuardCore:
         Args:
             context: The context; the request's messages may contain references too.
         """
-        if not self.chain.grounds:
+        if not self.steps.grounds:
             return False
         if context.references:
             return self.policy.references.unmentioned != "samples"
         in_request = references_in(context, self.policy.references.from_)
-        return bool(in_request) and not self.chain.checks_unmentioned(in_request)
+        return bool(in_request) and not self.steps.checks_unmentioned(in_request)
 
     async def answer(self, context: CheckContext, sources: Sources) -> Answer:
         """Ask, check, act and report the verdict.
@@ -193,7 +218,8 @@ class GuardCore:
             ConfigurationError: An input that the chain needs is missing.
         """
         self.requirements.check_request(context, sources)
-        work = self.runner.answer(context, sources)
+        runner = await self._loaded_runner()
+        work = runner.answer(context, sources)
         return await self.reporter.report_after(work, context.request, sources)
 
     async def check(self, response: str, context: CheckContext, sources: Sources | None) -> Verdict:
@@ -205,7 +231,8 @@ class GuardCore:
                 `with_skip_reason`.
             sources: The provider of each kind of call; None if none is made.
         """
-        work = self.runner.check(response, context, sources)
+        runner = await self._loaded_runner()
+        work = runner.check(response, context, sources)
         return await self.reporter.report_after(work, context.request, sources)
 
     def stream(
@@ -229,11 +256,13 @@ class GuardCore:
         """
         self.requirements.check_request(context, sources)
         stream_mode = resolve_stream_mode(self.policy, stream_mode)
-        run = partial(self.runner.stream, context, sources, stream_mode)
-        return AnswerStream(
-            lambda parts: self.reporter.report_after(run(parts), context.request, sources),
-            every_chunk=every_chunk,
-        )
+
+        async def run(parts: MemoryObjectSendStream[AnswerChunk]) -> Answer:
+            runner = await self._loaded_runner()
+            work = runner.stream(context, sources, stream_mode, parts)
+            return await self.reporter.report_after(work, context.request, sources)
+
+        return engine.AnswerStream(run, every_chunk=every_chunk)
 
 
 def _early_skip_reason(policy: Policy, context: CheckContext) -> str | None:
@@ -276,7 +305,7 @@ def resolve_stream_mode(policy: Policy, requested: StreamMode | None) -> StreamM
     stream_mode = requested or policy.stream_mode
     if stream_mode not in get_args(StreamMode):
         raise ConfigurationError(f"stream_mode must be hold, after or buffer, not {requested!r}")
-    if stream_mode == "after" and isinstance(policy.action, Regenerate):
+    if stream_mode == "after" and policy.action.do == "regenerate":
         raise ConfigurationError(
             "stream_mode 'after' shows an answer before it can be regenerated; use 'hold' or"
             " 'buffer'"
@@ -323,33 +352,25 @@ def outboxes_for(sinks: Iterable[Sink]) -> tuple[SinkOutbox, ...]:
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         kind = type(sinks).__name__
         raise ConfigurationError(f"sinks must be a list of sinks, not of type {kind}")
-    return tuple(SinkOutbox(check_sink(sink, "an item of `sinks`")) for sink in sinks)
-
-
-def _lookups_of(policy: Policy) -> Lookups | None:
-    if policy.lookups is None:
-        return None
-    from resay.engine.lookups import Lookups
-
-    return Lookups(policy.lookups)
+    return tuple(
+        reporting.SinkOutbox(reporting.check_sink(sink, "an item of `sinks`")) for sink in sinks
+    )
 
 
 def _batch_provider(policy: Policy, provider: Provider | None) -> BatchProvider | None:
     """Return the provider that calls models through Batch APIs, if the policy uses them."""
-    if provider is None and not isinstance(policy.calls, BatchCallsConfig):
-        return None
-    from resay.providers.batching.layer import BatchProvider, open_batches
-
-    if isinstance(provider, BatchProvider):
+    # Whoever passes one has imported its module, which is slow to import.
+    is_imported = "resay.providers.batching.layer" in sys.modules
+    if is_imported and isinstance(provider, batching.BatchProvider):
         return provider
-    if not isinstance(policy.calls, BatchCallsConfig):
+    if policy.calls.via != "batch":
         return None
     if provider is not None:
         raise ConfigurationError(
             "the policy uses Batch APIs (`calls.via` is 'batch'), but the provider is a"
             f" {type(provider).__name__!r}; omit `provider` or `calls`"
         )
-    return open_batches(policy.calls)
+    return batching.open_batches(policy.calls)
 
 
 def _check_pickles(name: str, value: object) -> None:

@@ -87,12 +87,12 @@ class GuardRuntime:
 
     def required_by(self, need: Need) -> str | None:
         """Return the name of the first method of the chain that needs this, or None."""
-        return self._core.chain.required_by(need)
+        return self._core.steps.required_by(need)
 
     @property
     def checks_beside_calls(self) -> bool:
         """Whether the chain has a method that reads the text beside tool calls."""
-        return self._core.chain.beside_calls is not None
+        return bool(self._core.steps.steps_beside_calls)
 
     def missing_inputs(self, unavailable: Mapping[Input, str]) -> str | None:
         """Return an error message for the first missing input that the chain needs, or None.
@@ -116,7 +116,7 @@ class GuardRuntime:
     @property
     def asking_response_model(self) -> str | None:
         """The first method whose judge is the model that wrote the response, or None."""
-        return self._core.chain.asking_response_model
+        return self._core.steps.asking_response_model
 
     @property
     def calls_models(self) -> bool:
@@ -129,22 +129,22 @@ class GuardRuntime:
     @property
     def takes_references(self) -> bool:
         """Whether requests' references are compared with the answers."""
-        return self._core.chain.reads_documents or self.required_by("references") is not None
+        return self._core.steps.reads_documents or self.required_by("references") is not None
 
     @property
     def compares_documents(self) -> bool:
         """Whether answers are compared with documents in providers' own fields."""
-        return self._core.chain.reads_documents and "documents" in self.policy.references.from_
+        return self._core.steps.reads_documents and "documents" in self.policy.references.from_
 
     @property
     def checks_without_samples(self) -> bool:
         """Whether some method of the chain needs no samples."""
-        return self._core.chain.without_samples is not None
+        return bool(self._core.steps.steps_without_samples)
 
     @property
     def finds_references(self) -> bool:
         """Whether the application's own functions may find references for a request."""
-        return bool(self._core.chain.reference_functions)
+        return bool(self._core.steps.reference_functions)
 
     def decides_by_references(self, context: CheckContext) -> bool:
         """Return whether a check can be decided by its references, without samples.

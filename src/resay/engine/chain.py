@@ -13,26 +13,19 @@ import anyio
 
 from resay._internal._version import __version__
 from resay._internal.event_loops import compute
-from resay._internal.importing import import_named
 from resay._internal.telemetry import span
 from resay.core.claim_verdict import ClaimVerdict
 from resay.core.claims import Claim, Rules, is_single_sentence
 from resay.core.passage import Passage
-from resay.core.references import Reference
 from resay.core.scores import Scores
 from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.verdict import Verdict
+from resay.engine.chain_steps import ChainSteps
 from resay.engine.code_names import NameClaim, NameFinder, compare_names, index_samples, names_in
 from resay.engine.decide import Decider
 from resay.engine.flagged_claims import FlaggedClaims
 from resay.engine.model_claims import claims_by_model
-from resay.engine.policy_steps import (
-    compares_with_references,
-    concurrent_groups,
-    leading_steps,
-    reference_steps_of,
-    steps_of,
-)
+from resay.engine.policy_steps import concurrent_groups, leading_steps
 from resay.engine.state import ClaimResult, RunState
 from resay.engine.step_run import StepRun, write_results
 from resay.engine.stopping_rule import stopping_rule
@@ -41,8 +34,7 @@ from resay.policy import Policy
 from resay.providers.base import Provider
 from resay.providers.caching import Cache, Caching
 from resay.providers.limits import Budget
-from resay.retrieval.function import reference_functions
-from resay.scorers import Need, Scorer, Step
+from resay.scorers import Scorer, Step
 from resay.scorers.evidence import Evidence
 
 # Costs for `compute`, in characters: searching a character for contradictions, finding claims in
@@ -67,8 +59,8 @@ class SentenceView:
     in_doubt: frozenset[int]
 
 
-class Chain:
-    """The scorers of a policy, in order.
+class Chain(ChainSteps):
+    """Runs the steps of a policy, in order.
 
     Each step scores the sentences that no earlier step settled; its scores replace the earlier
     ones. Consecutive steps that settle nothing run concurrently. A step that corrects scores sees
@@ -80,13 +72,8 @@ class Chain:
         steps: Steps to run in place of the policy's chain.
         structured: Whether they compare the fields of objects.
 
-    Attributes:
-        grounds: Whether claims are compared with the request's references before anything else.
-        reference_functions: The application's own functions that find references for a request.
-
     Raises:
-        ConfigurationError: A step has no registered scorer, or a `when`, `non_claims` or
-            `references.from` names no function.
+        ConfigurationError: As for `ChainSteps`.
     """
 
     def __init__(
@@ -97,20 +84,10 @@ class Chain:
         steps: Sequence[Step] = (),
         structured: bool = False,
     ) -> None:
-        self._policy = policy
+        super().__init__(policy, steps=steps, structured=structured)
         self._cache = cache
-        self._steps = tuple(steps) or steps_of(policy)
-        # Fail now if a function does not exist, rather than during the first request.
-        for when in (policy.when, *(config.when for config in policy.chain)):
-            if when is not None:
-                when.load()
-        self.grounds = not structured and compares_with_references(policy, self._steps)
-        sources = policy.references.from_ if self.reads_documents else ()
-        self.reference_functions = reference_functions(sources)
-        self._classify = import_named(policy.non_claims) if ":" in policy.non_claims else None
         self._early_steps = leading_steps(self._steps)
         self._late_steps = self._steps[len(self._early_steps) :]
-        self._structured = structured
         self._decider = Decider(
             policy,
             compares=self.required_by("samples") is not None,
@@ -138,21 +115,20 @@ class Chain:
         step = Step(config, cast("Scorer", Arguments(config)))
         return cls(policy, cache, steps=[step], structured=True)
 
-    def required_by(self, need: Need) -> str | None:
-        """Return the name of the first method that needs this, or None."""
-        return next((step.name for step in self._steps if need in step.needs), None)
-
     @cached_property
     def without_samples(self) -> Chain | None:
         """The chain of the steps that need no samples; None if there are none."""
         if self.required_by("samples") is None:
             return self
-        steps: list[Step] = []
-        for step in self._steps:
-            draws = "samples" in step.needs or step.is_second
-            # A correction needs scores to correct.
-            if not draws and (steps or not step.corrects):
-                steps.append(step)
+        return self._of_some(self.steps_without_samples)
+
+    @cached_property
+    def beside_calls(self) -> Chain | None:
+        """The chain of the steps that score the text beside tool calls; None if there are none."""
+        return self._of_some(self.steps_beside_calls)
+
+    def _of_some(self, steps: Sequence[Step]) -> Chain | None:
+        """Return the chain of some of the steps; None if there are none."""
         if not steps:
             return None
         # Names in code are compared with those of samples.
@@ -160,34 +136,12 @@ class Chain:
         return Chain(policy, self._cache, steps=steps)
 
     @cached_property
-    def beside_calls(self) -> Chain | None:
-        """The chain of the steps that score the text beside tool calls; None if there are none."""
-        steps = [step for step in self._steps if step.traits.beside_calls]
-        if not steps:
-            return None
-        policy = self._policy.model_copy(update={"code": "none"})
-        return Chain(policy, self._cache, steps=steps)
-
-    @cached_property
     def _reference_steps(self) -> tuple[Step, Step]:
         """The steps that compare with references, if the chain does so before anything else."""
+        # Few requests have references.
+        from resay.engine.reference_steps import reference_steps_of
+
         return reference_steps_of(self._policy, self._steps)
-
-    @property
-    def reads_documents(self) -> bool:
-        """Whether claims are compared with the documents of the request, wherever they are."""
-        return self.grounds or any(step.reads_documents for step in self._steps)
-
-    def checks_unmentioned(self, references: Sequence[Reference]) -> bool:
-        """Return whether claims that no reference mentions go on to the other steps."""
-        unmentioned = self._policy.references.unmentioned
-        binding = any(reference.binding for reference in references)
-        return unmentioned == "samples" or (unmentioned == "auto" and not binding)
-
-    @property
-    def asking_response_model(self) -> str | None:
-        """The first method whose judge is the model that wrote the response, or None."""
-        return next((step.name for step in self._steps if step.config.asks_response_model), None)
 
     @property
     def samples_at_first(self) -> int:

@@ -9,7 +9,6 @@ from typing import cast
 from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.scorers import Scorer, Step
-from resay.scorers.common.judge_config import JudgedConfig
 
 
 def steps_of(policy: Policy) -> tuple[Step, ...]:
@@ -41,33 +40,13 @@ def compares_with_references(policy: Policy, steps: Sequence[Step]) -> bool:
     They are not if the policy compares with none, or configures the comparison itself.
     """
     refer = any("references" in step.needs or step.reads_documents for step in steps)
-    return bool(policy.references.from_ and not refer and _automatic(steps))
+    return bool(policy.references.from_ and not refer and automatic_steps(steps))
 
 
-def _automatic(steps: Sequence[Step]) -> list[Step]:
+def automatic_steps(steps: Sequence[Step]) -> list[Step]:
     """Return the steps that compare with samples, and with references where there are some."""
     compare = [step for step in steps if "samples" in step.needs]
     return [step for step in compare if getattr(step.config, "evidence", "auto") == "auto"]
-
-
-def reference_steps_of(policy: Policy, steps: Sequence[Step]) -> tuple[Step, Step]:
-    """Return the steps that compare claims with references.
-
-    The first flags claims that no reference mentions, the second does not. They use the first judge
-    of the chain, or words if it has none.
-    """
-    from resay.scorers.references import References
-
-    configs = [step.config for step in _automatic(steps)]
-    judged = next((config for config in configs if isinstance(config, JudgedConfig)), None)
-    config = References.Config(by="words")
-    if judged is not None and policy.references.by != "words":
-        config = References.Config(judge=judged.judge, restate=judged.restate)
-    elif policy.references.by == "judge":
-        config = References.Config()
-    config = config.model_copy(update={"words_first": policy.references.words_first})
-    lenient = config.model_copy(update={"unmentioned": None})
-    return Step.of(config), Step.of(lenient)
 
 
 def leading_steps(steps: Sequence[Step]) -> Sequence[Step]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from resay.core.check_context import CheckContext
-from resay.core.request import Request
-from resay.engine.chain import Chain
+from resay import providers
 from resay.errors import ConfigurationError
-from resay.providers.base import Provider
-from resay.providers.default import DefaultProvider
-from resay.providers.sources import Sources
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from resay.core.check_context import CheckContext
+    from resay.core.request import Request
+    from resay.engine.chain_steps import ChainSteps
+    from resay.providers import Provider, Sources
     from resay.providers.batching.layer import BatchProvider
 
 Input = Literal["question", "references", "samples", "logprobs", "model"]
@@ -31,7 +31,7 @@ class Requirements:
     """Checks that a chain gets the inputs it needs. All methods raise ConfigurationError.
 
     Args:
-        chain: The chain.
+        chain: The steps of the chain.
         provider: The provider for all models; None for the default one.
         batching: The provider that calls models through Batch APIs; None for live calls.
         named_requests: Requests without messages to the models that the policy names.
@@ -39,7 +39,7 @@ class Requirements:
 
     def __init__(
         self,
-        chain: Chain,
+        chain: ChainSteps,
         provider: Provider | None,
         batching: BatchProvider | None = None,
         named_requests: Sequence[Request] = (),
@@ -61,14 +61,14 @@ class Requirements:
             ProviderError: The model cannot be called: its key is missing, for example.
         """
         if self._provider is not None:
-            return Sources.all(self._provider)
+            return providers.Sources.all(self._provider)
         model = request.model
         if model is None:
             self._refuse_without_model(asks=asks)
         if self._batching is not None:
-            return Sources.all(self._batching, via="batch")
+            return providers.Sources.all(self._batching, via="batch")
         requests = (request, *self._named_requests)
-        provider = DefaultProvider(requests)
+        provider = providers.DefaultProvider(requests)
         for named in requests:
             if named.model is not None:
                 # Refuses a provider that is not installed.
@@ -77,7 +77,7 @@ class Requirements:
         if problem is not None:
             raise problem
         uses_litellm = model is None or provider.needs_litellm(request)
-        return Sources.all(provider, via="litellm" if uses_litellm else "native")
+        return providers.Sources.all(provider, via="litellm" if uses_litellm else "native")
 
     def _refuse_without_model(self, *, asks: bool) -> None:
         if asks:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from resay.providers.base import TopLogprob as TopLogprob
     from resay.providers.base import begin_stream as begin_stream
     from resay.providers.base import open_stream as open_stream
+    from resay.providers.base import prepare as prepare
+    from resay.providers.default import DefaultProvider as DefaultProvider
     from resay.providers.layers import FanOut as FanOut
     from resay.providers.layers import Limited as Limited
     from resay.providers.layers import Retrying as Retrying
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from resay.providers.prices import Metered as Metered
     from resay.providers.replay import ReplayProvider as ReplayProvider
     from resay.providers.replay import ScriptedProvider as ScriptedProvider
+    from resay.providers.sources import Sources as Sources
 else:
     __getattr__, __dir__, __all__ = lazy_exports(
         __name__,
@@ -48,7 +51,9 @@ else:
                 "TopLogprob",
                 "begin_stream",
                 "open_stream",
+                "prepare",
             ),
+            "resay.providers.default": ("DefaultProvider",),
             "resay.providers.layers": (
                 "FanOut",
                 "Limited",
@@ -61,5 +66,6 @@ else:
             "resay.providers.litellm_embedder": ("LiteLLMEmbedder",),
             "resay.providers.prices": ("Metered",),
             "resay.providers.replay": ("ReplayProvider", "ScriptedProvider"),
+            "resay.providers.sources": ("Sources",),
         },
     )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from resay.retrieval.folder_listing import Skipped as Skipped
     from resay.retrieval.function import AdaptedRetriever as AdaptedRetriever
     from resay.retrieval.function import as_retriever as as_retriever
+    from resay.retrieval.function import reference_functions as reference_functions
     from resay.retrieval.hybrid import HybridRetriever as HybridRetriever
     from resay.retrieval.hybrid import Reranker as Reranker
     from resay.retrieval.hybrid import fused as fused
@@ -46,7 +47,7 @@ else:
             "resay.retrieval.folder": ("FolderRetriever",),
             "resay.retrieval.folder_index": ("IndexReport", "index_folder"),
             "resay.retrieval.folder_listing": ("Skipped",),
-            "resay.retrieval.function": ("AdaptedRetriever", "as_retriever"),
+            "resay.retrieval.function": ("AdaptedRetriever", "as_retriever", "reference_functions"),
             "resay.retrieval.hybrid": ("HybridRetriever", "Reranker", "fused"),
         },
     )
