@@ -26,6 +26,7 @@ from pydantic_core import (
 )
 from typing_extensions import Self
 
+from resay._internal.importing import import_named
 from resay.errors import ConfigurationError
 
 DEFERS_BUILD: Final = tuple(map(int, VERSION.split(".")[:2])) >= (2, 14)
@@ -115,6 +116,37 @@ class LazyMapping(Mapping[str, T]):
 
     def __len__(self) -> int:
         return len(self._names)
+
+
+class LazySection:
+    """Validates a section with a model of another module, imported when it is used.
+
+    For sections that few policies have; use in `Annotated`, with `Any` as the type.
+
+    Args:
+        path: The model, `package.module:Class`.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    @property
+    def model(self) -> type[BaseModel]:
+        """The model."""
+        return import_named(self._path)
+
+    def __get_pydantic_core_schema__(
+        self, _source: object, _handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._validate)
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return handler(self.model.__pydantic_core_schema__)
+
+    def _validate(self, value: object) -> BaseModel:
+        return self.model.model_validate(value)
 
 
 UNKNOWN_TAG: Final = "unknown_tag"

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from resay.policy.actions import Annotate as Annotate
     from resay.policy.actions import Block as Block
     from resay.policy.actions import MarkStyle as MarkStyle
-    from resay.policy.actions import Regenerate as Regenerate
     from resay.policy.allowance import Allowance as Allowance
     from resay.policy.auto import ChainBudget as ChainBudget
     from resay.policy.limits import Limits as Limits
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from resay.policy.model import default_text as default_text
     from resay.policy.model import marks_problem as marks_problem
     from resay.policy.model import policy_schema as policy_schema
+    from resay.policy.regenerate import Regenerate as Regenerate
     from resay.policy.sampling import Params as Params
     from resay.policy.sampling import Sampling as Sampling
     from resay.policy.structured import Structured as Structured
@@ -30,7 +30,8 @@ else:
     __getattr__, __dir__, __all__ = lazy_exports(
         __name__,
         {
-            "resay.policy.actions": ("Annotate", "Block", "MarkStyle", "Regenerate"),
+            "resay.policy.actions": ("Annotate", "Block", "MarkStyle"),
+            "resay.policy.regenerate": ("Regenerate",),
             "resay.policy.allowance": ("Allowance",),
             "resay.policy.auto": ("ChainBudget",),
             "resay.policy.limits": ("Limits", "ProcessLimits"),

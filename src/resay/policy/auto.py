@@ -148,19 +148,16 @@ def _as_written(section: object) -> Mapping[str, Any] | None:
     return cast("Mapping[str, Any]", section) if isinstance(section, Mapping) else None
 
 
-def with_chain(data: object) -> object:
-    """Replace `auto` with the chosen chain and its number of samples.
+def with_chain(policy: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Replace `chain: auto` with the chosen chain and its number of samples.
 
     Args:
-        data: A policy before validation.
+        policy: A policy with `chain: auto`, before validation.
 
     Returns:
-        The policy with the chain; unchanged if its chain is not `auto`, or with a placeholder chain
-        if its other settings are not valid, so that validation reports those.
+        The policy with the chain; with a placeholder chain if its other settings are not valid, so
+        that validation reports those.
     """
-    if not isinstance(data, Mapping) or data.get("chain") != "auto":  # pyright: ignore[reportUnknownMemberType] - as above
-        return data  # pyright: ignore[reportUnknownVariableType] - as above
-    policy = cast("Mapping[str, Any]", data)
     with_placeholder = {**policy, "chain": candidates()["ngram, 2"].steps}
     sampling = _as_written(policy.get("sampling", {}))
     if sampling is None:
@@ -192,9 +189,7 @@ def _refuse(key: str, message: str) -> NoReturn:
     raise ValidationError.from_exception_data("policy", [details], hide_input=True)
 
 
-def check_budget_use(
-    budget: ChainBudget | None, chain: Sequence[ScorerConfig], samples: int
-) -> None:
+def check_budget_use(budget: ChainBudget, chain: Sequence[ScorerConfig], samples: int) -> None:
     """Refuse a budget without `chain: auto`.
 
     Args:
@@ -202,23 +197,7 @@ def check_budget_use(
         chain: Its chain, after `auto` was replaced.
         samples: Its `sampling.max`.
     """
-    if budget is None:
-        return
     for candidate in candidates().values():
         if candidate.samples == samples and candidate.configs() == list(chain):
             return
     _refuse("budget", "has no use with a chain of your own; omit it, or write `chain: auto`")
-
-
-def allow_auto(schema: dict[str, Any]) -> None:
-    """Make the JSON Schema of a chain accept `auto`.
-
-    Args:
-        schema: The schema of the list; changed in place.
-    """
-    descriptions = {key: schema.pop(key) for key in ("title", "description") if key in schema}
-    steps = dict(schema)
-    schema.clear()
-    # A text is `auto`, or short for a list of one step.
-    names = steps["items"]["oneOf"][0]
-    schema |= {**descriptions, "anyOf": [{"const": "auto"}, steps, names]}

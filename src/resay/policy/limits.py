@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from resay._internal.strict import Strict
-from resay.providers.shared_limits import SharedLimitsConfig
+from resay._internal.strict import LazySection, Strict
+
+if TYPE_CHECKING:
+    from resay.providers.shared_limits import SharedLimitsConfig
+else:
+    SharedLimitsConfig = Annotated[
+        Any, LazySection("resay.providers.shared_limits:SharedLimitsConfig")
+    ]
 
 Seconds = Annotated[float, Field(gt=0)]
 AutoLimit = Annotated[int, Field(ge=1)] | Literal["auto"] | None

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import (
     BaseModel,
@@ -21,32 +21,43 @@ from pydantic import (
 )
 from pydantic_core import PydanticKnownError
 
-from resay._internal.strict import OneOf, Shorthand, Strict
+from resay._internal.importing import import_named
+from resay._internal.strict import LazyMapping, LazySection, OneOf, Shorthand, Strict
 from resay.core.request import Request
 from resay.core.segmentation.splitters import Splitter
 from resay.errors import PolicyError
-from resay.policy.actions import Annotate, Block, MarkStyle, Regenerate
-from resay.policy.auto import ChainBudget, allow_auto, check_budget_use, with_chain
+from resay.policy.actions import Annotate, Block, MarkStyle
 from resay.policy.document import Document, truncated
-from resay.policy.journal import JournalConfig
 from resay.policy.limits import Limits
-from resay.policy.lookups import LookupsConfig
 from resay.policy.mapping import copy_mapping
-from resay.policy.observers import ObserverConfig
-from resay.policy.problems import problems_of
 from resay.policy.references import ReferencesConfig
 from resay.policy.sampling import Sampling
-from resay.policy.schema import with_definitions, with_variables
+from resay.policy.schema import allow_auto, with_definitions, with_variables
 from resay.policy.step import Step
 from resay.policy.structured import Structured
 from resay.policy.threshold import Threshold
-from resay.policy.yaml_reader import read_text, read_yaml
-from resay.providers.batching import CallsConfig, LiveCallsConfig, calls_configs
+from resay.providers.batching.config import CallsConfig, LiveCallsConfig, calls_configs
 from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_configs
 from resay.providers.prices import Prices
 from resay.scorers import ScorerConfig, scorer_class
-from resay.scorers.common.second_opinion import SecondOpinion
-from resay.scorers.gate import When
+
+if TYPE_CHECKING:
+    from resay.policy.auto import ChainBudget
+    from resay.policy.journal import JournalConfig
+    from resay.policy.lookups import LookupsConfig
+    from resay.policy.observers import ObserverConfig
+    from resay.policy.regenerate import Regenerate
+    from resay.scorers.common.second_opinion import SecondOpinion
+    from resay.scorers.gate import When
+else:
+    # Few policies have these sections.
+    ChainBudget = Annotated[Any, LazySection("resay.policy.auto:ChainBudget")]
+    JournalConfig = Annotated[Any, LazySection("resay.policy.journal:JournalConfig")]
+    LookupsConfig = Annotated[Any, LazySection("resay.policy.lookups:LookupsConfig")]
+    ObserverConfig = Annotated[Any, LazySection("resay.policy.observers:ObserverConfig")]
+    Regenerate = Annotated[Any, LazySection("resay.policy.regenerate:Regenerate")]
+    SecondOpinion = Annotated[Any, LazySection("resay.scorers.common.second_opinion:SecondOpinion")]
+    When = Annotated[Any, LazySection("resay.scorers.gate:When")]
 
 StreamMode = Literal["hold", "after", "buffer"]
 _SOURCE = "<policy>"
@@ -55,8 +66,15 @@ POLICY_VARIABLE = "RESAY_POLICY"
 """The environment variable that names the policy file in place of the default policy."""
 
 
+_ACTIONS = {
+    "annotate": "resay.policy.actions:Annotate",
+    "block": "resay.policy.actions:Block",
+    "regenerate": "resay.policy.regenerate:Regenerate",
+}
+
+
 def _actions() -> Mapping[str, type[BaseModel]]:
-    return {"annotate": Annotate, "block": Block, "regenerate": Regenerate}
+    return LazyMapping(_ACTIONS, lambda name: import_named(_ACTIONS[name]))
 
 
 class Policy(Strict):
@@ -196,11 +214,19 @@ class Policy(Strict):
         chain = policy.get("chain")
         if isinstance(chain, str) and chain != "auto":
             return {**policy, "chain": [chain]}
+        if chain != "auto":
+            return policy
+        # Few policies leave the choice to us.
+        from resay.policy.auto import with_chain
+
         return with_chain(policy)
 
     @model_validator(mode="after")
     def _budget_must_have_a_use(self) -> Policy:
-        check_budget_use(self.budget, self.chain, self.sampling.max)
+        if self.budget is not None:
+            from resay.policy.auto import check_budget_use
+
+            check_budget_use(self.budget, self.chain, self.sampling.max)
         return self
 
     @field_validator("chain")
@@ -218,8 +244,8 @@ class Policy(Strict):
     def _must_be_able_to_change_the_answer(
         cls, stream_mode: StreamMode, info: ValidationInfo
     ) -> StreamMode:
-        action = info.data.get("action")
-        if stream_mode == "after" and isinstance(action, Regenerate):
+        action: Annotate | Block | Regenerate | None = info.data.get("action")
+        if stream_mode == "after" and action is not None and action.do == "regenerate":
             raise ValueError(
                 "with `after`, the answer is shown before it can be regenerated; use `hold` or"
                 " `buffer`"
@@ -253,14 +279,14 @@ class Policy(Strict):
     def needs_retriever(self) -> bool:
         """Whether the application has to pass a retriever."""
         action = self.action
-        if not isinstance(action, Regenerate):
+        if action.do != "regenerate":
             return False
         return action.from_ == "documents" and action.retriever is None
 
     @property
     def last_resort(self) -> Annotate | Block:
         """What happens to an answer that is flagged in the end."""
-        return self.action.otherwise if isinstance(self.action, Regenerate) else self.action
+        return self.action.otherwise if self.action.do == "regenerate" else self.action
 
     @property
     def mark_style(self) -> MarkStyle:
@@ -290,7 +316,7 @@ class Policy(Strict):
         if self.second_opinion is not None:
             settings.append(("second_opinion", self.second_opinion.model))
         steps = self.chain
-        if isinstance(self.action, Regenerate):
+        if self.action.do == "regenerate":
             steps += self.action.recheck or ()
             settings.append(("action.writer", self.action.writer))
         settings += [(f"the judge of method {s.method_name!r}", s.named_judge) for s in steps]
@@ -306,7 +332,7 @@ class Policy(Strict):
             second = self.second_opinion
             requests.append(Request((), second.model, second.params))
         steps = self.chain
-        if isinstance(self.action, Regenerate):
+        if self.action.do == "regenerate":
             steps += self.action.recheck or ()
             if self.action.writer is not None:
                 requests.append(Request((), self.action.writer))
@@ -365,6 +391,9 @@ class Policy(Strict):
             PolicyError: The policy is not valid; lists every problem with its line.
         """
         variables = os.environ if env is None else env
+        # Policies made in Python are not read from YAML.
+        from resay.policy.yaml_reader import read_yaml
+
         return cls._of_document(read_yaml(text, source=source, env=variables), source)
 
     @classmethod
@@ -395,6 +424,8 @@ class Policy(Strict):
         try:
             policy = cls.model_validate(document.data)
         except ValidationError as error:
+            from resay.policy.problems import problems_of
+
             problems = [*problems, *problems_of(error, document, cls)]
         else:
             if not problems:
@@ -431,6 +462,8 @@ def _text_of(path: str | os.PathLike[str]) -> str:
     name = os.fspath(path)
     if "\n" in name:
         raise PolicyError([f"{_SOURCE}: expected a path, not text; use Policy.parse for text"])
+    from resay.policy.yaml_reader import read_text
+
     try:
         return read_text(Path(name), name)
     except ValueError:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from resay._internal.patterns import lazy_pattern
-from resay._internal.strict import MISSING_TAG, UNKNOWN_TAG
+from resay._internal.strict import MISSING_TAG, UNKNOWN_TAG, LazySection
 from resay.policy.document import Document, Path, Problem, truncated
 from resay.policy.redaction import displayed, is_secret, redacted
 from resay.scorers import ScorerConfig, imported_config, registry
@@ -269,6 +269,8 @@ def _imported(data: dict[str, object]) -> list[type[BaseModel]]:
 
 
 def _models_in(annotation: object) -> list[type[BaseModel]]:
+    if isinstance(annotation, LazySection):
+        return [annotation.model]
     if annotation is ScorerConfig:
         return [scorer.Config for scorer in registry().values()]
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):

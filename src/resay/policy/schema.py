@@ -165,3 +165,17 @@ def _is_scalar(schema: dict[str, Any]) -> bool:
     if "const" in schema:
         return not isinstance(schema["const"], str)
     return "enum" in schema or schema.get("type") in _SCALARS
+
+
+def allow_auto(schema: dict[str, Any]) -> None:
+    """Make the JSON Schema of a chain accept `auto`.
+
+    Args:
+        schema: The schema of the list; changed in place.
+    """
+    descriptions = {key: schema.pop(key) for key in ("title", "description") if key in schema}
+    steps = dict(schema)
+    schema.clear()
+    # A text is `auto`, or short for a list of one step.
+    names = steps["items"]["oneOf"][0]
+    schema |= {**descriptions, "anyOf": [{"const": "auto"}, steps, names]}

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, cast, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from resay._internal.strict import DEFERS_BUILD, Shorthand
-from resay.core.contradiction import Contradiction, EvidenceKind
-from resay.core.passage import Passage
-from resay.core.request import Request
-from resay.core.scores import Scores
-from resay.scorers.evidence import Evidence
-from resay.scorers.gate import When
+from resay._internal.strict import DEFERS_BUILD, LazySection, Shorthand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from resay.core.contradiction import Contradiction, EvidenceKind
+    from resay.core.passage import Passage
+    from resay.core.request import Request
+    from resay.core.scores import Scores
+    from resay.scorers.evidence import Evidence
+    from resay.scorers.gate import When
+else:
+    When = Annotated[Any, LazySection("resay.scorers.gate:When")]
 
 Need = Literal[
     "samples", "judge", "references", "logprobs", "sample_logprobs", "question", "scores"
