@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
+from typing import TYPE_CHECKING
 
-from resay.core.claim_verdict import Part, PartError
-from resay.core.contradiction import Contradiction
-from resay.core.grounds import Grounds
+if TYPE_CHECKING:
+    from resay.core.claim_verdict import Part, PartError
+    from resay.core.contradiction import Contradiction
+    from resay.core.grounds import Grounds
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import log
 from statistics import fmean
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -47,8 +47,10 @@ from resay.core.scores import Scores
 from resay.core.tokens import CachedTokenizer
 from resay.scorers.base import TEXTS_COMPARED, Need, SampleConfig, ScorerTraits
 from resay.scorers.common.uncited import nearby_text, uncited_sentences
-from resay.scorers.evidence import Evidence
-from resay.scorers.samples import Sample
+
+if TYPE_CHECKING:
+    from resay.scorers.evidence import Evidence
+    from resay.scorers.samples import Sample
 
 _START = "\x02"
 _WORD = lazy_pattern(r"\w")

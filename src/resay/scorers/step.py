@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, get_args
 
 from pydantic import ConfigDict, Field, create_model
 
@@ -21,12 +21,8 @@ from resay._internal.entry_points import installed_names, load_installed
 from resay._internal.importing import import_named, import_path_of, is_import_path
 from resay._internal.patterns import lazy_pattern
 from resay._internal.strict import Imported
-from resay.core.contradiction import Contradiction, EvidenceKind
-from resay.core.passage import Passage
-from resay.core.request import Request
 from resay.core.scores import Scores
 from resay.errors import ConfigurationError, ScorerError
-from resay.providers.base import Provider
 from resay.scorers.base import (
     Contradicts,
     Corrects,
@@ -39,7 +35,13 @@ from resay.scorers.base import (
     ScorerTraits,
     Skips,
 )
-from resay.scorers.evidence import Evidence
+
+if TYPE_CHECKING:
+    from resay.core.contradiction import Contradiction, EvidenceKind
+    from resay.core.passage import Passage
+    from resay.core.request import Request
+    from resay.providers.base import Provider
+    from resay.scorers.evidence import Evidence
 
 # Class names, imported on demand: some methods combine others, which they look up here.
 _BUILT_IN: Mapping[str, str] = {
