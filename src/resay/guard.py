@@ -11,12 +11,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, cast
 
-from resay import engine, retrieval
+from resay import core, engine, retrieval
 from resay._internal.event_loops import name_sync_version, sync_version, wait_for
 from resay._internal.tracebacks import short_traceback
-from resay.core.check_context import CheckContext
 from resay.core.keywords import suggest_keywords
-from resay.core.logprobs import tokens_of
 from resay.core.request import Message, Request
 from resay.engine.requirements import check_single_answer
 from resay.errors import ConfigurationError
@@ -304,9 +302,10 @@ class Guard:
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
+        await self._core.load()
         request = self._request(question, model, tenant, params)
         sources = self._core.requirements.sources(request, asks=True)
-        context = CheckContext(
+        context = core.CheckContext(
             request, references=texts_of("references", references), entity=entity
         )
         return await self._core.answer(self._core.with_skip_reason(context), sources)
@@ -347,6 +346,7 @@ class Guard:
         Raises:
             ConfigurationError: An input that the chain needs is missing and cannot be obtained.
         """
+        await self._core.load()
         references = texts_of("references", references)
         samples = None if samples is None else texts_of("samples", samples)
         steps, requirements = self._core.steps, self._core.requirements
@@ -363,7 +363,7 @@ class Guard:
         unrepeatable = None
         if samples is None and request == Request(()):
             unrepeatable = "the question is unknown"
-        context = CheckContext(
+        context = core.CheckContext(
             request,
             references=references,
             samples=samples,
@@ -378,7 +378,7 @@ class Guard:
         requirements.check_references(references)
         tokens = tuple(logprobs or ())
         requirements.check_logprobs(tokens)
-        context = replace(context, logprobs=tokens_of(tokens))
+        context = replace(context, logprobs=core.tokens_of(tokens))
         draws = (
             samples is None
             and steps.required_by("samples") is not None
@@ -475,7 +475,7 @@ class Guard:
         """
         request = self._request(question, model, tenant, params)
         sources = self._core.requirements.sources(request, asks=True)
-        context = CheckContext(
+        context = core.CheckContext(
             request, references=texts_of("references", references), entity=entity
         )
         context = self._core.with_skip_reason(context)

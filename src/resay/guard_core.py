@@ -10,16 +10,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 # What runs, reports and streams a request is imported when the first one comes: see `GuardCore`.
-from resay import engine, providers, reporting
+from resay import core, engine, providers, reporting
 from resay._internal.event_loops import compute
 from resay.core.request import Request
-from resay.core.request_references import references_in
 from resay.engine.chain_steps import ChainSteps
 from resay.engine.requirements import Requirements
 from resay.errors import ConfigurationError
 from resay.policy import Policy, StreamMode, marks_problem
-from resay.providers import batching
-from resay.providers.caching import open_cache
+from resay.providers import batching, caching
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from resay.engine.regeneration.base import Regenerator
     from resay.providers import Provider, Sources
     from resay.providers.batching import BatchProvider
+    from resay.providers.caching import Cache
     from resay.reporting import Reporter, SinkOutbox
 
 
@@ -113,7 +112,7 @@ class GuardCore:
             )
         self.settings = settings
         self.policy = policy
-        self._cache = open_cache(policy.cache)
+        caching.require_store(policy.cache)
         self.steps = ChainSteps(policy)
         self._batching = _batch_provider(policy, settings.provider)
         live_provider = None if self._batching is not None else settings.provider
@@ -134,6 +133,10 @@ class GuardCore:
         return engine.open_regenerator(
             self.policy, self.chain, self._cache, self.settings.retriever
         )
+
+    @cached_property
+    def _cache(self) -> Cache | None:
+        return caching.open_cache(self.policy.cache)
 
     @cached_property
     def chain(self) -> Chain:
@@ -160,11 +163,15 @@ class GuardCore:
             or any(outbox.wants_evidence for outbox in self._outboxes),
         )
 
-    async def _loaded_runner(self) -> RequestRunner:
-        """Return what runs requests; the first time, import it in a thread."""
+    async def load(self) -> None:
+        """Import what runs requests: the first time, in a thread, because that takes a while."""
         if "runner" not in vars(self):
-            await compute(lambda: (self.runner, self.reporter))
-        return self.runner
+            await compute(self._import)
+
+    def _import(self) -> None:
+        if self.settings.provider is None:
+            _ = providers.DefaultProvider
+        _ = core.CheckContext, self.reporter, self.runner
 
     async def prepare(self) -> None:
         """Load the policy's models, and what the provider of the guard's model needs.
@@ -174,8 +181,8 @@ class GuardCore:
             MissingDependencyError: litellm is needed and not installed.
             ScorerError: A model's server does not answer.
         """
-        runner = await self._loaded_runner()
-        await runner.prepare()
+        await self.load()
+        await self.runner.prepare()
         if self._batching is not None:
             return
         provider = self.settings.provider
@@ -200,12 +207,7 @@ class GuardCore:
         Args:
             context: The context; the request's messages may contain references too.
         """
-        if not self.steps.grounds:
-            return False
-        if context.references:
-            return self.policy.references.unmentioned != "samples"
-        in_request = references_in(context, self.policy.references.from_)
-        return bool(in_request) and not self.steps.checks_unmentioned(in_request)
+        return self.runner.decides_by_references(context)
 
     async def answer(self, context: CheckContext, sources: Sources) -> Answer:
         """Ask, check, act and report the verdict.
@@ -218,8 +220,8 @@ class GuardCore:
             ConfigurationError: An input that the chain needs is missing.
         """
         self.requirements.check_request(context, sources)
-        runner = await self._loaded_runner()
-        work = runner.answer(context, sources)
+        await self.load()
+        work = self.runner.answer(context, sources)
         return await self.reporter.report_after(work, context.request, sources)
 
     async def check(self, response: str, context: CheckContext, sources: Sources | None) -> Verdict:
@@ -231,8 +233,8 @@ class GuardCore:
                 `with_skip_reason`.
             sources: The provider of each kind of call; None if none is made.
         """
-        runner = await self._loaded_runner()
-        work = runner.check(response, context, sources)
+        await self.load()
+        work = self.runner.check(response, context, sources)
         return await self.reporter.report_after(work, context.request, sources)
 
     def stream(
@@ -258,8 +260,8 @@ class GuardCore:
         stream_mode = resolve_stream_mode(self.policy, stream_mode)
 
         async def run(parts: MemoryObjectSendStream[AnswerChunk]) -> Answer:
-            runner = await self._loaded_runner()
-            work = runner.stream(context, sources, stream_mode, parts)
+            await self.load()
+            work = self.runner.stream(context, sources, stream_mode, parts)
             return await self.reporter.report_after(work, context.request, sources)
 
         return engine.AnswerStream(run, every_chunk=every_chunk)

@@ -14,7 +14,7 @@ from resay.adapters.providers import Metered, Price, Prices, ReplayProvider
 from resay.plugins import Chunk, Completion, Completions, Layer, Streams, ToolCall
 from resay.providers import Gathered, begin_stream, open_stream
 from resay.providers.base import with_counted_tokens
-from resay.providers.prices import Priced
+from resay.providers.metering import Priced
 
 # The values
 

@@ -10,8 +10,9 @@ from resay.providers.batching import BATCH_SHARE, BatchCallsConfig
 from resay.providers.default import DefaultProvider
 from resay.providers.layers import AnswersOnly, Limited, Retrying, TimeLimited, draw
 from resay.providers.litellm import LiteLLMProvider
+from resay.providers.metering import Metered
 from resay.providers.openai_compatible import OpenAICompatibleProvider
-from resay.providers.prices import Metered, Price, Prices
+from resay.providers.prices import Price, Prices
 from resay.providers.replay import ReplayProvider, ScriptedProvider
 from resay.providers.unusable import collecting_unusable
 from resay.scorers.judge import prober_of

@@ -13,6 +13,7 @@ from resay._internal.event_loops import compute
 from resay._internal.patterns import lazy_pattern
 from resay.core.passage import Passage, Piece, Sentence
 from resay.core.segmentation.blocks import parse_layout
+from resay.core.segmentation.choices import Splitter
 from resay.core.segmentation.finality import (
     BoundaryDetector,
     final_end,
@@ -20,7 +21,6 @@ from resay.core.segmentation.finality import (
     open_line_start,
     restart_position,
 )
-from resay.core.segmentation.splitters import Splitter
 
 _ALNUM = lazy_pattern(r"[^\W_]")
 # Weight of a character that is split again, in the characters that `compute` counts.

@@ -7,16 +7,18 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from resay._internal.patterns import lazy_pattern
-from resay.core.segmentation.alignment import UnalignedError, align
-from resay.core.segmentation.blocks import Kind, parse_layout
+from resay.core import segmentation
 from resay.core.segmentation.characters import LINE_BREAKS, STOPS, after_space
-from resay.core.segmentation.pieces import SentenceUnit, piece_spans
-from resay.core.segmentation.spans import Span
-from resay.core.segmentation.splitters import Splitter, load_splitter
 from resay.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from resay.core.segmentation.blocks import Kind
+    from resay.core.segmentation.choices import Splitter
+    from resay.core.segmentation.pieces import SentenceUnit
+    from resay.core.segmentation.spans import Span
 
 SEPARATOR = "\n\n"
 """What separates the lines of `Passage.of_lines` from the text beside them."""
@@ -171,12 +173,14 @@ class Passage:
             MissingDependencyError: The splitter is not installed.
             ConfigurationError: There is no splitter of that name.
         """
-        find_ends = load_splitter(splitter)
-        layout = parse_layout(text)
+        find_ends = segmentation.load_splitter(splitter)
+        layout = segmentation.parse_layout(text)
         sentences: list[Sentence] = []
         pieces: list[Piece] = []
         for block in layout.blocks:
-            for start, end, sentence, unit in piece_spans(text, layout, block, find_ends):
+            for start, end, sentence, unit in segmentation.piece_spans(
+                text, layout, block, find_ends
+            ):
                 pieces.append(Piece(text[start:end], start, end, block.kind))
                 if sentence is not None:
                     sentences.append(_sentence(text, sentence, unit))
@@ -415,8 +419,8 @@ def _joined_spans(sentences: Sequence[str]) -> list[Span]:
 
 def _aligned_spans(sentences: Sequence[str], text: str) -> list[Span]:
     try:
-        return align(sentences, text)
-    except UnalignedError as error:
+        return segmentation.align(sentences, text)
+    except segmentation.UnalignedError as error:
         raise ConfigurationError(
             f"sentence {error.index} of {len(sentences)} does not occur in the text after the one"
             " before it; pass the text the sentences were split from, and keep their order"

@@ -16,12 +16,10 @@ from resay.core.check_context import CheckContext
 from resay.core.marked_context import makes_context_optional, marked_spans, requires_context
 from resay.core.references import Reference, document_text, joined_text, own_reference
 from resay.core.request import Message, Request
+from resay.core.request_paths import is_path, steps_of
 
 _WORD: Final = lazy_pattern(r"[^\W\d_]+")
 _MIN_WORDS: Final = 3
-_KEY: Final = r"[^\W\d][\w-]*"
-_PATH: Final = lazy_pattern(rf"{_KEY}(?:\.{_KEY}|\[(?:\d{{1,6}}|\*)\])+")
-_STEP: Final = lazy_pattern(rf"({_KEY})|\[(\d+|\*)\]")
 # The keys of a model's message with its own words; the others are filled by somebody else.
 _MODEL_OUTPUT_KEYS: Final = frozenset(
     (
@@ -38,11 +36,6 @@ _MODEL_OUTPUT_KEYS: Final = frozenset(
         "tool_calls",
     )
 )
-
-
-def is_path(text: str) -> bool:
-    """Return whether a text is a path in a request: `messages[*].metadata.docs[*].text`."""
-    return _PATH.fullmatch(text) is not None
 
 
 def references_in(context: CheckContext, sources: Collection[str]) -> tuple[Reference, ...]:
@@ -175,7 +168,7 @@ class _Located:
 def _at_path(request: Mapping[str, Any], path: str) -> Iterator[Reference]:
     """Yield the references at a path in the client's request, except the model's own words."""
     values = [_Located(path="", value=request)]
-    for key, index in _STEP.findall(path):
+    for key, index in steps_of(path):
         inner: list[_Located] = []
         for value in values:
             inner += _under_key(value, key) if key else _under_index(value, index)

@@ -61,7 +61,7 @@ from resay.providers.layers import (
     answer_tokens,
 )
 from resay.providers.limits import Budget, Budgeted, ProcessLimits, process_limiter
-from resay.providers.prices import Metered, Priced
+from resay.providers.metering import Metered, Priced
 from resay.providers.shared_limits import SharedLimits, shared_limiter
 from resay.providers.sources import Sources
 from resay.providers.unusable import report_unusable

@@ -12,7 +12,7 @@ from resay.engine.marks import MarkWriter
 from resay.errors import DeadlineExceededError
 from resay.policy import Policy
 from resay.providers.base import Completion, Provider
-from resay.providers.prices import Metered
+from resay.providers.metering import Metered
 
 if TYPE_CHECKING:
     pass

@@ -16,6 +16,7 @@ from resay._internal.telemetry import Evaluator
 from resay.core.check_context import CheckContext
 from resay.core.reasoning import without_reasoning
 from resay.core.request import Request
+from resay.core.request_references import references_in
 from resay.core.verdict import Verdict
 from resay.engine.actions import Answer, Regenerated
 from resay.engine.answer_chunk import AnswerChunk, chunks_of
@@ -33,7 +34,7 @@ from resay.policy import Policy, Regenerate, StreamMode
 from resay.providers.base import Completion, Provider, prepare
 from resay.providers.caching import Cache
 from resay.providers.layers import Retrying, WithLogprobs
-from resay.providers.prices import Metered, Priced
+from resay.providers.metering import Metered, Priced
 from resay.providers.sources import Sources
 
 # Costs for `compute`, in characters: freeing a character of text, and the memory kept for each
@@ -84,6 +85,19 @@ class RequestRunner:
     def _call_chain(self) -> Chain | None:
         compares_calls = self._policy.tools == "arguments"
         return Chain.of_calls(self._policy, self._cache) if compares_calls else None
+
+    def decides_by_references(self, context: CheckContext) -> bool:
+        """Return whether a check can be decided by its references, without samples.
+
+        Args:
+            context: The context; the request's messages may contain references too.
+        """
+        if not self._chain.grounds:
+            return False
+        if context.references:
+            return self._policy.references.unmentioned != "samples"
+        in_request = references_in(context, self._policy.references.from_)
+        return bool(in_request) and not self._chain.checks_unmentioned(in_request)
 
     async def prepare(self) -> None:
         """Load everything the first request would otherwise wait for."""

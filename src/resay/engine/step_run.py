@@ -13,7 +13,7 @@ from resay.core.step_record import StepRecord
 from resay.core.usage import Usage
 from resay.engine.decision_reasons import TIMED_OUT
 from resay.engine.state import RunState
-from resay.providers.prices import Metered
+from resay.providers.metering import Metered
 from resay.scorers import Step
 from resay.scorers.base import TEXTS_COMPARED
 from resay.scorers.evidence import Evidence

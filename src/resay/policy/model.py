@@ -24,7 +24,7 @@ from pydantic_core import PydanticKnownError
 from resay._internal.importing import import_named
 from resay._internal.strict import LazyMapping, LazySection, OneOf, Shorthand, Strict
 from resay.core.request import Request
-from resay.core.segmentation.splitters import Splitter
+from resay.core.segmentation.choices import Splitter
 from resay.errors import PolicyError
 from resay.policy.actions import Annotate, Block, MarkStyle
 from resay.policy.document import Document, truncated

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from resay._internal.importing import is_import_path
 from resay._internal.strict import Strict
 from resay.core.references import ORIGINS
-from resay.core.request_references import is_path
+from resay.core.request_paths import is_path
 
 
 def _validate_origin(value: object) -> object:

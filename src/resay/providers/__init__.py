@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from resay.providers.limits import process_limiter as process_limiter
     from resay.providers.litellm import LiteLLMProvider as LiteLLMProvider
     from resay.providers.litellm_embedder import LiteLLMEmbedder as LiteLLMEmbedder
-    from resay.providers.prices import Metered as Metered
+    from resay.providers.metering import Metered as Metered
     from resay.providers.replay import ReplayProvider as ReplayProvider
     from resay.providers.replay import ScriptedProvider as ScriptedProvider
     from resay.providers.sources import Sources as Sources
@@ -64,7 +64,7 @@ else:
             "resay.providers.limits": ("Budget", "Budgeted", "ProcessLimits", "process_limiter"),
             "resay.providers.litellm": ("LiteLLMProvider",),
             "resay.providers.litellm_embedder": ("LiteLLMEmbedder",),
-            "resay.providers.prices": ("Metered",),
+            "resay.providers.metering": ("Metered",),
             "resay.providers.replay": ("ReplayProvider", "ScriptedProvider"),
             "resay.providers.sources": ("Sources",),
         },

@@ -43,7 +43,7 @@ from resay.core.passage import Passage
 from resay.core.request import Request
 from resay.core.scores import Scores, mean_score
 from resay.providers.base import Completion
-from resay.providers.prices import Metered
+from resay.providers.metering import Metered
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.entailing import EntailingConfig, EntailingScorer
 from resay.scorers.common.judge_calls import ParsedAnswer, ask_each, ask_together, unscored_reason

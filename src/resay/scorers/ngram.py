@@ -45,8 +45,8 @@ from resay._internal.patterns import lazy_pattern
 from resay.core.passage import Passage
 from resay.core.scores import Scores
 from resay.core.tokens import CachedTokenizer
+from resay.scorers import common
 from resay.scorers.base import TEXTS_COMPARED, Need, SampleConfig, ScorerTraits
-from resay.scorers.common.uncited import nearby_text, uncited_sentences
 
 if TYPE_CHECKING:
     from resay.scorers.evidence import Evidence
@@ -201,7 +201,7 @@ class Ngram:
             chars = len(passage.text) + evidence.samples.chars
             model = await compute(partial(counting, (passage, *samples)), chars=chars)
         sentences = sum(len(sentence.text) for sentence in passage.sentences)
-        _, nearby = nearby_text(passage)
+        _, nearby = common.nearby_text(passage)
         chars = max(sentences, len(nearby))
         return await compute(partial(self._score, passage, model, len(samples), runs), chars=chars)
 
@@ -212,7 +212,7 @@ class Ngram:
         texts = [sentence.text for sentence in passage.sentences]
         if alone:
             # Samples cite otherwise, or not at all.
-            texts = [text or "" for text in uncited_sentences(passage)]
+            texts = [text or "" for text in common.uncited_sentences(passage)]
         tokens = [_tokens(text, runs) for text in texts]
         if not any(tokens):
             return Scores(sentences=(None,) * len(tokens))

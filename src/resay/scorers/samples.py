@@ -16,7 +16,7 @@ from resay.core.decoding import is_fixed
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.request import Request
-from resay.core.segmentation.splitters import Splitter
+from resay.core.segmentation.choices import Splitter
 from resay.core.tokens import CachedTokenizer
 from resay.providers.base import Completion, Provider
 from resay.providers.layers import draw

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.blocks import Layout
 from resay.core.segmentation.characters import GAP, LINE_BREAKS, STOPS, WIDE_STOPS
+from resay.core.segmentation.choices import Splitter
 from resay.core.segmentation.code_spans import LONGEST_CODE_SPAN, backtick_pairs
 from resay.core.segmentation.spans import Span
-from resay.core.segmentation.splitters import Splitter
 
 # Greek questions end with a semicolon, and Thai and Lao sentences with a space.
 _OTHER_STOP = r"(?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e]|[\u0e01-\u0e4f\u0e81-\u0edf](?=\s)"

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal, Protocol, TypedDict
+from typing import Protocol, TypedDict
 
 from resay._internal.importing import load_optional
 from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.sentences import sentence_ends
 from resay.errors import ConfigurationError
 
-Splitter = Literal["builtin", "sentencex"]
-"""The rules that end sentences in prose."""
 # The time of sentencex is quadratic in the number of quotation marks in its input.
 _MAX_CHARS = 4096
 _KANA = lazy_pattern(r"[\u3040-\u30ff]")

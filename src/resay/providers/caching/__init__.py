@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from resay.providers.caching.config import RedisCacheConfig as RedisCacheConfig
     from resay.providers.caching.config import SqliteCacheConfig as SqliteCacheConfig
     from resay.providers.caching.config import cache_configs as cache_configs
-    from resay.providers.caching.config import close_caches as close_caches
-    from resay.providers.caching.config import open_cache as open_cache
+    from resay.providers.caching.config import require_store as require_store
     from resay.providers.caching.keys import source_of as source_of
     from resay.providers.caching.layer import Caching as Caching
+    from resay.providers.caching.opening import close_caches as close_caches
+    from resay.providers.caching.opening import open_cache as open_cache
     from resay.providers.caching.stores import MemoryStore as MemoryStore
     from resay.providers.caching.stores import Store as Store
     from resay.providers.caching.stores import StoreError as StoreError
@@ -33,9 +34,9 @@ else:
                 "RedisCacheConfig",
                 "SqliteCacheConfig",
                 "cache_configs",
-                "close_caches",
-                "open_cache",
+                "require_store",
             ),
+            "resay.providers.caching.opening": ("close_caches", "open_cache"),
             "resay.providers.caching.keys": ("source_of",),
             "resay.providers.caching.layer": ("Caching",),
             "resay.providers.caching.stores": ("MemoryStore", "Store", "StoreError"),

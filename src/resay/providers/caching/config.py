@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -11,8 +10,6 @@ from pydantic import BaseModel, Field, field_validator
 
 from resay._internal.importing import require_optional
 from resay._internal.strict import Strict
-from resay.providers.caching.cache import Cache
-from resay.providers.caching.stores import MemoryStore, RedisStore, Store
 
 # A year; older answers come from another model under the same name.
 _Ttl = Annotated[float, Field(gt=0, le=31_536_000)]
@@ -90,8 +87,6 @@ class NoCacheConfig(Strict):
 
 
 CacheConfig = MemoryCacheConfig | SqliteCacheConfig | RedisCacheConfig | NoCacheConfig
-_lock = threading.Lock()
-_caches: dict[CacheConfig, Cache] = {}
 
 
 def cache_configs() -> Mapping[str, type[BaseModel]]:
@@ -104,48 +99,11 @@ def cache_configs() -> Mapping[str, type[BaseModel]]:
     }
 
 
-def open_cache(config: CacheConfig) -> Cache | None:
-    """Return the cache that a policy describes.
-
-    There is one per process for equal descriptions, so that all callers share their answers.
-    Nothing is opened or connected to before it is used.
-
-    Args:
-        config: The description.
-
-    Returns:
-        The cache; None if nothing is to be cached.
+def require_store(config: CacheConfig) -> None:
+    """Check that what a store needs is installed.
 
     Raises:
-        MissingDependencyError: A package that the store needs is not installed.
+        MissingDependencyError: It is not.
     """
-    if isinstance(config, NoCacheConfig):
-        return None
-    with _lock:
-        if config not in _caches:
-            _caches[config] = Cache(_store(config))
-        return _caches[config]
-
-
-async def close_caches() -> None:
-    """Close what the caches of this process opened in the running event loop.
-
-    Answers in memory are lost, those in a file or in Redis are retained. Guards that use a cache
-    continue to work, and reopen what they need.
-    """
-    with _lock:
-        caches = list(_caches.values())
-    for cache in caches:
-        await cache.aclose()
-
-
-def _store(config: MemoryCacheConfig | SqliteCacheConfig | RedisCacheConfig) -> Store:
-    if isinstance(config, MemoryCacheConfig):
-        return MemoryStore(max_entries=config.max_entries, max_mb=config.max_mb, ttl_s=config.ttl_s)
-    if isinstance(config, SqliteCacheConfig):
-        # Imported on demand: some Pythons lack SQLite.
-        from resay.providers.caching.sqlite import SqliteStore
-
-        return SqliteStore(config.path, ttl_s=config.ttl_s, max_mb=config.max_mb, deferred=True)
-    require_optional("redis", package="redis", extra="redis", purpose="the cache store 'redis'")
-    return RedisStore(config.url, ttl_s=config.ttl_s, prefix=config.prefix)
+    if config.store == "redis":
+        require_optional("redis", package="redis", extra="redis", purpose="the cache store 'redis'")
