@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from resay import Passage
 from resay.core.growing_passage import FinalText, GrowingPassage
-from resay.core.segmentation.splitters import Splitter
+from resay.core.segmentation.choices import Splitter
 from resay.errors import ConfigurationError, MissingDependencyError
 
 PROSE = [

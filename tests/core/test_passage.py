@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resay import Passage
-from resay.core.segmentation.splitters import Splitter
+from resay.core.segmentation.choices import Splitter
 from resay.errors import ConfigurationError, MissingDependencyError
 
 FRAGMENTS = [

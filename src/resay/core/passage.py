@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Protocol
 from resay._internal.patterns import lazy_pattern
 from resay.core import segmentation
 from resay.core.segmentation.characters import LINE_BREAKS, STOPS, after_space
+from resay.core.segmentation.kinds import SentenceUnit
 from resay.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from resay.core.segmentation.blocks import Kind
     from resay.core.segmentation.choices import Splitter
-    from resay.core.segmentation.pieces import SentenceUnit
     from resay.core.segmentation.spans import Span
 
 SEPARATOR = "\n\n"

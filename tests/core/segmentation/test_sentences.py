@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from resay import Passage
-from resay.core.segmentation.splitters import Splitter
+from resay.core.segmentation.choices import Splitter
 
 # A bar stands where a sentence ends. The rules were written with the first list in view, and the
 # second list was written after the rules.

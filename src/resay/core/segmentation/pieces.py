@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.blocks import Block, Layout, is_delimiter_row
 from resay.core.segmentation.characters import after_space
+from resay.core.segmentation.kinds import SentenceUnit
 from resay.core.segmentation.spans import Span
-
-SentenceUnit = Literal["sentence", "item", "heading", "head", "row", "code"]
-"""The kind of a sentence: running text, a list item, a heading, a table's header or one row. A
-claim may also be a name in code."""
 
 _SPACE_IN_ROW = " \t\r\n"
 _ALNUM = lazy_pattern(r"[^\W_]")
