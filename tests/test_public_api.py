@@ -77,6 +77,33 @@ def test_other_names_are_not() -> None:
         resay.Gaurd  # noqa: B018 - the access is the test
 
 
+# What a guard that counts n-grams does not need before it gets a request.
+FOR_REQUESTS = (
+    *("resay.engine.chain", "resay.engine.request", "resay.reporting.reporter"),
+    *("resay.core.verdict", "resay.core.display.html", "resay.core.code.reader"),
+    *("resay.core.claims", "resay.core.segmentation.blocks", "resay.lang.language"),
+    *("resay.scorers.common.sample_index", "resay.scorers.common.uncited"),
+    "resay.scorers.common.judge_config",
+)
+# What a check with samples does not need either.
+FOR_CALLS = (
+    *("resay.providers.default", "resay.providers.litellm", "resay.providers.openai_compatible"),
+    "resay.providers.apis.base",
+)
+# What it never needs, because its policy says nothing about it.
+FOR_OTHER_POLICIES = (
+    *("resay.policy.regenerate", "resay.policy.journal", "resay.policy.lookups", "yaml"),
+    *("resay.policy.observers", "resay.policy.auto", "resay.policy.yaml_reader"),
+    *("resay.providers.batching.layer", "resay.providers.shared_limits"),
+    *("resay.retrieval.config", "resay.models.config"),
+    *("resay.scorers.common.second_opinion", "resay.scorers.gate"),
+)
+FIRST_GUARD = "from resay import Guard; guard = Guard({'chain': [{'method': 'ngram'}]})"
+FIRST_CHECK = (
+    "guard.check('It opened in 1932.', question='When?', samples=['It opened in 1931.'] * 2)"
+)
+
+
 def modules_after(steps: Sequence[str]) -> list[set[str]]:
     """Return the modules that are loaded after each step."""
     script = "import sys\n" + "\n".join(f"{step}\nprint(*sys.modules)" for step in steps)
@@ -95,6 +122,16 @@ def test_nothing_heavy_is_loaded(loaded: list[set[str]]) -> None:
     *_, made = loaded
     assert "resay.guard" in made
     assert not made & set(HEAVY)
+
+
+def test_the_first_guard_imports_only_what_it_needs() -> None:
+    guard, check = modules_after([FIRST_GUARD, FIRST_CHECK])
+    assert "resay.scorers.ngram" in guard
+    assert not guard & {*FOR_REQUESTS, *FOR_CALLS, *FOR_OTHER_POLICIES}
+    assert {*FOR_REQUESTS} <= check
+    assert not check & {*FOR_CALLS, *FOR_OTHER_POLICIES}
+    # They exist: what has another name by now would never be imported.
+    assert all(find_spec(name) for name in (*FOR_CALLS, *FOR_OTHER_POLICIES))
 
 
 @needs("torch", "transformers")

@@ -302,7 +302,7 @@ class Guard:
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
-        await self._core.load()
+        await self._core.load(asks=True)
         request = self._request(question, model, tenant, params)
         sources = self._core.requirements.sources(request, asks=True)
         context = core.CheckContext(
@@ -386,6 +386,8 @@ class Guard:
         )
         splits = self.policy.claims == "model" and request.model is not None
         asks = draws or splits or steps.required_by("judge")
+        if asks:
+            await self._core.load(asks=True)
         sources = requirements.sources(request) if asks else None
         return await self._core.check(response, self._core.with_skip_reason(context), sources)
 

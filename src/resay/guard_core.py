@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 # What runs, reports and streams a request is imported when the first one comes: see `GuardCore`.
-from resay import core, engine, providers, reporting
+from resay import engine, providers, reporting
 from resay._internal.event_loops import compute
 from resay.core.request import Request
 from resay.engine.chain_steps import ChainSteps
@@ -163,15 +163,17 @@ class GuardCore:
             or any(outbox.wants_evidence for outbox in self._outboxes),
         )
 
-    async def load(self) -> None:
-        """Import what runs requests: the first time, in a thread, because that takes a while."""
-        if "runner" not in vars(self):
-            await compute(self._import)
+    async def load(self, *, asks: bool = False) -> None:
+        """Import what runs requests: the first time, in a thread, because that takes a while.
 
-    def _import(self) -> None:
-        if self.settings.provider is None:
-            _ = providers.DefaultProvider
-        _ = core.CheckContext, self.reporter, self.runner
+        Args:
+            asks: Whether to import what calls models too.
+        """
+        if "runner" not in vars(self):
+            await compute(lambda: (self.runner, self.reporter))
+        calls = asks and self.settings.provider is None
+        if calls and "DefaultProvider" not in vars(providers):
+            await compute(lambda: providers.DefaultProvider)
 
     async def prepare(self) -> None:
         """Load the policy's models, and what the provider of the guard's model needs.

@@ -14,7 +14,7 @@ from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.engine.caveats import caveats_of
 from resay.engine.marks import MarkWriter, cited, inline_marks, is_for_programs
-from resay.policy import Block, Policy, Regenerate
+from resay.policy import Block, Policy
 from resay.providers.base import Completion
 
 
@@ -208,7 +208,7 @@ def act(
     writer.finish(response)
     marks = tuple(writer.marks)
     text = with_marks(response, marks)
-    if isinstance(policy.action, Regenerate) and policy.action.citations == "marks":
+    if policy.action.do == "regenerate" and policy.action.citations == "marks":
         text = cited(response, verdict, marks)
     if verdict.regenerated:
         marks = ()

@@ -6,10 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import TaskGroup
 
+from resay import providers
 from resay._internal._version import __version__
 from resay._internal.event_loops import compute, task_group
 from resay._internal.telemetry import guardrail_result, guardrail_span
@@ -24,16 +26,9 @@ from resay.core.step_record import StepRecord
 from resay.core.unscored import Unscored
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
+from resay.engine import lookups as lookups_package
 from resay.engine.budgets import budget_of, estimated_tokens, question_tokens
 from resay.engine.chain import Chain
-from resay.engine.lookups import (
-    Findings,
-    Lookup,
-    Lookups,
-    Mention,
-    mentions_in,
-    with_findings,
-)
 from resay.engine.reasoning import (
     all_reasoning,
     answer_of,
@@ -45,9 +40,8 @@ from resay.engine.state import RunState
 from resay.engine.structured_checks import claims_beside_calls, objects_in
 from resay.engine.unscored import skipped_verdict, with_unscored
 from resay.errors import ProviderError, without_cause
-from resay.policy import Allowance, Policy, Regenerate
+from resay.policy import Allowance, Policy
 from resay.policy.allowance import allowance
-from resay.policy.lookups import LookupsConfig
 from resay.providers.base import Completion, Provider
 from resay.providers.batching import BATCH_SHARE
 from resay.providers.caching import Cache, Caching, source_of
@@ -62,7 +56,6 @@ from resay.providers.layers import (
 )
 from resay.providers.limits import Budget, Budgeted, ProcessLimits, process_limiter
 from resay.providers.metering import Metered, Priced
-from resay.providers.shared_limits import SharedLimits, shared_limiter
 from resay.providers.sources import Sources
 from resay.providers.unusable import report_unusable
 from resay.scorers.evidence import Evidence
@@ -76,6 +69,11 @@ from resay.scorers.structured import (
     parse_object,
 )
 from resay.scorers.tools import comparable_calls, passage_of_calls
+
+if TYPE_CHECKING:
+    from resay.engine.lookups import Findings, Lookup, Lookups, Mention
+    from resay.policy.lookups import LookupsConfig
+    from resay.providers.shared_limits import SharedLimits
 
 # `compute` weight of a conversation's characters while searching it for references.
 _REFERENCE_SEARCH_COST = 2
@@ -124,7 +122,7 @@ class Check:
         self._slots = anyio.Semaphore(policy.limits.concurrency)
         self._question_tokens = question_tokens(context.request)
         self._reference_tokens = sum(map(estimated_tokens, context.references))
-        if isinstance(policy.action, Regenerate):
+        if policy.action.do == "regenerate":
             self._reference_tokens += policy.action.attempts * policy.action.max_chars // 4
         shared_budget = sources.budget if sources else None
         budget = shared_budget or budget_of(policy, self._allowance(0))
@@ -242,7 +240,7 @@ class Check:
             process.concurrency, process.calls_per_minute
         )
         if limits.shared is not None:
-            limiter = shared_limiter(limits.shared, limiter)
+            limiter = providers.shared_limiter(limits.shared, limiter)
         # A call waiting for one of the check's own slots must not hold a slot of the process, or
         # count against the budget.
         provider = Limited(Budgeted(provider, self._budget, limiter), self._slots)
@@ -454,7 +452,7 @@ class Check:
         self, completion: Completion, passage: Passage, lookups: Lookups
     ) -> Verdict:
         """Run the chain, and look up meanwhile what the response names."""
-        findings = Findings()
+        findings = lookups_package.Findings()
         finished = anyio.Event()
 
         async def look_up() -> None:
@@ -467,7 +465,7 @@ class Check:
             tasks.start_soon(look_up)
             verdict = await self._run_chain(completion, passage)
             await finished.wait()
-        return with_findings(verdict, findings, self._policy)
+        return lookups_package.with_findings(verdict, findings, self._policy)
 
     async def look_up(self, text: str, verdict: Verdict) -> Verdict:
         """Return the verdict on a regenerated answer with what look-ups of it have shown.
@@ -481,7 +479,7 @@ class Check:
         parse = partial(Passage.of, text, splitter=self._policy.splitter)
         passage = await compute(parse, chars=SPLITTING * len(text))
         findings = await self._look_up(passage, self._lookups)
-        return with_findings(verdict, findings, self._policy)
+        return lookups_package.with_findings(verdict, findings, self._policy)
 
     async def _look_up(
         self, passage: Passage, lookups: Lookups, *, was_cut: bool = False
@@ -495,14 +493,14 @@ class Check:
         # The answer is checked by the chain all the same.
         except Exception as error:
             failure = error
-        return Findings(results, failure, elapsed_s=anyio.current_time() - began_s)
+        return lookups_package.Findings(results, failure, elapsed_s=anyio.current_time() - began_s)
 
     async def _mentions(
         self, passage: Passage, config: LookupsConfig, *, was_cut: bool
     ) -> list[Mention]:
         contents = [joined_text(message.get("content")) for message in self.request.messages]
         conversation = "\n".join(contents)
-        find = partial(mentions_in, passage, config, conversation)
+        find = partial(lookups_package.mentions_in, passage, config, conversation)
         mentions = await compute(find, chars=SPLITTING * len(passage.text) + len(conversation))
         if not was_cut:
             return mentions

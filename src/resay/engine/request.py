@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 from anyio.abc import TaskGroup
@@ -22,7 +22,6 @@ from resay.engine.actions import Answer, Regenerated
 from resay.engine.answer_chunk import AnswerChunk, chunks_of
 from resay.engine.chain import Chain
 from resay.engine.check import Check
-from resay.engine.lookups import Lookups
 from resay.engine.main_call import MainCall, deadline_error
 from resay.engine.outcome import run_with_telemetry
 from resay.engine.pass_through import PassThrough
@@ -30,12 +29,15 @@ from resay.engine.regeneration.base import Regenerator
 from resay.engine.regeneration.whole_text import regenerate
 from resay.engine.stream_gate import StreamGate
 from resay.errors import ConfigurationError
-from resay.policy import Policy, Regenerate, StreamMode
+from resay.policy import Policy, StreamMode
 from resay.providers.base import Completion, Provider, prepare
 from resay.providers.caching import Cache
 from resay.providers.layers import Retrying, WithLogprobs
 from resay.providers.metering import Metered, Priced
 from resay.providers.sources import Sources
+
+if TYPE_CHECKING:
+    from resay.engine.lookups import Lookups
 
 # Costs for `compute`, in characters: freeing a character of text, and the memory kept for each
 # character of a held response.
@@ -244,7 +246,7 @@ class RequestRunner:
             return False
         if context.unrepeatable is not None or context.uncheckable is not None:
             return False
-        if isinstance(self._policy.action, Regenerate) and self._policy.action.mode == "rewrite":
+        if self._policy.action.do == "regenerate" and self._policy.action.mode == "rewrite":
             return False
         # A decision made only at the end could withhold text that was already shown.
         if self._policy.can_withhold and self._chain.decides_late:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from resay.providers.metering import Metered as Metered
     from resay.providers.replay import ReplayProvider as ReplayProvider
     from resay.providers.replay import ScriptedProvider as ScriptedProvider
+    from resay.providers.shared_limits import shared_limiter as shared_limiter
     from resay.providers.sources import Sources as Sources
 else:
     __getattr__, __dir__, __all__ = lazy_exports(
@@ -66,6 +67,7 @@ else:
             "resay.providers.litellm_embedder": ("LiteLLMEmbedder",),
             "resay.providers.metering": ("Metered",),
             "resay.providers.replay": ("ReplayProvider", "ScriptedProvider"),
+            "resay.providers.shared_limits": ("shared_limiter",),
             "resay.providers.sources": ("Sources",),
         },
     )

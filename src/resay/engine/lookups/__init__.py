@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
-from resay.engine.lookups.findings import Findings, with_findings
-from resay.engine.lookups.lookup import Lookup, Lookups
-from resay.engine.lookups.mentions import Mention, mentions_in
+from typing import TYPE_CHECKING
 
-__all__ = ["Findings", "Lookup", "Lookups", "Mention", "mentions_in", "with_findings"]
+from resay._internal.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from resay.engine.lookups.findings import Findings as Findings
+    from resay.engine.lookups.findings import with_findings as with_findings
+    from resay.engine.lookups.lookup import Lookup as Lookup
+    from resay.engine.lookups.lookup import Lookups as Lookups
+    from resay.engine.lookups.mentions import Mention as Mention
+    from resay.engine.lookups.mentions import mentions_in as mentions_in
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(
+        __name__,
+        {
+            "resay.engine.lookups.findings": ("Findings", "with_findings"),
+            "resay.engine.lookups.lookup": ("Lookup", "Lookups"),
+            "resay.engine.lookups.mentions": ("Mention", "mentions_in"),
+        },
+    )
