@@ -281,9 +281,6 @@ class CallFacts:
         if not families or not families <= _READING:
             for leaf in self.argument_leaves:
                 families |= _families_of_argument(leaf)
-        if not families <= _READING:
-            for leaf in self.result_leaves:
-                families |= _families_of_result(leaf)
         return frozenset(families)
 
     @cached_property
@@ -317,12 +314,6 @@ class CallFacts:
     def argument_texts(self) -> frozenset[str]:
         """The values of its arguments as text, in lower case."""
         return frozenset(map(_value_text, self.argument_leaves)) - {""}
-
-    @cached_property
-    def disabled(self) -> frozenset[str]:
-        """The beginnings of the words of what its arguments switch off: `"digest": false`."""
-        keys = [leaf.key for leaf in self.argument_leaves if leaf.value is False]
-        return frozenset(stems(" ".join(keys), self._words))
 
     @cached_property
     def given_stems(self) -> frozenset[str]:
@@ -482,14 +473,6 @@ class CallFacts:
         return self.text.replace("_", " ")
 
     @cached_property
-    def title(self) -> str:
-        """The title or name that its result has of what it is about; empty if it has none."""
-        for leaf in self.result_leaves:
-            if leaf.key in _TITLES and isinstance(leaf.value, str):
-                return leaf.value
-        return ""
-
-    @cached_property
     def identifiers(self) -> frozenset[str]:
         """The identifiers in it: texts with a digit, addresses, paths."""
         names: set[str] = set()
@@ -546,14 +529,6 @@ class CallFacts:
                     if q.kind == "number"
                 )
         return tuple(numbers)
-
-    @cached_property
-    def labelled_numbers(self) -> tuple[tuple[str, float], ...]:
-        """The numbers in the text of its result with the words after them: 6 passed."""
-        if not isinstance(self.result_value, str):
-            return ()
-        matches = _LABELLED.finditer(self.result_value[:_COMMAND_CHARS].lower())
-        return tuple((match[2], float(match[1].replace(",", ""))) for match in matches)
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
@@ -665,29 +640,6 @@ class CallFacts:
                 yield outcome, f"{leaf.key}: {leaf.value}" if leaf.key else str(leaf.value)
 
     @cached_property
-    def new_identifiers(self) -> frozenset[str]:
-        """What its result calls a thing that its arguments do not name yet."""
-        names = set(map(_identifier, self.result_leaves)) - set(
-            map(_identifier, self.argument_leaves)
-        )
-        return frozenset(names - {""})
-
-    @cached_property
-    def reports(self) -> Mapping[str, tuple[Outcome, str]]:
-        """What its result says of each thing that it names, by the thing's identifier."""
-        reports: dict[str, tuple[Outcome, str]] = {}
-        for entry in _objects_in(self.result_value):
-            leaves = [Leaf(str(key).lower(), value) for key, value in entry.items()]
-            reported: tuple[Outcome, str] | None = None
-            for leaf in leaves:
-                outcome = _outcome_of_report(leaf)
-                if outcome is not None and (reported is None or reported[0] == "ok"):
-                    reported = outcome, f"{leaf.key}: {leaf.value}"
-            if reported is not None:
-                reports |= dict.fromkeys(filter(None, map(_identifier, leaves)), reported)
-        return reports
-
-    @cached_property
     def status(self) -> str | None:
         """The status in its result that says that something is not through, if there is one."""
         for leaf in self.result_leaves:
@@ -771,34 +723,11 @@ def _objects_in(value: Any) -> Iterator[Mapping[str, Any]]:
             yield from _objects_in(inner)
 
 
-def _outcome_of_report(leaf: Leaf) -> Outcome | None:
-    """Return what a field says of the thing that its object names; None if nothing."""
-    # "bounced: 4" is how many, and not this one.
-    is_failed = leaf.key in fields().errors and leaf.value not in _UNSET and leaf.number is None
-    if is_failed or (leaf.key in fields().successes and leaf.value is False):
-        return "error"
-    is_reporting = leaf.key in fields().statuses or leaf.key in _REPORTING
-    if not is_reporting or not isinstance(leaf.value, (str, int)):
-        return None
-    return _outcome_of_status(str(leaf.value)) or "ok"
-
-
 def _value_text(leaf: Leaf) -> str:
     """Return a value as text in lower case, a short id with what it is; empty if it is none."""
     if isinstance(leaf.value, bool) or not isinstance(leaf.value, (str, int)):
         return ""
     return f"id {leaf.value}" if leaf.key == "id" else str(leaf.value).lower()
-
-
-def _identifier(leaf: Leaf) -> str:
-    """Return the letters and digits of a value that names one thing; empty if it does not."""
-    text = str(leaf.value)
-    is_mixed = re.search(r"\d", text) is not None and re.search(r"[^\W\d]", text) is not None
-    is_long = isinstance(leaf.value, int) and leaf.value > _MAX_COUNT
-    if isinstance(leaf.value, bool) or " " in text or len(text) > _MAX_NAME_CHARS:
-        return ""
-    is_named = leaf.key == "id" or leaf.key.endswith("_id")
-    return solid(text) if is_mixed or is_long or is_named else ""
 
 
 def _counts(value: Any) -> Iterator[int]:
@@ -877,20 +806,6 @@ def _families_of_flag(leaf: Leaf) -> set[str]:
     for token in tokens if is_on or is_flag else ():
         if token in flags or (is_on and token not in fields().nouns):
             families |= tool_words().get(token, frozenset())
-    return families
-
-
-def _families_of_result(leaf: Leaf) -> set[str]:
-    """Return what a field of a result says was done besides: `"notified": ["ben@…"]`."""
-    if leaf.value in (None, False, "", 0):
-        return set()
-    words = split_name(leaf.key)
-    families: set[str] = set()
-    if leaf.key in fields().statuses and isinstance(leaf.value, str):
-        words = split_name(leaf.value)
-    for word in words:
-        if word.endswith(("ed", "sent", "paid", "written")) and word not in {"failed", "saved"}:
-            families |= tool_words().get(word, frozenset())
     return families
 
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from resay._internal.patterns import lazy_pattern
 from resay.core.quantities import Quantity, quantities
-from resay.scorers.actions.calls import FINE, CallFacts, Leaf, excerpt
+from resay.scorers.actions.calls import CallFacts, Leaf, excerpt
 from resay.scorers.actions.claims import ActionClaim
 from resay.scorers.actions.findings import Finding, contradicted_value, invented_value
-from resay.scorers.actions.matching import Conversation, same_target, stems_of_verbs
+from resay.scorers.actions.matching import Conversation, stems_of_verbs
 from resay.scorers.actions.values import Source, Value, is_small
 from resay.scorers.actions.words import action_words, fields, stems
 
@@ -42,7 +42,11 @@ def judge_value(
     """Judge a value that a claim names which is otherwise borne out."""
     own = conversation.source_of(facts)
     if own.has(value):
-        return _overwritten(claim, value, facts, conversation)
+        contrary = _counted_otherwise(claim, value, facts, conversation)
+        if contrary is None:
+            return None
+        reason = f"{facts.label} says {contrary}"
+        return contradicted_value(value, conversation.text, reason, facts, contrary)
     is_duration = value.quantity is not None and value.quantity.unit == "s"
     contrary = None if facts.reads or is_duration else _contrary(value, facts, conversation)
     if contrary is None and own.yields(value):
@@ -80,7 +84,6 @@ def _judge_number(
         return None
     if contrary is None and not facts.reads and not candidates.yields(value):
         contrary = _contrary(value, facts, conversation, any_field=True)
-    contrary = contrary or _contrary_in_text(value, facts, conversation)
     is_both = contrary is not None and conversation.requested.has(value)
     if is_both and is_told(quantities(contrary or ""), conversation):
         # "It seats 10, so your group of 8 fits"
@@ -95,29 +98,6 @@ def _judge_number(
     return None if is_derived else invented_value(value)
 
 
-def _overwritten(
-    claim: ActionClaim, value: Value, facts: CallFacts, conversation: Conversation
-) -> Finding | None:
-    """Return that a later call of the same tool for the same thing set another value."""
-    if value.is_name or facts.reads or value.quantity is None:
-        return None
-    contrary = _counted_otherwise(claim, value, facts, conversation)
-    if contrary is not None:
-        reason = f"{facts.label} says {contrary}"
-        return contradicted_value(value, conversation.text, reason, facts, contrary)
-    if facts.outcome[0] not in FINE:
-        return None
-    for later in conversation.calls[facts.call.index + 1 :]:
-        is_same = later.call.name == facts.call.name and later.outcome[0] == "ok"
-        if not is_same or not same_target(facts, later):
-            continue
-        contrary = _contrary(value, later, conversation, any_field=True)
-        if contrary is not None and not conversation.source_of(later).has(value):
-            reason = f"{later.label} says {contrary}"
-            return contradicted_value(value, conversation.text, reason, later, contrary)
-    return None
-
-
 def _counted_otherwise(
     claim: ActionClaim, value: Value, facts: CallFacts, conversation: Conversation
 ) -> str | None:
@@ -126,7 +106,7 @@ def _counted_otherwise(
     "I deleted the 14 rows", and a result with `matched: 14, deleted: 12`.
     """
     quantity = value.quantity
-    if quantity is None or quantity.unit:
+    if quantity is None or quantity.unit or facts.reads:
         return None
     verbs = stems_of_verbs(claim, conversation.words)
     for leaf in facts.result_leaves:
@@ -204,24 +184,6 @@ def contrary_leaf(
 def _is_in_answer(leaf: Leaf, conversation: Conversation) -> bool:
     numbers = quantities(str(leaf.value))
     return any(number.agrees(other) for number in numbers for other in conversation.quantities)
-
-
-def _contrary_in_text(value: Value, facts: CallFacts, conversation: Conversation) -> str | None:
-    """Return what a call's text says where a claim has another number: "6 passed"."""
-    quantity = value.quantity
-    if quantity is None or quantity.unit == "ordinal":
-        return None
-    before = _TWO_WORDS.search(conversation.text, max(0, value.start - _NEAR_CHARS), value.start)
-    if before is not None:
-        other = re.search(rf"{re.escape(before[0].lower())}(\d+)\b", facts.text)
-        if other is not None and float(other[1]) != quantity.low:
-            return other[0]
-    after = conversation.text[value.end : value.end + _NEAR_CHARS].lower()
-    claimed = {stem[:_LABEL] for stem in _stems_of(after)}
-    for label, number in facts.labelled_numbers:
-        if claimed.intersection(stem[:_LABEL] for stem in _stems_of(label)):
-            return f"{number:g} {label}"
-    return None
 
 
 def _is_number(leaf: Leaf) -> bool:

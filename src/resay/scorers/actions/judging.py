@@ -13,13 +13,11 @@ from resay.scorers.actions.claims import (
     ANY,
     OUTSIDE,
     READS,
-    SUCCESS,
     ActionClaim,
     ReadSentence,
     read_sentences,
 )
 from resay.scorers.actions.details import judge_value
-from resay.scorers.actions.failures import PassedOver, passed_over
 from resay.scorers.actions.findings import Finding, about_claim
 from resay.scorers.actions.invented import invented_in
 from resay.scorers.actions.matching import (
@@ -33,11 +31,7 @@ from resay.scorers.actions.matching import (
 from resay.scorers.actions.missing_calls import finding_without_call
 from resay.scorers.actions.outcomes import deciding_match, judge_outcome
 from resay.scorers.actions.substitutions import substituted_in
-from resay.scorers.actions.targets import (
-    left_out,
-    of_another,
-    uncovered,
-)
+from resay.scorers.actions.targets import of_another
 from resay.scorers.actions.values import Source, Value
 from resay.scorers.actions.words import fields, stems
 
@@ -66,9 +60,6 @@ def judge_actions(passage: Passage, conversation: Conversation) -> list[list[Fin
         for index, sentence in enumerate(sentences)
     ]
     judge_additions(sentences, findings, conversation)
-    _judge_order(sentences, findings, conversation)
-    for passed in passed_over(sentences, conversation):
-        _pass_over(sentences, findings, passed)
     for sentence, found in zip(sentences, findings, strict=True):
         found += substituted_in(sentence, found, conversation)
         found += invented_in(sentence, found, conversation)
@@ -112,8 +103,6 @@ def _judge_claim(
     if claim.voice == "passive" and all(map(fields().failures.search, verbs)):
         # "It was rejected."
         return []
-    if not matches and claim.families <= SUCCESS:
-        matches = _last_attempt(conversation)
     if not matches:
         finding = finding_without_call(claim, conversation)
         return [] if finding is None else [finding]
@@ -153,41 +142,6 @@ def _judge_check(
     return judge_outcome(claim, match, conversation), [match]
 
 
-def _judge_order(
-    sentences: Sequence[ReadSentence], findings: Sequence[list[Finding]], conversation: Conversation
-) -> None:
-    """Change the findings of checks that are told after a change, and were made before it."""
-    words = conversation.words
-    change: CallFacts | None = None
-    for sentence, found in zip(sentences, findings, strict=True):
-        claims = {claim.start: claim for claim in sentence.claims}
-        told: list[CallFacts] = []
-        for index, finding in enumerate(found):
-            claim = claims.get(finding.start)
-            if claim is None or finding.call is None or finding.verdict != "done":
-                continue
-            facts = conversation.calls[finding.call.index]
-            kinds = words.things_in(claim.text).keys() & _KINDS
-            is_check = bool(kinds) and not facts.delegates and _checks(facts, kinds)
-            if not is_check:
-                told.append(facts)
-            elif change is None or change.call.index < facts.call.index:
-                continue
-            elif not words.earlier.search(claim.text):
-                reason = f"{facts.label} was before the change by {change.label}"
-                found[index] = about_claim(claim, "not_done", reason, change)
-        values = conversation.values_in(sentence.sentence.start, sentence.sentence.end)
-        paths = [value for value in values if value.kind == "path"]
-        told += (
-            facts
-            for facts in conversation.of_turn
-            if any(map(conversation.source_of(facts).has, paths))
-        )
-        for facts in told:
-            is_last = change is None or facts.call.index > change.call.index
-            change = facts if is_last and facts.changes_file else change
-
-
 def _checks(facts: CallFacts, kinds: Collection[str]) -> bool:
     """Return whether a call makes a check of one of some kinds: the tests, the linter."""
     if facts.delegates:
@@ -196,15 +150,6 @@ def _checks(facts: CallFacts, kinds: Collection[str]) -> bool:
     if not facts.families & _CHECKING:
         return facts.is_broad and bool(own.intersection(kinds))
     return not kinds or not own or bool(own.intersection(kinds))
-
-
-def _last_attempt(conversation: Conversation) -> list[Match]:
-    """Return the last call of the turn, if it failed: "it worked there, too"."""
-    calls = conversation.calls
-    if not calls or calls[-1].call.turn != conversation.log.turn:
-        return []
-    is_failed = calls[-1].outcome[0] in ("error", "partial")
-    return [Match(calls[-1], 0, is_exact=False)] if is_failed else []
 
 
 def _only_reports(
@@ -268,35 +213,4 @@ def _with_details(
         detail = judge_value(claim, value, deciding, candidates, conversation)
         if detail is not None:
             details.append(detail)
-    details += uncovered(claim, matches, conversation)
-    if not deciding.reads:
-        details += left_out(claim, matches, details, conversation)
     return [finding, *details]
-
-
-def _pass_over(
-    sentences: Sequence[ReadSentence],
-    findings: Sequence[list[Finding]],
-    passed: PassedOver,
-) -> None:
-    """Add that a sentence passes over a failure, if nothing is found about it yet.
-
-    Args:
-        sentences: The sentences of the answer.
-        findings: All findings.
-        passed: The sentence, with the failed call.
-    """
-    is_told = any(f.flagged for found in findings for f in found if f.call is passed.facts.call)
-    if findings[passed.sentence] or is_told:
-        return
-    sentence = sentences[passed.sentence].sentence
-    findings[passed.sentence].append(
-        Finding(
-            start=sentence.start,
-            end=sentence.end,
-            verdict="failed",
-            reason=f"{passed.facts.label} failed: {passed.quote}",
-            call=passed.facts.call,
-            quote=passed.quote,
-        )
-    )

@@ -12,7 +12,7 @@ from resay._internal.patterns import lazy_pattern
 from resay.core.call_log import CallLog, is_observation
 from resay.core.quantities import Quantity, quantities
 from resay.core.request import Message, text_of
-from resay.scorers.actions.calls import CallFacts, Leaf, Outcome, beginning, solid, tells_failures
+from resay.scorers.actions.calls import CallFacts, Leaf, beginning, solid, tells_failures
 from resay.scorers.actions.claims import READS, ActionClaim
 from resay.scorers.actions.values import Source, Value, values_in
 from resay.scorers.actions.words import ActionWords, fields, stems, tool_words
@@ -279,35 +279,6 @@ class Conversation:
                 keys.update(_KEY.findall(leaf.key))
         return frozenset(keys)
 
-    def outcome_of(self, facts: CallFacts) -> tuple[Outcome, str]:
-        """Return what a call came to, as a later result says of what came of it.
-
-        "Accepted as msg-44", and a list of bounces that has msg-44.
-        """
-        own = facts.outcome
-        if facts.reads or own[0] not in ("ok", "pending") or self._admits_failure:
-            return own
-        reports = (self._reports.get(name) for name in facts.new_identifiers)
-        later = [report for report in reports if report and report[0] > facts.call.index]
-        if not later:
-            return own
-        _, outcome, words = max(later)
-        return own if own[0] == outcome == "ok" else (outcome, words)
-
-    @cached_property
-    def _admits_failure(self) -> bool:
-        """Whether the answer tells of a failure, whichever it is."""
-        return fields().failures.search(self.lowered) is not None
-
-    @cached_property
-    def _reports(self) -> dict[str, tuple[int, Outcome, str]]:
-        """What the last result that names a thing says of it, by the thing's identifier."""
-        reports: dict[str, tuple[int, Outcome, str]] = {}
-        for facts in self.calls:
-            for name, (outcome, words) in facts.reports.items():
-                reports[name] = facts.call.index, outcome, words
-        return reports
-
     @cached_property
     def tells_of_deeds(self) -> bool:
         """Whether a result tells of something that was done, or no call was made."""
@@ -382,7 +353,7 @@ class Conversation:
             if fit != _EXACT and not facts.reads and is_named_after(verbs, facts):
                 fit = _EXACT
             if fit is None:
-                fit = self._fit_by_values(families, values, claim_stems, facts)
+                fit = self._fit_by_values(families, values, facts)
             if fit is None:
                 continue
             shared = sum(1 for stem in claim_stems if stem in facts.stems)
@@ -427,14 +398,12 @@ class Conversation:
         self,
         families: frozenset[str],
         values: Sequence[Value],
-        claim_stems: Collection[str],
         facts: CallFacts,
     ) -> float | None:
         """Return how well a call fits by what it gave or was given; None if not at all."""
         if not facts.reads and self._results_in(values, facts):
             return _EXACT
-        is_disabled = bool(families & _ENDS) and not facts.disabled.isdisjoint(claim_stems)
-        return _CLOSE if is_disabled or _is_about(families, values, facts) else None
+        return _CLOSE if _is_about(families, values, facts) else None
 
     def names_in(self, claim: ActionClaim, values: Sequence[Value]) -> list[str]:
         """Return the names in a claim that stand in the conversation, in lower case.

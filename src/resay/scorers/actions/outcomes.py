@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from resay.scorers.actions.calls import FINE, CallFacts, Outcome, tells_failures
+from resay.scorers.actions.calls import FINE, CallFacts, Outcome
 from resay.scorers.actions.claims import READS, SUCCESS, ActionClaim
 from resay.scorers.actions.findings import Finding, about_claim
 from resay.scorers.actions.matching import Conversation, Match, undoing
@@ -66,12 +66,8 @@ def _retried(match: Match, conversation: Conversation) -> Match:
 def judge_outcome(claim: ActionClaim, match: Match, conversation: Conversation) -> Finding:
     """Judge a claim by what came of its call."""
     facts = match.facts
-    outcome, quote = conversation.outcome_of(facts)
+    outcome, quote = facts.outcome
     families = claim.families
-    is_sent = claim.voice == "agent" and bool(families & _SENDING)
-    if is_sent and outcome == "error":
-        # "I sent it" is so, though it did not arrive.
-        outcome, quote = facts.outcome
     is_told_by = facts.reads and not families <= READS and not claim.vouches
     status = facts.status if is_told_by else None
     if status is not None:
@@ -90,7 +86,6 @@ def judge_outcome(claim: ActionClaim, match: Match, conversation: Conversation) 
     is_fine = is_fine or (outcome == "error" and tells)
     # "I ran it as a simulation"
     is_fine = is_fine or (outcome == "dry_run" and fields().trying.search(claim.text) is not None)
-    is_fine = is_fine or (outcome == "error" and _tells_of_failed_check(claim, facts, conversation))
     if outcome in _PROBLEMS and not is_fine:
         reason = f"{facts.label} {_PROBLEMS[outcome]}: {quote}"
         return about_claim(claim, "failed", reason, facts, quote)
@@ -98,20 +93,6 @@ def judge_outcome(claim: ActionClaim, match: Match, conversation: Conversation) 
     if failed is not None:
         return failed
     return about_claim(claim, "done", f"{facts.label}: {quote or 'no result'}", facts)
-
-
-def _tells_of_failed_check(
-    claim: ActionClaim, facts: CallFacts, conversation: Conversation
-) -> bool:
-    """Return whether a check was run, and the answer says that it failed: "2 of 212 fail"."""
-    if facts.families.isdisjoint(_CHECKS):
-        return False
-    passed = {f"{count:g}" for label, count in facts.labelled_numbers if label.startswith("pass")}
-    # "210 tests passed": so much the result says itself.
-    is_run = claim.families <= _CHECKS | {"run"} and not claim.vouches
-    if is_run or not passed.isdisjoint(claim.text.split()):
-        return conversation.tells_of_failures
-    return claim.vouches and tells_failures(claim.text)
 
 
 def _is_unfinished(claim: ActionClaim, quote: str, conversation: Conversation) -> bool:
