@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from resay.scorers.actions.calls import FINE, CallFacts, excerpt
+from resay.scorers.actions.calls import FINE, CallFacts
 from resay.scorers.actions.claims import ANY, READS, SUCCESS, ActionClaim, ReadSentence
 from resay.scorers.actions.findings import Finding, about_claim
 from resay.scorers.actions.matching import Conversation, is_named_after, stems_of_verbs
@@ -43,9 +43,6 @@ def judge_additions(
         additions.link(claim, found[index])
     for claim, found, index in done:
         found[index] = additions.judged(claim, found[index])
-    for sentence, found in zip(sentences, findings, strict=True):
-        if not (sentence.claims or found):
-            found += _unserved(sentence, conversation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +118,8 @@ class _Additions:
         if call is None:
             return finding
         is_added = (addition.is_said and not is_first) or self._is_of_another(addition, call.index)
-        is_judged = is_added and self._is_deed(addition)
-        calls = self._conversation.calls if is_judged else ()
-        if is_judged and not any(self._bears(addition, facts) for facts in calls):
+        calls = self._conversation.calls
+        if is_added and not any(self._bears(addition, facts) for facts in calls):
             return about_claim(claim, "not_done", "no call does this besides")
         self._counts[call.index] += 1
         self._claimed[call.index] |= claim.families
@@ -166,16 +162,6 @@ class _Additions:
             own = (other, claim.start) in self._links
             if any(count > own for count in families.values()):
                 self._claimed[other] |= claim.families
-        return True
-
-    def _is_deed(self, addition: _Addition) -> bool:
-        """Return whether a claim says what was done, and not only that it went well."""
-        claim, words = addition.claim, self._conversation.words
-        if claim.vouches or claim.families & ANY:
-            return False
-        is_weak = all(words.weak.fullmatch(claim.words_of(verb)) for verb in claim.verbs)
-        if claim.families <= SUCCESS or is_weak:
-            return not addition.stems.isdisjoint(self._conversation.request_words)
         return True
 
     def _bears(self, addition: _Addition, facts: CallFacts) -> bool:
@@ -235,24 +221,3 @@ class _Additions:
         is_translated = is_said and self._conversation.words.code != "en"
         is_open = is_translated and len(keys) > self._counts[facts.call.index]
         return is_open or len(keys) < len(content)
-
-
-def _unserved(sentence: ReadSentence, conversation: Conversation) -> list[Finding]:
-    """Return that somebody whom a sentence adds is in no call: "Ms Abel got it as well"."""
-    line = sentence.sentence.text.lower()
-    words = conversation.words
-    hedges = (words.open, words.denied, fields().failures)
-    is_claimed = sentence.asserts and words.also.search(line) is not None
-    if not is_claimed or any(pattern.search(line) for pattern in hedges):
-        return []
-    start, end = sentence.sentence.start, sentence.sentence.end
-    strangers = conversation.requested_names & set(conversation.names_between(start, end))
-    for facts in conversation.calls:
-        strangers = {name for name in strangers if not conversation.is_about(name, facts)}
-    served = conversation.requested_names - strangers
-    for facts in conversation.of_turn if strangers else ():
-        if not facts.reads and any(map(facts.has_recipient, served)):
-            reason = f"{facts.label} is not about {min(strangers)!r}"
-            quote = excerpt(facts.arguments_text)
-            return [Finding(start, end, "failed", reason, facts.call, quote)]
-    return []

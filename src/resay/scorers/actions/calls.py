@@ -337,14 +337,6 @@ class CallFacts:
             if any(name in value for value in values):
                 yield from values
 
-    def has_recipient(self, name: str) -> bool:
-        """Return whether somebody is among those that it is for, by an address or a name.
-
-        Args:
-            name: The name, in lower case.
-        """
-        return any(name in text for text in self._recipients)
-
     @cached_property
     def _recipients(self) -> frozenset[str]:
         """The addresses and names of whom it is for, in lower case."""

@@ -160,30 +160,17 @@ def read_sentences(passage: Passage, words: ActionWords) -> list[ReadSentence]:
     masked = _masked(lowered)
     drafts = draft_spans(lowered, words)
     last_shown = _last_code_or_quote(text)
-    last_in_masked = _last_code_or_quote(masked)
     read: list[ReadSentence] = []
     for index, sentence in enumerate(passage.sentences):
         in_draft = any(start <= sentence.start < end for start, end in drafts)
-        if in_draft or _is_quoted_line(text, sentence.start):
+        is_question = _QUESTION.search(sentence.text) is not None
+        if in_draft or is_question or _is_quoted_line(text, sentence.start):
             read.append(ReadSentence(sentence, asserts=False, claims=()))
-            continue
-        if _QUESTION.search(sentence.text):
-            shown = _shows(masked, sentence, words, last_in_masked)
-            claims = _before_question(masked, sentence, index, words, shown=shown)
-            read.append(ReadSentence(sentence, asserts=False, claims=claims))
             continue
         shown = _shows(masked, sentence, words, last_shown)
         claims = tuple(_claims_in(masked, sentence, index, words, shown=shown))
         read.append(ReadSentence(sentence, asserts=True, claims=claims))
     return read
-
-
-def _before_question(
-    masked: str, sentence: Sentence, index: int, words: ActionWords, *, shown: bool
-) -> tuple[ActionClaim, ...]:
-    """Return the claims of a sentence that ends in a question: "I booked it, shall I tell Ben?"."""
-    claims = tuple(_claims_in(masked, sentence, index, words, shown=shown))
-    return tuple(c for c in claims[:-1] if c.voice == "agent")
 
 
 def lower_case(text: str) -> str:
@@ -314,9 +301,6 @@ def _voice(clause: str, verbs: list[Verb], sentence: Sentence, words: ActionWord
     has_own = first.families == _OTHER
     scope = clause if words.verb_last else clause[: first.end] if has_own else prefix
     agent = words.agent.search(scope)
-    if agent is not None and words.is_of_other(prefix[agent.end() :]):
-        # "I'm sorry that the gig was cancelled"
-        agent = None
     scope = clause if words.verb_last else prefix
     others = words.others.search(prefix)
     if agent is not None and (others is None or agent.start() > others.start() or words.verb_last):

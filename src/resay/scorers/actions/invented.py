@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Final
 
 from resay._internal.patterns import lazy_pattern
@@ -36,8 +35,7 @@ def invented_in(
     is_open = bool(conversation.words.open.search(line)) and not sentence.claims
     invented: list[Finding] = []
     values = conversation.values_in(start, end)
-    named = bool(conversation.keys & set(_KEY_WORD.findall(line)))
-    beside = named or any(
+    beside = any(
         conversation.all_calls.has(value) for value in values if not is_small(value)
     )
     for value in values:
@@ -48,8 +46,6 @@ def invented_in(
         if is_open or conversation.told.has(value) or conversation.all_calls.has(value):
             continue
         if not _is_checkable(value, conversation, beside=beside, claimed=bool(sentence.claims)):
-            continue
-        if value.kind == "number" and _adds_up(value, values):
             continue
         if value.kind == "number" and not (beside or _tells_of_results(line, value, conversation)):
             continue
@@ -105,12 +101,3 @@ def _is_checkable(value: Value, conversation: Conversation, *, beside: bool, cla
     if conversation.all_calls.yields(value):
         return False
     return not conversation.told_and_called.yields(value)
-
-
-def _adds_up(value: Value, values: Sequence[Value]) -> bool:
-    """Return whether a number is the sum of others beside it: "504 and 600, so 1,104"."""
-    numbers = [
-        v.quantity.low for v in values if v.quantity and v.kind == "number" and v is not value
-    ]
-    target = value.quantity.low if value.quantity else 0.0
-    return any(abs(a + b - target) < _EPSILON for a, b in combinations(numbers, 2))

@@ -172,8 +172,6 @@ def _usable(claim: ActionClaim, matches: list[Match], conversation: Conversation
     objects = objects_of(claim, conversation.words)
     # In another language than the arguments', words cannot be shared.
     names_none = not things and (conversation.words.code != "en" or not objects)
-    # "I shared it with Tom"
-    names_none = names_none and not conversation.unknown_names_in(claim)
     changes = bool(families - READS - {"test"})
     usable: list[Match] = []
     for match in matches:

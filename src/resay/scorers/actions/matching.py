@@ -217,11 +217,6 @@ class Conversation:
         """The things that the user wrote about last."""
         return frozenset(self.words.things_in(self.request.lower()))
 
-    @cached_property
-    def requested_names(self) -> frozenset[str]:
-        """The words that the user wrote last with a capital letter inside of sentences."""
-        return frozenset(_inner_names(self.request))
-
     def is_about(self, name: str, facts: CallFacts) -> bool:
         """Return whether a call is about somebody, by name or by what another call says of them.
 
@@ -269,15 +264,6 @@ class Conversation:
         """Whether the user asked for something to be done last, and not only about something."""
         request = self.request.strip().lower()
         return not request.endswith(("?", "？")) or _POLITE.match(request) is not None
-
-    @cached_property
-    def keys(self) -> frozenset[str]:
-        """The words of the names of the results' fields."""
-        keys: set[str] = set()
-        for facts in self.calls:
-            for leaf in facts.result_leaves:
-                keys.update(_KEY.findall(leaf.key))
-        return frozenset(keys)
 
     @cached_property
     def tells_of_deeds(self) -> bool:
@@ -418,15 +404,6 @@ class Conversation:
             if not any(value.start < end and start < value.end for value in values)
         ]
 
-    def names_between(self, start: int, end: int) -> list[str]:
-        """Return the names in a part of the answer that stand in the conversation.
-
-        Args:
-            start: Where the part starts.
-            end: Where it ends.
-        """
-        return [name for name, _, _ in self._names_between(start, end)]
-
     def _names_between(self, start: int, end: int) -> Iterator[tuple[str, int, int]]:
         for match in _NAME.finditer(self.text, start, end):
             before = self.text[: match.start()].rstrip()
@@ -436,18 +413,6 @@ class Conversation:
             is_word = name in self.words.stop or self.words.is_weekday(name)
             if not (begins or is_word) and name in self._written_words:
                 yield name, match.start(), match.end()
-
-    def unknown_names_in(self, claim: ActionClaim) -> set[str]:
-        """Return the names in a claim that stand nowhere in the conversation, in lower case.
-
-        Args:
-            claim: The claim.
-        """
-        names = {
-            match[1].lower() for match in _INNER_NAME.finditer(self.text, claim.start, claim.end)
-        }
-        strangers = names - self._written_words - self.words.stop
-        return {name for name in strangers if not self.words.is_weekday(name)}
 
     def is_told_by_results(self, claim: ActionClaim) -> bool:
         """Return whether a result tells of what is claimed: what others did."""

@@ -152,17 +152,11 @@ def _is_deed(claim: ActionClaim, conversation: Conversation) -> bool:
     verbs = {word for verb in claim.verbs for word in claim.words_of(verb).split()}
     if verbs & conversation.told.words:
         # "Why was it delayed?": the user says so.
-        return "state" in claim.families and _is_strong(claim, conversation)
+        return False
     requested = conversation.request_words
     if not stems_of_verbs(claim, conversation.words).isdisjoint(requested):
         return True
     if not conversation.asks_for_change or conversation.has_changed:
         return False
     objects = objects_of(claim, conversation.words)
-    return bool(objects & requested) or _is_strong(claim, conversation)
-
-
-def _is_strong(claim: ActionClaim, conversation: Conversation) -> bool:
-    """Return whether all that was asked for is said to be so: "You're all set"."""
-    strong = conversation.words.strong.search(claim.text) is not None
-    return strong and conversation.asks_for_change and not conversation.has_changed
+    return bool(objects & requested)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import combinations
 from operator import attrgetter
 from typing import Final, Literal
 
@@ -150,7 +149,6 @@ def values_in(
         _quotes(text, start, end, words),
         _names(text, start, end),
         _clocks(text, start, end),
-        _spoken_clocks(text, numbers),
         _quantities_of("date", text, numbers),
         _ids(text, start, end, words),
         _days(text, start, end, words),
@@ -211,22 +209,6 @@ def _clocks(text: str, start: int, end: int) -> Iterator[Value]:
         if minutes:
             shown = match[0].rstrip()
             yield Value("clock", match.start(), match.start() + len(shown), shown, minutes=minutes)
-
-
-def _spoken_clocks(text: str, numbers: Sequence[Quantity]) -> Iterator[Value]:
-    """Yield "quarter to eight", "half past seven", "halb acht"."""
-    for part, hour in pairwise(numbers):
-        gap = _SPOKEN.fullmatch(text, part.end, hour.start)
-        is_hour = hour.unit == "" and 0 < hour.low <= _NOON and hour.low == int(hour.low)
-        if gap is None or not is_hour or part.unit != "share" or part.low not in (0.25, 0.5):
-            continue
-        around = int(hour.low) * _HOUR, int(hour.low) % _NOON * _HOUR + _DAY // 2
-        minutes = int(part.low * _HOUR)
-        # Without a word between them, it may be either side of the hour.
-        signs = (-1, 1) if gap["before"] is gap["after"] is None else (1 if gap["after"] else -1,)
-        times = tuple((time + sign * minutes) % _DAY for time in around for sign in signs)
-        span = slice(part.start, hour.end)
-        yield Value("clock", part.start, hour.end, text[span], minutes=times)
 
 
 def _ids(text: str, start: int, end: int, words: ActionWords) -> Iterator[Value]:
@@ -468,7 +450,7 @@ class Source:
         if is_whole and int(quantity.low) in self._counts:
             return True
         # Any small number is some difference of others.
-        derived = self._lengths if is_small(value) else self._derived
+        derived = () if is_small(value) else self._derived
         step = max(quantity.step, 1e-9)
         slack = step / 2 * 1.001 if quantity.digits >= 2 or quantity.about or step < 1 else 1e-6
         if quantity.about:
@@ -487,39 +469,15 @@ class Source:
 
     @cached_property
     def _counts(self) -> frozenset[int]:
-        counts = {count for call in self.calls for count in call.counts}
-        return frozenset(counts | {len(numbers) for numbers in self._by_key.values()})
-
-    @cached_property
-    def _lengths(self) -> list[float]:
-        """The times between its dates and moments, in order."""
-        return sorted([*_spans(self.quantities), *_durations(self.text)])
-
-    @cached_property
-    def _by_key(self) -> dict[tuple[str, bool], list[float]]:
-        """The numbers by key, those of arguments apart from those of results."""
-        by_key: dict[tuple[str, bool], list[float]] = {}
-        for call in self.calls:
-            for leaves, is_result in ((call.argument_leaves, False), (call.result_leaves, True)):
-                for leaf in leaves:
-                    if leaf.number is not None:
-                        by_key.setdefault((leaf.key, is_result), []).append(leaf.number)
-        return by_key
+        return frozenset(count for call in self.calls for count in call.counts)
 
     @cached_property
     def _derived(self) -> list[float]:
         """Sums, differences, products and shares of its numbers, in order."""
         derived: list[float] = []
-        for numbers in self._by_key.values():
-            total = sum(numbers)
-            derived += [total, total / 100, total / 1000, total / len(numbers)]
-            if len(numbers) <= _MAX_SUMMANDS:
-                for size in (2, 3):
-                    derived += map(sum, combinations(numbers, size))
         numbers = self.numbers[:_MAX_NUMBERS]
         for smaller, larger in combinations(numbers, 2):
             derived += _of_two(smaller, larger)
-        derived += self._lengths
         return sorted(derived)
 
 
@@ -538,29 +496,6 @@ def _of_two(smaller: float, larger: float) -> Iterator[float]:
         if whole:
             share = part / whole
             yield from (share, 1 - share, share - 1, 100 * share, 100 - 100 * share)
-
-
-def _spans(dates: Iterable[Quantity]) -> Iterator[float]:
-    """Yield the numbers of days between dates, and the seconds."""
-    days: list[int] = []
-    for quantity in dates:
-        ordinal = _ordinal(quantity)
-        if ordinal is not None:
-            days.append(ordinal)
-    for one, other in combinations(sorted(set(days))[:20], 2):
-        yield float(other - one)
-        yield float(other - one + 1)
-        yield (other - one) * 86400.0
-
-
-def _durations(text: str) -> Iterator[float]:
-    """Yield the seconds between the moments in a text."""
-    moments: set[datetime] = set()
-    for match in _MOMENT.finditer(text):
-        with suppress(ValueError):
-            moments.add(datetime.fromisoformat(f"{match[1]} {match[2]}"))
-    for earlier, later in combinations(sorted(moments)[:_MAX_MOMENTS], 2):
-        yield (later - earlier).total_seconds()
 
 
 def _ordinal(quantity: Quantity) -> int | None:

@@ -196,11 +196,6 @@ class ActionWords:
             if " been " in match[0] or self.internal.search(match[0]) is None:
                 yield Verb(match.start(), match.end(), frozenset({"other"}))
 
-    def is_of_other(self, text: str) -> bool:
-        """Return whether a text between "I" and a verb has a subject of a passive of its own."""
-        passive = self.own_passive.search(text)
-        return passive is not None and len(text[: passive.start()].split()) >= _OWN_SUBJECT
-
     def auxiliary_of(self, text: str) -> bool:
         """Return whether a text in lower case has what completes a participle."""
         return self.auxiliary is not _ALWAYS and self.auxiliary.search(text) is not None
