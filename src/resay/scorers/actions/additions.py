@@ -56,7 +56,7 @@ class _Addition:
         stems: The other stems.
         values: The values.
         names: The names.
-        places: The things and areas.
+        things: The things.
         is_said: Whether it says that it was done besides.
     """
 
@@ -66,7 +66,7 @@ class _Addition:
     stems: frozenset[str]
     values: tuple[Value, ...]
     names: tuple[str, ...]
-    places: frozenset[str]
+    things: frozenset[str]
     is_said: bool
 
     @property
@@ -113,7 +113,7 @@ class _Additions:
         call = finding.call
         addition = self._addition(claim)
         is_first = not self._counts
-        self._named.update(addition.stems, addition.names, addition.places)
+        self._named.update(addition.stems, addition.names, addition.things)
         self._named.update(value.text for value in addition.values)
         if call is None:
             return finding
@@ -133,7 +133,7 @@ class _Additions:
         text = conversation.text[claim.start : claim.clause_start + len(claim.text)].lower()
         values = conversation.values_in(claim.start, claim.end)
         verbs = stems_of_verbs(claim, words)
-        places = words.things_in(claim.text).keys() | words.areas_in(claim.text).keys()
+        things = words.things_in(claim.text).keys()
         return _Addition(
             claim=claim,
             families=claim.verbs[0].families,
@@ -141,7 +141,7 @@ class _Additions:
             stems=frozenset(stems(words.also.sub(" ", text), words)) - self._named - verbs,
             values=tuple(value for value in values if value.text not in self._named),
             names=tuple(set(conversation.names_in(claim, values)) - self._named),
-            places=frozenset(places - self._named),
+            things=frozenset(things - self._named),
             is_said=words.also.search(claim.text) is not None,
         )
 
@@ -204,7 +204,7 @@ class _Additions:
             return False
         source = conversation.source_of(facts)
         is_named = any(source.has(value) for value in addition.values)
-        is_named = is_named or bool(addition.places & (facts.things | facts.areas))
+        is_named = is_named or bool(addition.things & facts.things)
         return is_named or (fits and self._may_be_several(facts, is_said=addition.is_said))
 
     def _may_be_several(self, facts: CallFacts, *, is_said: bool) -> bool:

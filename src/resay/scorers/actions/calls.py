@@ -452,14 +452,6 @@ class CallFacts:
             return self.english_things
         return self.english_things | self._words.things_in(self._spaced_text).keys()
 
-    @cached_property
-    def areas(self) -> frozenset[str]:
-        """Where that is."""
-        english = frozenset(action_words("en").areas_in(self._spaced_text))
-        if self._words.code == "en":
-            return english
-        return english | self._words.areas_in(self._spaced_text).keys()
-
     @property
     def _spaced_text(self) -> str:
         return self.text.replace("_", " ")

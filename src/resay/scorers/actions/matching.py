@@ -325,7 +325,6 @@ class Conversation:
         """
         claim_stems = stems(claim.text, self.words)
         things = self.words.things_in(claim.text).keys()
-        areas = self.words.areas_in(claim.text).keys()
         ids = [solid(value.text) for value in values if value.is_name]
         names = self.names_in(claim, values)
         verbs = stems_of_verbs(claim, self.words)
@@ -355,8 +354,6 @@ class Conversation:
                 1 for value in values if not value.is_name and self.source_of(facts).has(value)
             )
             shared_things = len(things & facts.things)
-            if areas and facts.areas and not areas & facts.areas:
-                continue
             own_things = facts.english_things - _GENERAL
             differs = things - _GENERAL and own_things and not shared_things
             if differs and not shared and not shared_ids:
@@ -365,7 +362,6 @@ class Conversation:
                 continue
             score = fit + min(shared, _MAX_WORDS) + 3 * shared_ids + 1.5 * shared_things
             score += 2 * shared_names + 3 * min(shared_values, _MAX_WORDS)
-            score += len(areas & facts.areas)
             score += 0.5 * (facts.call.turn == self.log.turn) + 0.01 * facts.call.index
             if differs:
                 score -= 2

@@ -115,7 +115,6 @@ class ActionWords:
         auxiliary: What `any_verb` is completed by, which may be anywhere in a clause.
         internal: The forms of verbs that need no tool: to notice, to compare, to summarize.
         things: What is acted on, by thing.
-        areas: Where it is, by area.
     """
 
     code: str
@@ -159,7 +158,6 @@ class ActionWords:
     auxiliary: re.Pattern[str]
     internal: re.Pattern[str]
     things: Mapping[str, re.Pattern[str]]
-    areas: Mapping[str, re.Pattern[str]]
 
     def verbs(self, text: str) -> list[Verb]:
         """Return the completed actions that a text names, in order.
@@ -217,11 +215,6 @@ class ActionWords:
     def is_weekday(self, word: str) -> bool:
         """Return whether a word in lower case is the name of a day."""
         return any(day.fullmatch(word) for day in self.weekdays)
-
-    def areas_in(self, text: str) -> dict[str, tuple[int, int]]:
-        """Return the areas that a text in lower case names, with where it first does."""
-        return dict(_first_matches(self.areas, text))
-
 
 def stems(text: str, words: ActionWords) -> list[str]:
     """Return the beginnings of the words of a text that carry a subject."""
@@ -322,7 +315,6 @@ def action_words(code: str) -> ActionWords:
         auxiliary=pattern("auxiliary") if fields.get("auxiliary") else _ALWAYS,
         internal=_pattern(code, fields.get("internal", ""), is_whole=False),
         things=patterns("things") if code == "en" else things(),
-        areas=patterns("areas"),
     )
 
 
