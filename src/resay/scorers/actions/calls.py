@@ -78,7 +78,6 @@ _OF_PROGRAMS: Final = frozenset(
 CHANGES: Final = frozenset({"save", "create", "update", "delete", "move"})
 """Changes after which an earlier check vouches for nothing."""
 PATHS: Final = lazy_pattern(r"(?<![\w~+-])[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
-_TITLES: Final = frozenset({"title", "subject", "summary", "titel", "titre", "título", "titolo"})
 _IN_QUOTES: Final = lazy_pattern(r"'[^']*'|\"[^\"]*\"")
 # "47 ok, 1 checksum mismatch"
 _SOME_FAILED: Final = lazy_pattern(r"\b[1-9]\d* ok\b[,;] *([1-9]\d* [^\n]{1,80})", re.IGNORECASE)
@@ -99,9 +98,6 @@ _MIN_ECHO: Final = 8
 _MIN_NAME: Final = 3
 _FEW_OBJECTS: Final = 3
 _NAMING_WORD: Final = lazy_pattern(r"[\w.+@-]{3,}")
-# What a log calls what became of a thing.
-_REPORTING: Final = frozenset({"event", "code"})
-_LABELLED: Final = lazy_pattern(r"(?<![\w.,-])(\d{1,9}(?:,\d{3})*) ([a-z]+(?: [a-z]+)?)")
 _COMMAND_WORDS: Final = 3
 _COMMAND_CHARS: Final = 2_000
 _SQL_KEYS: Final = frozenset({"", "sql", "query", "statement", "command", "code", "q"})

@@ -16,8 +16,6 @@ from resay.scorers.actions.values import Source, Value, is_small
 from resay.scorers.actions.words import action_words, fields, stems
 
 _NEAR_CHARS: Final = 24
-_TWO_WORDS: Final = lazy_pattern(r"(?<!\w)[^\W\d_]+ [^\W\d_]+ \Z")
-_LABEL: Final = 4
 # How far from a date what it is before or after is named.
 _BEFORE_CHARS: Final = 40
 _AFTER_CHARS: Final = 20

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from resay._internal.patterns import lazy_pattern
 from resay.scorers.actions.claims import ReadSentence
 from resay.scorers.actions.findings import Finding, invented_value
 from resay.scorers.actions.matching import Conversation
@@ -14,8 +13,6 @@ from resay.scorers.actions.words import stems
 
 _YEARS: Final = (1000, 2100)
 _MIN_DIGITS: Final = 3
-_KEY_WORD: Final = lazy_pattern(r"(?<![^\W_])[a-z]+\d+|[a-z]{4,}")
-_EPSILON: Final = 1e-6
 
 
 def invented_in(
@@ -35,9 +32,7 @@ def invented_in(
     is_open = bool(conversation.words.open.search(line)) and not sentence.claims
     invented: list[Finding] = []
     values = conversation.values_in(start, end)
-    beside = any(
-        conversation.all_calls.has(value) for value in values if not is_small(value)
-    )
+    beside = any(conversation.all_calls.has(value) for value in values if not is_small(value))
     for value in values:
         if any(
             f.start <= value.start < f.end and (f.flagged or f.verdict == "done") for f in findings

@@ -56,11 +56,8 @@ _NEAR: Final[Mapping[str, str]] = {
     "call": "",
     "succeed": "",
 }
-# What is said of a setting that is no longer set.
-_ENDS: Final = frozenset({"delete", "cancel", "off"})
 # What is said of a text that may have been written to somebody.
 _WRITTEN: Final = frozenset({"create", "save"})
-_KEY: Final = lazy_pattern(r"[a-z]+\d+|[a-z]{4,}")
 _WORD: Final = lazy_pattern(r"[^\W_]{3,}")
 _EXACT, _CLOSE, _UNKNOWN = 3.0, 2.0, 1.0
 _STEM: Final = 5

@@ -16,7 +16,6 @@ _FINAL: Final = frozenset({"send", "pay", "refund", "book", "order", "deploy", "
 # What is done when something waits to be carried out.
 _BEGINNINGS: Final = frozenset({"create", "save", "schedule"})
 _CHECKS: Final = frozenset({"test", "build"})
-_SENDING: Final = frozenset({"send", "notify"})
 _JOIN: Final = 2
 _TIE: Final = 1.01
 _PROBLEMS: Final[Mapping[Outcome, str]] = {

@@ -8,32 +8,19 @@ from typing import Final
 from resay._internal.patterns import lazy_pattern
 from resay.core.action_verdict import ActionVerdict
 from resay.scorers.actions.calls import CallFacts, excerpt
-from resay.scorers.actions.claims import DEVICES, ActionClaim
+from resay.scorers.actions.claims import ActionClaim
 from resay.scorers.actions.findings import Finding, about_claim
 from resay.scorers.actions.matching import Conversation
 from resay.scorers.actions.values import Source, Value, has_like
 from resay.scorers.actions.words import fields
 
-# Things that are acted on one by one, so that each that is named needs a call.
-_TANGIBLE: Final = DEVICES | {"flight", "train", "car", "taxi", "coupon", "photo", "backup"}
 _ADDRESSED: Final = frozenset(
     {"send", "notify", "call", "pay", "refund", "schedule", "upload", "move", "create", "book"}
     | {"update"}
 )
 _NAME: Final = lazy_pattern(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’-]*[a-zà-ÿłśżа-яё][\w'’-]*")
-_WORD_AT: Final = lazy_pattern(r"[^\W\d_][\w-]*")
-_ENVIRONMENTS: Final = frozenset({"production", "staging", "development", "sandbox", "preview"})
 _STEM: Final = 4
-_ENVIRONMENT: Final = lazy_pattern(
-    r"\b(?:to|in|on|into)(?: the)? ([a-z]+)|\b([a-z]+) (?:server|environment|cluster|database)\b"
-)
 _LETTERS: Final = lazy_pattern(r"[a-z]+")
-_VENUES: Final = frozenset({"restaurant", "venue", "hotel", "shop", "store", "clinic"})
-_VENUE: Final = lazy_pattern(r"\bat (?!(?:The|Christmas|Easter)\b)([A-Z][a-z]{2,})(?![\w-])")
-# A name and nothing else: "Luigi's".
-_ALONE: Final = lazy_pattern(r"[A-Z][a-z]{2,}(?:['’]s)?(?: [A-Z][a-z]+)?")
-_CLOSE_TO: Final = 12
-_MAX_NAME: Final = 40
 
 
 def of_another(
@@ -46,9 +33,8 @@ def of_another(
     """Return that the call was for another recipient, file or object, if it was."""
     if facts.reads and "read" not in claim.families:
         return None
-    return (
-        _of_another_value(claim, values, facts, candidates, conversation)
-        or _of_another_name(claim, values, facts, candidates, conversation)
+    return _of_another_value(claim, values, facts, candidates, conversation) or _of_another_name(
+        claim, values, facts, candidates, conversation
     )
 
 

@@ -56,9 +56,6 @@ _QUOTES: Final = lazy_pattern(
     r"“([^”\n]{3,300})”|„([^“”\n]{3,300})[“”]|«\s?([^»\n]{3,300}?)\s?»|「([^」\n]{2,300})」|\"([^\"\n]{3,300})\""
     r"|(?<!\w)'([^'\n]{6,300})'(?!\w)|`([^`\n]{3,300})`"
 )
-_SPOKEN: Final = lazy_pattern(
-    r" (?:(?P<before>to|till|vor|voor|i) |(?P<after>past|after|nach|over|över) )?", re.IGNORECASE
-)
 _WORDS: Final = lazy_pattern(r"[^\W_]+")
 _POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4, "К": 1, "М": 2, "Г": 3, "Т": 4}
 _SCALES: Final = (
@@ -75,14 +72,11 @@ _SCALES: Final = (
     1 / 86400,
 )
 _MAX_NUMBERS: Final = 60
-_MAX_SUMMANDS: Final = 12
 _MAX_SMALL: Final = 12
 _WEEK: Final = 7
 _DAY: Final = 1440
-_HOUR: Final = 60
 # By what times in time zones differ, but for three or four of them.
 _ZONES: Final = 30
-_NOON: Final = 12
 # What one of the units is that tools have, in those that quantities are compared in.
 _CONVERSIONS: Final[Mapping[str, Sequence[float]]] = {
     "m": (1609.344, 0.9144, 0.3048, 0.0254),
@@ -96,8 +90,6 @@ _ROUNDED: Final = 2
 _MIN_CODE: Final = 5
 _QUOTE_WORDS: Final = 2
 _CUE_CHARS: Final = 30
-_MOMENT: Final = lazy_pattern(r"(\d{4}-\d\d-\d\d)[t ](\d\d:\d\d(?::\d\d)?)")
-_MAX_MOMENTS: Final = 20
 _start_of: Final = attrgetter("start")
 
 
@@ -160,12 +152,6 @@ def values_in(
                 taken[span] = b"\x01" * len(taken[span])
                 values.append(value)
     return sorted(values, key=lambda value: value.start)
-
-
-def quoted_in(text: str, start: int, end: int) -> Iterator[str]:
-    """Yield the words in quotes in a stretch of an answer."""
-    for match in _QUOTES.finditer(text, start, end):
-        yield next(filter(None, match.groups()))
 
 
 def _quotes(text: str, start: int, end: int, words: ActionWords) -> Iterator[Value]:
@@ -395,10 +381,6 @@ class Source:
         if value.kind == "date":
             return False
         return self._has_number(quantity, value.text)
-
-    def has_text(self, text: str) -> bool:
-        """Return whether it has some words, letter by letter."""
-        return solid(text) in self._solid
 
     def _has_words(self, text: str) -> bool:
         """Return whether it has all pieces of an identifier: a path with another root."""

@@ -38,7 +38,6 @@ _UKRAINIAN: Final = lazy_pattern(r"(?i)[іїєґ]")
 _MIN_SHARE: Final = 4
 _WORD_WEIGHT: Final = 12
 _VERB_WEIGHT: Final = 12
-_OWN_SUBJECT: Final = 2
 _OTHER_WEIGHT: Final = 8
 _LIKELY_WITH_VERBS: Final = 4
 _LIKELY: Final = 3
@@ -92,11 +91,9 @@ class ActionWords:
         numbered: What stands before an identifier.
         quotes: What stands before quoted words of a tool.
         begun: What is claimed to be begun, and not to be through.
-        own_passive: A passive right before a verb, whose subject stands before it.
         perfect: What says that something was done, as opposed to being so.
         weak: Verbs that say much else besides.
         lists: What joins things.
-        strong: What says that all that was asked for is so.
         finds: What says that something was found.
         states: What says how things are since something was done.
         prepositions: What ends the object of a verb.
@@ -135,7 +132,6 @@ class ActionWords:
     numbered: re.Pattern[str]
     quotes: re.Pattern[str]
     begun: re.Pattern[str]
-    strong: re.Pattern[str]
     finds: re.Pattern[str]
     states: re.Pattern[str]
     prepositions: re.Pattern[str]
@@ -146,7 +142,6 @@ class ActionWords:
     habit: re.Pattern[str]
     lists: re.Pattern[str]
     weak: re.Pattern[str]
-    own_passive: re.Pattern[str]
     perfect: re.Pattern[str]
     stop: frozenset[str]
     weekdays: tuple[re.Pattern[str], ...]
@@ -215,6 +210,7 @@ class ActionWords:
     def is_weekday(self, word: str) -> bool:
         """Return whether a word in lower case is the name of a day."""
         return any(day.fullmatch(word) for day in self.weekdays)
+
 
 def stems(text: str, words: ActionWords) -> list[str]:
     """Return the beginnings of the words of a text that carry a subject."""
@@ -292,7 +288,6 @@ def action_words(code: str) -> ActionWords:
         numbered=pattern("numbered"),
         quotes=pattern("quotes"),
         begun=pattern("begun"),
-        strong=pattern("strong"),
         finds=pattern("finds"),
         states=pattern("states"),
         prepositions=pattern("prepositions"),
@@ -303,7 +298,6 @@ def action_words(code: str) -> ActionWords:
         habit=pattern("habit"),
         lists=pattern("lists"),
         weak=pattern("weak"),
-        own_passive=whole("own_passive"),
         perfect=pattern("perfect") if fields.get("perfect") else _ALWAYS,
         stop=load(code).common_words,
         weekdays=tuple(_pattern(code, day) for day in fields.get("weekdays", "").split()),
