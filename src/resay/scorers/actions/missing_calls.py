@@ -61,16 +61,16 @@ def _is_certain(claim: ActionClaim, conversation: Conversation) -> bool:
     if not changes:
         return True
     words = conversation.words
-    if "state" in claim.families:
+    # A tool that no word tells may have done it.
+    may_be_done = any(f.is_unknown and f.outcome[0] in FINE for f in changes)
+    if may_be_done or "state" in claim.families:
         return False
     begins = not any(map(str.isalpha, claim.text[: claim.verbs[0].start - claim.clause_start]))
     if begins or claim.is_report or words.perfect.search(claim.text):
         return True
     # "The heating is set", which was asked for beside the light, and the only call is for that.
     requested = words.things_in(claim.text).keys() & conversation.request_things
-    return bool(requested) and not any(
-        facts.is_unknown or requested & facts.things for facts in changes
-    )
+    return bool(requested) and not any(requested & facts.things for facts in changes)
 
 
 def _is_of_text(claim: ActionClaim, conversation: Conversation) -> bool:
@@ -113,31 +113,17 @@ def _is_claimed(claim: ActionClaim, conversation: Conversation) -> bool:
         return conversation.has_tools and _is_deed(claim, conversation)
     is_weak = all(conversation.words.weak.fullmatch(claim.words_of(verb)) for verb in claim.verbs)
     objects = objects_of(claim, conversation.words)
-    # "I put you down for 9:20", which a call has shown to be free
-    names_result = any(v.kind == "clock" and conversation.all_calls.has(v) for v in values)
-    is_known = claim.voice == "agent" and bool(objects & conversation.call_stems or names_result)
-    if is_weak and not (asked_for or things or is_known):
+    if is_weak and not (asked_for or things):
         return False
     if claim.voice == "agent":
         return True
-    # A tool that no word tells may have switched it.
-    may_be_done = any(f.is_unknown and f.outcome[0] in FINE for f in conversation.of_turn)
-    is_requested = bool(objects & conversation.request_words) and not may_be_done
-    is_requested = is_requested and families <= {"on", "off"}
+    is_requested = families <= {"on", "off"} and objects & conversation.request_words
     if families <= _STATES and not (things & DEVICES or is_requested):
         return False
     # What is so, or was done in 1932, need not be the agent's doing.
-    is_deed = families <= OUTSIDE and conversation.words.perfect.search(claim.text) is not None
-    is_state = bool(things & DEVICES) and bool(conversation.of_turn)
-    if not (conversation.asks_for_change or is_deed or is_state):
+    if not conversation.asks_for_change:
         return False
     asked_for = asked_for or (claim.is_report and conversation.has_tools)
-    if is_deed:
-        # What others did, some result tells.
-        is_known = bool(objects & (conversation.told_stems | conversation.call_stems))
-        is_message = families <= {"send", "notify"} and bool(conversation.of_turn)
-        is_known = is_known or is_message
-        asked_for = asked_for or (is_known and not conversation.tells_of_deeds)
     return asked_for and not conversation.is_told_by_results(claim)
 
 
