@@ -38,9 +38,7 @@ def finding_without_call(claim: ActionClaim, conversation: Conversation) -> Find
         return None
     if not conversation.has_tools and _is_of_text(claim, conversation):
         return None
-    is_passive = claim.voice == "passive"
-    has_place = conversation.calls or conversation.has_tools or conversation.has_role
-    if is_passive and not (has_place and _is_certain(claim, conversation)):
+    if claim.voice == "passive" and not _is_certain(claim, conversation):
         return None
     if _is_promise(claim, conversation):
         return about_claim(claim, "not_done", "no tool was called")
@@ -57,6 +55,8 @@ def _is_certain(claim: ActionClaim, conversation: Conversation) -> bool:
 
     "The blinds are down" tells how things are, by whichever call.
     """
+    if not (conversation.has_tools or conversation.has_role):
+        return False
     changes = [facts for facts in conversation.calls if not facts.reads]
     if not changes:
         return True
@@ -76,25 +76,18 @@ def _is_certain(claim: ActionClaim, conversation: Conversation) -> bool:
 def _is_of_text(claim: ActionClaim, conversation: Conversation) -> bool:
     """Return whether an agent without tools tells of a text: one it shows, or the user's."""
     if claim.voice == "agent":
-        shows = _SHOWN.search(conversation.text) is not None
-        return shows and bool(claim.families & (TEXT_WORK | {"save"}))
+        return _SHOWN.search(conversation.text) is not None and bool(claim.families & TEXT_WORK)
     if not conversation.words.perfect.search(claim.text):
-        things = conversation.words.things_in(claim.text).keys()
-        is_service = conversation.has_role and conversation.asks_for_change
-        is_outside = bool(claim.families) and claim.families <= OUTSIDE
-        return not (is_service and is_outside and things & conversation.request_things)
+        return True
     claimed = stems(claim.text, conversation.words)
-    return most_are_in(claimed, conversation.told_stems)
+    return most_are_in(claimed, frozenset(stems(conversation.told.text, conversation.words)))
 
 
 def _is_promise(claim: ActionClaim, conversation: Conversation) -> bool:
     """Return whether somebody is said to be told or served where nothing was called."""
     is_done = claim.voice == "passive" and conversation.words.perfect.search(claim.text) is not None
-    is_told = not stems_of_verbs(claim, conversation.words).isdisjoint(conversation.told_stems)
     is_outside = bool(claim.families) and claim.families <= OUTSIDE
-    return (
-        not conversation.calls and conversation.has_role and is_done and is_outside and not is_told
-    )
+    return not conversation.calls and conversation.has_role and is_done and is_outside
 
 
 def _is_claimed(claim: ActionClaim, conversation: Conversation) -> bool:
@@ -135,14 +128,7 @@ def _is_deed(claim: ActionClaim, conversation: Conversation) -> bool:
         return conversation.was_asked_for(claim)
     if conversation.is_told_by_results(claim):
         return False
-    verbs = {word for verb in claim.verbs for word in claim.words_of(verb).split()}
-    if verbs & conversation.told.words:
-        # "Why was it delayed?": the user says so.
-        return False
-    requested = conversation.request_words
-    if not stems_of_verbs(claim, conversation.words).isdisjoint(requested):
-        return True
-    if not conversation.asks_for_change or conversation.has_changed:
-        return False
-    objects = objects_of(claim, conversation.words)
-    return bool(objects & requested)
+    deed = stems_of_verbs(claim, conversation.words)
+    if conversation.asks_for_change and not conversation.has_changed:
+        deed |= objects_of(claim, conversation.words)
+    return not deed.isdisjoint(conversation.request_words)

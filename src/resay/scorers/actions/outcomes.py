@@ -31,10 +31,6 @@ def deciding_match(
 ) -> Match:
     """Return the call that decides: of attempts that fit alike, the last that succeeded."""
     best = matches[0]
-    if "read" in claim.families and "read" not in best.facts.families:
-        # What was found was opened, too, or not.
-        opened = [match for match in matches if "read" in match.facts.families]
-        best = next((match for match in opened if match.facts.outcome[0] == "error"), best)
     alike = [
         match
         for match in matches
