@@ -96,24 +96,17 @@ def _is_unfinished(claim: ActionClaim, quote: str, conversation: Conversation) -
         return False
     if fields().waiting.search(quote.lower().replace("_", " ")):
         return True
-    if claim.families <= _BEGINNINGS:
+    if claim.families <= _BEGINNINGS | READS:
         return False
-    soft = fields().soft.search(quote.lower()) is not None
-    return bool(claim.families & _FINAL) if soft else not claim.families & {"search", "read"}
+    return fields().soft.search(quote.lower()) is None or bool(claim.families & _FINAL)
 
 
 def _admits_waiting(quote: str, conversation: Conversation) -> bool:
     """Return whether an answer says that something is not through: "It is queued"."""
     status = stems(quote.partition(":")[2], conversation.words)
     admitted = fields().waiting.search(conversation.lowered) is not None
-    return (
-        admitted
-        or any(stem in conversation.lowered for stem in status)
-        or any(
-            fields().soft.search(match[0]) is None and not match[0].startswith("not")
-            for match in fields().pending.finditer(conversation.lowered)
-        )
-    )
+    admitted = admitted or any(stem in conversation.lowered for stem in status)
+    return admitted or fields().pending.search(conversation.lowered) is not None
 
 
 def _partly_failed(claim: ActionClaim, match: Match, conversation: Conversation) -> Finding | None:
@@ -123,18 +116,7 @@ def _partly_failed(claim: ActionClaim, match: Match, conversation: Conversation)
     outcome, quote = own.outcome
     if outcome != "partial" and not beside:
         return None
-    # "The water and the gas bill are paid", by one payment
-    first = claim.verbs[0].start - claim.clause_start
-    subject, predicate = claim.text[:first].lstrip(), claim.text[first:]
-    lists = conversation.words.lists
-    # Not the word that joins the clause to the one before.
-    has_list = lists.search(subject, _JOIN) or lists.search(predicate)
-    is_several = has_list and own.shell is None and conversation.count_of_successes(own) == 1
-    # "without errors"
-    verbs = [claim.words_of(verb) for verb in claim.verbs]
-    is_flawless = claim.families <= SUCCESS and any(map(fields().failures.search, verbs))
-    quantified = is_flawless or bool(beside and is_several)
-    quantified = quantified or conversation.words.quantifiers.search(claim.text) is not None
+    quantified = conversation.words.quantifiers.search(claim.text) is not None
     others = set(stems(claim.text, conversation.words)) - own.stems
     for facts in beside:
         if quantified or not others.isdisjoint(stems(facts.text, conversation.words)):
