@@ -195,11 +195,6 @@ class Conversation:
         )
 
     @cached_property
-    def told_stems(self) -> frozenset[str]:
-        """The stems of what the user and the application wrote."""
-        return frozenset(stems(self.told.text, self.words))
-
-    @cached_property
     def call_stems(self) -> frozenset[str]:
         """The stems of everything in the calls and their results."""
         return frozenset[str]().union(*(facts.stems for facts in self.calls))
@@ -261,11 +256,6 @@ class Conversation:
         """Whether the user asked for something to be done last, and not only about something."""
         request = self.request.strip().lower()
         return not request.endswith(("?", "？")) or _POLITE.match(request) is not None
-
-    @cached_property
-    def tells_of_deeds(self) -> bool:
-        """Whether a result tells of something that was done, or no call was made."""
-        return not self.calls or any(facts.result_families for facts in self.calls)
 
     @cached_property
     def has_changed(self) -> bool:

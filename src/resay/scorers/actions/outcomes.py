@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from resay.scorers.actions.calls import FINE, CallFacts, Outcome
-from resay.scorers.actions.claims import READS, SUCCESS, ActionClaim
+from resay.scorers.actions.claims import READS, ActionClaim
 from resay.scorers.actions.findings import Finding, about_claim
 from resay.scorers.actions.matching import Conversation, Match, undoing
 from resay.scorers.actions.words import fields, stems
@@ -16,7 +16,6 @@ _FINAL: Final = frozenset({"send", "pay", "refund", "book", "order", "deploy", "
 # What is done when something waits to be carried out.
 _BEGINNINGS: Final = frozenset({"create", "save", "schedule"})
 _CHECKS: Final = frozenset({"test", "build"})
-_JOIN: Final = 2
 _TIE: Final = 1.01
 _PROBLEMS: Final[Mapping[Outcome, str]] = {
     "error": "failed",
