@@ -42,7 +42,6 @@ _KINDS: Final = frozenset(
 )
 # How words begin that say of what was named before that it passes: "they all pass".
 _SUBJECTS: Final = ("they ", "all ")
-_FIRST: Final = lazy_pattern(r"\bfirst\b")
 # What no tool does besides something else.
 _OUTSIDE_OF_TOOLS: Final = OUTSIDE | {"commit", "push", "merge", "install", "deploy", "build"}
 
@@ -55,10 +54,7 @@ def judge_actions(passage: Passage, conversation: Conversation) -> list[list[Fin
         conversation: The log of calls, and what was written.
     """
     sentences = read_sentences(passage, conversation.words)
-    findings = [
-        _findings_of(sentence, sentences[index - 1].claims if index else (), conversation)
-        for index, sentence in enumerate(sentences)
-    ]
+    findings = [_findings_of(sentence, conversation) for sentence in sentences]
     judge_additions(sentences, findings, conversation)
     for sentence, found in zip(sentences, findings, strict=True):
         found += substituted_in(sentence, found, conversation)
@@ -67,24 +63,15 @@ def judge_actions(passage: Passage, conversation: Conversation) -> list[list[Fin
     return findings
 
 
-def _findings_of(
-    sentence: ReadSentence, before: Sequence[ActionClaim], conversation: Conversation
-) -> list[Finding]:
+def _findings_of(sentence: ReadSentence, conversation: Conversation) -> list[Finding]:
     findings: list[Finding] = []
-    kinds = checked = frozenset[str]()
-    lead = ""
-    for claim in (*before, *sentence.claims):
-        own = frozenset(conversation.words.things_in(claim.text).keys() & _KINDS)
-        checked, lead = (own, claim.text) if own else (checked, lead)
-        if before and claim.sentence == before[0].sentence:
-            continue
+    kinds = frozenset[str]()
+    for claim in sentence.claims:
         # "I ran the linter, and it is clean"
-        kinds = own or kinds
-        if not own and any(claim.words_of(verb).startswith(_SUBJECTS) for verb in claim.verbs):
-            # "I ran the tests. They all pass.", and not before a change
-            if not checked or _FIRST.search(lead) or conversation.words.earlier.search(lead):
-                continue
-            kinds = checked
+        kinds = frozenset(conversation.words.things_in(claim.text).keys() & _KINDS) or kinds
+        if not kinds and any(claim.words_of(verb).startswith(_SUBJECTS) for verb in claim.verbs):
+            # "They all pass", whatever they are
+            continue
         findings += _judge_claim(claim, kinds, conversation)
     return findings
 

@@ -67,8 +67,6 @@ _GENERAL: Final = frozenset(
 )
 # Things that a call for them names.
 _NAMED: Final = frozenset({"branch", "pull_request"})
-# The statements that end a transaction.
-_COMMITS: Final = frozenset({"commit", "end", "transaction", "work"})
 _MAX_WORDS: Final = 4
 _FEW_NUMBERS: Final = 2
 _MOST: Final = 0.6
@@ -481,18 +479,7 @@ def is_named_after(verbs: Collection[str], facts: CallFacts) -> bool:
         verbs: The stems of the claim's verbs.
         facts: The call.
     """
-    for stem in verbs:
-        if any(
-            stem[:size] in facts.brief_stems for size in range(max(3, len(stem) - 2), _STEM + 1)
-        ):
-            return True
-    names = {name[:_STEM] for name in facts.name_tokens}
-    return any(
-        stem[: max(len(name), 3)] == name or stem == name
-        for stem in verbs
-        for name in names
-        if len(name) > 2
-    )
+    return not verbs.isdisjoint(facts.brief_stems)
 
 
 def objects_of(claim: ActionClaim, words: ActionWords) -> frozenset[str]:
@@ -555,7 +542,7 @@ def _is_of_target(leaf: Leaf) -> bool:
     return (is_text and not is_doing) or leaf.key in fields().targets
 
 
-def undoing(facts: CallFacts, calls: Iterable[CallFacts]) -> CallFacts | None:
+def undoing(facts: CallFacts, calls: Sequence[CallFacts]) -> CallFacts | None:
     """Return a later call that undoes what a call did, if there is one.
 
     Args:
@@ -567,15 +554,8 @@ def undoing(facts: CallFacts, calls: Iterable[CallFacts]) -> CallFacts | None:
     removes = bool(facts.families & {"delete", "cancel"})
     words = fields().restoring if removes else fields().undoing
     undone: CallFacts | None = None
-    for later in calls:
-        if later.call.index <= facts.call.index:
-            continue
+    for later in calls[facts.call.index + 1 :]:
         doing = later.doing_words
-        is_same_tool = later.call.name == facts.call.name and later.call.turn == facts.call.turn
-        statement = doing - set(later.name_tokens)
-        is_commit = is_same_tool and bool(statement) and statement <= _COMMITS
-        if is_commit and later.outcome[0] == "error":
-            return later
         if later.outcome[0] not in ("ok", "partial"):
             continue
         is_same = facts.identifiers & later.identifiers or doing & fields().reverting
