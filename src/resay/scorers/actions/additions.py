@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from resay.scorers.actions.calls import FINE, CallFacts
-from resay.scorers.actions.claims import ANY, READS, SUCCESS, ActionClaim, ReadSentence
+from resay.scorers.actions.claims import READS, SUCCESS, ActionClaim, ReadSentence
 from resay.scorers.actions.findings import Finding, about_claim
 from resay.scorers.actions.matching import Conversation, is_named_after, stems_of_verbs
 from resay.scorers.actions.values import Value
@@ -56,7 +56,6 @@ class _Addition:
         stems: The other stems.
         values: The values.
         names: The names.
-        things: The things.
         is_said: Whether it says that it was done besides.
     """
 
@@ -66,7 +65,6 @@ class _Addition:
     stems: frozenset[str]
     values: tuple[Value, ...]
     names: tuple[str, ...]
-    things: frozenset[str]
     is_said: bool
 
     @property
@@ -113,7 +111,7 @@ class _Additions:
         call = finding.call
         addition = self._addition(claim)
         is_first = not self._counts
-        self._named.update(addition.stems, addition.names, addition.things)
+        self._named.update(addition.stems, addition.names)
         self._named.update(value.text for value in addition.values)
         if call is None:
             return finding
@@ -123,8 +121,6 @@ class _Additions:
             return about_claim(claim, "not_done", "no call does this besides")
         self._counts[call.index] += 1
         self._claimed[call.index] |= claim.families
-        if claim.families & ANY:
-            self._claimed[call.index] |= self._conversation.calls[call.index].families
         return finding
 
     def _addition(self, claim: ActionClaim) -> _Addition:
@@ -133,7 +129,6 @@ class _Additions:
         text = conversation.text[claim.start : claim.clause_start + len(claim.text)].lower()
         values = conversation.values_in(claim.start, claim.end)
         verbs = stems_of_verbs(claim, words)
-        things = words.things_in(claim.text).keys()
         return _Addition(
             claim=claim,
             families=claim.verbs[0].families,
@@ -141,7 +136,6 @@ class _Additions:
             stems=frozenset(stems(words.also.sub(" ", text), words)) - self._named - verbs,
             values=tuple(value for value in values if value.text not in self._named),
             names=tuple(set(conversation.names_in(claim, values)) - self._named),
-            things=frozenset(things - self._named),
             is_said=words.also.search(claim.text) is not None,
         )
 
@@ -158,10 +152,8 @@ class _Additions:
         )
         if not (is_shared and is_missing):
             return False
-        for other, families in self._linked.items():
-            own = (other, claim.start) in self._links
-            if any(count > own for count in families.values()):
-                self._claimed[other] |= claim.families
+        for other in self._linked:
+            self._claimed[other] |= claim.families
         return True
 
     def _bears(self, addition: _Addition, facts: CallFacts) -> bool:
@@ -171,12 +163,7 @@ class _Additions:
         is_open = facts.is_unknown and not (is_reading or claimed)
         if facts.delegates or facts.runs_code or is_open:
             return True
-        is_opened = not self._conversation.opens or "read" in facts.families
-        if facts.reads:
-            is_possible = is_reading and (is_opened or "read" not in families)
-        else:
-            is_possible = facts.outcome[0] in _THROUGH
-        if not is_possible:
+        if not (is_reading if facts.reads else facts.outcome[0] in _THROUGH):
             return False
         fits = bool(families & facts.families) or is_named_after(addition.verbs, facts)
         is_free = not families & claimed if fits else families <= SUCCESS and not claimed
@@ -199,12 +186,8 @@ class _Additions:
             return False
         if not facts.stems.isdisjoint(addition.stems):
             return True
-        if addition.is_reading and not facts.reads:
-            # Who booked an hour has not looked what else is in it.
-            return False
         source = conversation.source_of(facts)
         is_named = any(source.has(value) for value in addition.values)
-        is_named = is_named or bool(addition.things & facts.things)
         return is_named or (fits and self._may_be_several(facts, is_said=addition.is_said))
 
     def _may_be_several(self, facts: CallFacts, *, is_said: bool) -> bool:

@@ -42,6 +42,7 @@ _KINDS: Final = frozenset(
 )
 # How words begin that say of what was named before that it passes: "they all pass".
 _SUBJECTS: Final = ("they ", "all ")
+_BEFORE: Final = lazy_pattern(r"\bfirst\b")
 # What no tool does besides something else.
 _OUTSIDE_OF_TOOLS: Final = OUTSIDE | {"commit", "push", "merge", "install", "deploy", "build"}
 
@@ -66,13 +67,17 @@ def judge_actions(passage: Passage, conversation: Conversation) -> list[list[Fin
 def _findings_of(sentence: ReadSentence, conversation: Conversation) -> list[Finding]:
     findings: list[Finding] = []
     kinds = frozenset[str]()
+    line, earlier = sentence.sentence.text.lower(), conversation.words.earlier
     for claim in sentence.claims:
+        own = frozenset(conversation.words.things_in(claim.text).keys() & _KINDS)
         # "I ran the linter, and it is clean"
-        kinds = frozenset(conversation.words.things_in(claim.text).keys() & _KINDS) or kinds
-        if not kinds and any(claim.words_of(verb).startswith(_SUBJECTS) for verb in claim.verbs):
-            # "They all pass", whatever they are
-            continue
-        findings += _judge_claim(claim, kinds, conversation)
+        kinds = own or kinds
+        of_claim = _judge_claim(claim, kinds, conversation)
+        is_pronoun = any(claim.words_of(verb).startswith(_SUBJECTS) for verb in claim.verbs)
+        if not own and is_pronoun and (not kinds or _BEFORE.search(line) or earlier.search(line)):
+            # "They all passed", before a change or whenever that was
+            of_claim = [finding for finding in of_claim if finding.verdict != "not_done"]
+        findings += of_claim
     return findings
 
 

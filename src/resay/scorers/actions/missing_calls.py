@@ -78,7 +78,9 @@ def _is_of_text(claim: ActionClaim, conversation: Conversation) -> bool:
     if claim.voice == "agent":
         return _SHOWN.search(conversation.text) is not None and bool(claim.families & TEXT_WORK)
     if not conversation.words.perfect.search(claim.text):
-        return True
+        # "Your table is booked", by who books tables
+        things = conversation.words.things_in(claim.text).keys() & conversation.request_things
+        return not (things and conversation.has_role and claim.families <= OUTSIDE)
     claimed = stems(claim.text, conversation.words)
     return most_are_in(claimed, frozenset(stems(conversation.told.text, conversation.words)))
 

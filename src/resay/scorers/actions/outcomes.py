@@ -76,8 +76,7 @@ def judge_outcome(claim: ActionClaim, match: Match, conversation: Conversation) 
     is_fine = outcome != "error" and reading and not has_found
     is_fine = is_fine or (outcome == "pending" and not _is_unfinished(claim, quote, conversation))
     # "I reproduced it: it dies with a TypeError"
-    tells = claim.voice == "agent" and conversation.tells_of_failures
-    is_fine = is_fine or (outcome == "error" and tells)
+    is_fine = is_fine or (outcome == "error" and conversation.tells_of_failures)
     # "I ran it as a simulation"
     is_fine = is_fine or (outcome == "dry_run" and fields().trying.search(claim.text) is not None)
     if outcome in _PROBLEMS and not is_fine:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 from operator import attrgetter
 from typing import Final, Literal
 
@@ -56,6 +56,9 @@ _QUOTES: Final = lazy_pattern(
     r"“([^”\n]{3,300})”|„([^“”\n]{3,300})[“”]|«\s?([^»\n]{3,300}?)\s?»|「([^」\n]{2,300})」|\"([^\"\n]{3,300})\""
     r"|(?<!\w)'([^'\n]{6,300})'(?!\w)|`([^`\n]{3,300})`"
 )
+_SPOKEN: Final = lazy_pattern(
+    r" (?:(?P<before>to|till|vor|voor|i) |(?P<after>past|after|nach|over|över) )?", re.IGNORECASE
+)
 _WORDS: Final = lazy_pattern(r"[^\W_]+")
 _POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4, "К": 1, "М": 2, "Г": 3, "Т": 4}
 _SCALES: Final = (
@@ -75,6 +78,8 @@ _MAX_NUMBERS: Final = 60
 _MAX_SMALL: Final = 12
 _WEEK: Final = 7
 _DAY: Final = 1440
+_HOUR: Final = 60
+_NOON: Final = 12
 # By what times in time zones differ, but for three or four of them.
 _ZONES: Final = 30
 # What one of the units is that tools have, in those that quantities are compared in.
@@ -141,6 +146,7 @@ def values_in(
         _quotes(text, start, end, words),
         _names(text, start, end),
         _clocks(text, start, end),
+        _spoken_clocks(text, numbers),
         _quantities_of("date", text, numbers),
         _ids(text, start, end, words),
         _days(text, start, end, words),
@@ -195,6 +201,22 @@ def _clocks(text: str, start: int, end: int) -> Iterator[Value]:
         if minutes:
             shown = match[0].rstrip()
             yield Value("clock", match.start(), match.start() + len(shown), shown, minutes=minutes)
+
+
+def _spoken_clocks(text: str, numbers: Sequence[Quantity]) -> Iterator[Value]:
+    """Yield "quarter to eight", "half past seven", "halb acht"."""
+    for part, hour in pairwise(numbers):
+        gap = _SPOKEN.fullmatch(text, part.end, hour.start)
+        is_hour = hour.unit == "" and 0 < hour.low <= _NOON and hour.low == int(hour.low)
+        if gap is None or not is_hour or part.unit != "share" or part.low not in (0.25, 0.5):
+            continue
+        around = int(hour.low) * _HOUR, int(hour.low) % _NOON * _HOUR + _DAY // 2
+        minutes = int(part.low * _HOUR)
+        # Without a word between them, it may be either side of the hour.
+        signs = (-1, 1) if gap["before"] is gap["after"] is None else (1 if gap["after"] else -1,)
+        times = tuple((time + sign * minutes) % _DAY for time in around for sign in signs)
+        span = slice(part.start, hour.end)
+        yield Value("clock", part.start, hour.end, text[span], minutes=times)
 
 
 def _ids(text: str, start: int, end: int, words: ActionWords) -> Iterator[Value]:
