@@ -472,7 +472,7 @@ def _is_about(families: frozenset[str], values: Sequence[Value], facts: CallFact
     return any(value.kind in kinds and solid(value.text) in arguments for value in values)
 
 
-def is_named_after(verbs: Collection[str], facts: CallFacts) -> bool:
+def is_named_after(verbs: Set[str], facts: CallFacts) -> bool:
     """Return whether a call has the verb of a claim: "resized", resize_image.
 
     Args:
