@@ -134,6 +134,50 @@ def test_the_first_guard_imports_only_what_it_needs() -> None:
     assert all(find_spec(name) for name in (*FOR_CALLS, *FOR_OTHER_POLICIES))
 
 
+# Prints what of Resay the thread of the event loop imports while it answers the first request.
+IN_LOOP = """
+import asyncio, sys, threading
+from resay import Guard
+from resay.providers.replay import ScriptedProvider
+
+guard = Guard({"chain": ["ngram"]}, provider=ScriptedProvider(lambda _: "It opened in 1932."))
+
+class Recorder:
+    def find_spec(self, name, path=None, target=None):
+        imported.append((name, threading.current_thread() is threading.main_thread()))
+
+async def stream():
+    async with guard.astream("When?", model="m") as chunks:
+        async for _ in chunks:
+            pass
+
+imported = []
+sys.meta_path.insert(0, Recorder())
+asyncio.run(%s)
+for name, in_loop in imported:
+    print(name, in_loop)
+"""
+
+
+@pytest.mark.parametrize("call", ["guard.aask('When?', model='m')", "stream()"])
+def test_the_first_request_imports_what_runs_it_in_a_thread(call: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IN_LOOP % call],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    imported = dict(line.split() for line in done.stdout.splitlines())
+    assert imported["resay.engine.chain"] == "False"
+    assert imported["resay.core.verdict"] == "False"
+    in_loop = {name for name, is_in_loop in imported.items() if is_in_loop == "True"}
+    ours = {name for name in in_loop if name.startswith("resay.")}
+    # Small, and needed before there is anything to wait for.
+    before = {"resay.engine.answer_stream", "resay.engine.answer_chunk", "resay.providers.sources"}
+    assert ours <= before | {"resay.core.check_context", "resay.core.call_log"}
+
+
 @needs("torch", "transformers")
 def test_a_policy_with_models_loads_none_of_what_they_run_on() -> None:
     *_, policy, guard = modules_after(MODEL_STEPS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -10,8 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 # What runs, reports and streams a request is imported when the first one comes: see `GuardCore`.
-from resay import engine, providers, reporting
+from resay import core, engine, providers, reporting
 from resay._internal.event_loops import compute
+from resay.core import segmentation
 from resay.core.request import Request
 from resay.engine.chain_steps import ChainSteps
 from resay.engine.requirements import Requirements
@@ -164,13 +164,13 @@ class GuardCore:
         )
 
     async def load(self, *, asks: bool = False) -> None:
-        """Import what runs requests: the first time, in a thread, because that takes a while.
+        """Import what runs requests: for the first in a thread, because that takes a while.
 
         Args:
             asks: Whether to import what calls models too.
         """
-        if "runner" not in vars(self):
-            await compute(lambda: (self.runner, self.reporter))
+        if "RequestRunner" not in vars(engine):
+            await compute(_import_for_requests)
         calls = asks and self.settings.provider is None
         if calls and "DefaultProvider" not in vars(providers):
             await compute(lambda: providers.DefaultProvider)
@@ -183,7 +183,7 @@ class GuardCore:
             MissingDependencyError: litellm is needed and not installed.
             ScorerError: A model's server does not answer.
         """
-        await self.load()
+        await self.load(asks=self._batching is None)
         await self.runner.prepare()
         if self._batching is not None:
             return
@@ -267,6 +267,13 @@ class GuardCore:
             return await self.reporter.report_after(work, context.request, sources)
 
         return engine.AnswerStream(run, every_chunk=every_chunk)
+
+
+def _import_for_requests() -> None:
+    _ = core.CheckContext, caching.open_cache, reporting.Reporter
+    _ = segmentation.load_splitter, segmentation.parse_layout, segmentation.piece_spans
+    # Last, because its presence says that all are there.
+    _ = engine.RequestRunner
 
 
 def _early_skip_reason(policy: Policy, context: CheckContext) -> str | None:
@@ -378,6 +385,9 @@ def _batch_provider(policy: Policy, provider: Provider | None) -> BatchProvider 
 
 
 def _check_pickles(name: str, value: object) -> None:
+    # Whoever pickles a guard has imported it.
+    import pickle
+
     try:
         pickle.dumps(value)
     # Pickling a user's class can raise anything.

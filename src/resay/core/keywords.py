@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable
-from difflib import get_close_matches
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -57,6 +56,9 @@ def _hint(name: str, names: Collection[str]) -> str:
     takes_params = "params" in names
     if takes_params and name in PROVIDER_PARAMS:
         return _params_hint(name)
+    # Most processes make no such mistake.
+    from difflib import get_close_matches
+
     for nearest in get_close_matches(name, names, n=1):
         return f"did you mean {nearest!r}?"
     for nearest in get_close_matches(name, PROVIDER_PARAMS, n=1) if takes_params else ():

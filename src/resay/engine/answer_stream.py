@@ -6,6 +6,7 @@ import math
 import weakref
 from collections.abc import Awaitable, Callable, Iterator
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import TaskGroup
@@ -13,11 +14,13 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from resay._internal.event_loops import EnteredInBackground, run_sync
 from resay._internal.notify import VerdictRelay
-from resay.engine.actions import Answer
 from resay.engine.answer_chunk import AnswerChunk
 from resay.errors import ConfigurationError, StreamUnfinishedError
 
-Work = Callable[[MemoryObjectSendStream[AnswerChunk]], Awaitable[Answer]]
+if TYPE_CHECKING:
+    from resay.engine.actions import Answer
+
+    Work = Callable[[MemoryObjectSendStream[AnswerChunk]], Awaitable[Answer]]
 
 
 class AnswerStream:

@@ -11,8 +11,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final, cast
 
-import httpx
-
 from resay._internal.importing import load_optional
 from resay._internal.patterns import lazy_pattern
 from resay.errors import ConfigurationError
@@ -74,7 +72,7 @@ def check_reachable(config: ModelConfig) -> None:
     try:
         session.head(constants.ENDPOINT, timeout=_REACH_S)
     # Its library uses requests or httpx, depending on its version.
-    except (httpx.TransportError, OSError) as error:
+    except (import_module("httpx").TransportError, OSError) as error:
         raise _unreachable(config) from error
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from resay.core.verdict import Via
-from resay.providers.base import Provider
-from resay.providers.limits import Budget
+if TYPE_CHECKING:
+    from resay.core.verdict import Via
+    from resay.providers.base import Provider
+    from resay.providers.limits import Budget
 
 
 @dataclass(frozen=True, slots=True)
