@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import compress, count
 from typing import Final
 
 from resay._internal.patterns import lazy_pattern
@@ -25,6 +26,7 @@ from resay.core.quantities.words import (
     ARTICLES,
     BEFORE_NUMBERS,
     BETWEEN,
+    CENTURIES,
     COMPOUND_PARTS,
     DECADES,
     FIRST_CHARS,
@@ -36,6 +38,7 @@ from resay.core.quantities.words import (
     ONLY_JOINS,
     ORDINAL_ENDINGS,
     ORDINALS,
+    PERIODS_BEFORE_NUMBERS,
     RANGE_SIGNS,
     ROMANS,
     SCALES,
@@ -50,6 +53,7 @@ _ASCII_WORD: Final = lazy_pattern(r"[a-z]+")
 _AMOUNT_STARTS: Final = tuple("$0123456789")
 _MIN_COMPOUND_CHARS: Final = 9
 _MAX_PLAIN_DIGITS: Final = 15
+_MAX_DIGITS_OF_HOUR: Final = 2
 _WORDS_AND_DIGITS: Final = lazy_pattern(
     rf'("?)([A-Za-z]+(?: [A-Za-z]+)*) (\d{{1,{_MAX_PLAIN_DIGITS}}})\1'
 )
@@ -93,18 +97,8 @@ class Reader:
     def read(self) -> list[Quantity]:
         """Return the quantities in order."""
         after = 0
-        lower = self._tokens.lower
-        has_compounds = any(map(lower.__contains__, COMPOUND_PARTS))
-        for index, word in enumerate(self._tokens.texts):
-            if index >= after and (
-                word in STARTS_AND_ROMANS
-                or (not "a" <= word[0] <= "z" and (word[0] in FIRST_CHARS or word[0].isdecimal()))
-                or (
-                    has_compounds
-                    and len(word) >= _MIN_COMPOUND_CHARS
-                    and compound_value(word) is not None
-                )
-            ):
+        for index in compress(count(), map(_may_begin, self._tokens.texts)):
+            if index >= after:
                 after = self._read(index)
         return self._quantities
 
@@ -163,14 +157,14 @@ class Reader:
         return after
 
     def _is_plain(self, index: int) -> bool:
-        """Whether a token is digits that no neighbour can change: most numbers are."""
+        """Whether a token is digits, and nothing is a part of the number beside them: most are."""
         word, following = self._tokens.texts[index], self._text_at(index + 1)
         return (
             word.isdecimal()
             and len(word) <= _MAX_PLAIN_DIGITS
             and (following not in AFTER_NUMBERS or self._is_unchanged(index))
             and not following[:1].isdecimal()
-            and self._text_at(index - 1) not in BEFORE_NUMBERS
+            and self._text_at(index - 1) not in PERIODS_BEFORE_NUMBERS
             and not self._tokens.is_before_unspaced(index)
         )
 
@@ -180,6 +174,15 @@ class Reader:
         if following in ONLY_JOINS:
             after = self._text_at(index + 2)
             return after not in HALVES and after not in ARTICLES
+        if following == "-":
+            # "1932-1941", but not "8-metre", "19-century" and "2-1/2".
+            after = self._text_at(index + 2)
+            is_fraction = after.isdecimal() and self._text_at(index + 3) == "/"
+            return after not in UNITS and after not in CENTURIES and not is_fraction
+        if following == "in":
+            # "1932 in Ulm", but not "6 in the morning" and "6 ft 2 in".
+            is_time = len(self._tokens.texts[index]) <= _MAX_DIGITS_OF_HOUR
+            return not is_time and (self._last is None or self._last.unit != "m")
         if following != '"':
             return False
         return not is_inch_mark(self._tokens, index + 1, self._tokens[index].start, self._last)
@@ -195,8 +198,11 @@ class Reader:
         )
 
     def _read_plain(self, index: int) -> int:
-        digits = self._tokens.texts[index]
-        self._quantities.append(Quantity.of_digits(self._tokens.start(index), digits))
+        number = Quantity.of_digits(self._tokens.start(index), self._tokens.texts[index])
+        if self._text_at(index - 1) in BEFORE_NUMBERS:
+            self._add(number, index)
+        else:
+            self._quantities.append(number)
         return index + 1
 
     def _read_half_after_unit(self, index: int) -> bool:
@@ -392,6 +398,15 @@ class Reader:
             return None
         total = large.low + small.low
         return small._replace(start=large.start, low=total, high=total, plain=total / small.scale)
+
+
+# Texts share most of their words.
+@lru_cache(16_384)
+def _may_begin(word: str) -> bool:
+    """Whether a quantity may begin with a token."""
+    if word in STARTS_AND_ROMANS or word[0] in FIRST_CHARS or word[0].isdecimal():
+        return True
+    return len(word) >= _MIN_COMPOUND_CHARS and compound_value(word) is not None
 
 
 def number_after_words(text: str) -> Quantity | None:

@@ -22,6 +22,17 @@ from resay.core.quantities.words import (
 _MINUTES_OF_DAY: Final = 24 * 60.0
 _NOON: Final = 12 * 60.0
 _LONGEST_HALF: Final = max(map(len, HALVES_OF_DAY))
+
+
+def _halves_by_token() -> dict[str, list[tuple[str, bool]]]:
+    halves: dict[str, list[tuple[str, bool]]] = {}
+    for half, is_afternoon in HALVES_OF_DAY.items():
+        halves.setdefault(Tokens(half).texts[0], []).append((half, is_afternoon))
+    return halves
+
+
+# The halves of the day by their first tokens.
+_HALVES_BY_TOKEN: Final = _halves_by_token()
 # Behind "5時": minutes, or a half; a duration has another sign there.
 _UNSPACED_MINUTES: Final = lazy_pattern(r"\s?(?:([0-5]?\d)\s?[分분]|[半반])?")
 _OF_DURATION: Final = tuple("间間간")
@@ -119,7 +130,7 @@ class TimeParser:
         if is_marked:
             end, after = tokens[after].end, after + 1
         following = tokens.lower[end : end + _LONGEST_HALF + 2].lstrip(" ")
-        for half, is_afternoon in HALVES_OF_DAY.items():
+        for half, is_afternoon in _HALVES_BY_TOKEN.get(self._text_at(after), ()):
             if is_marked and half == "am":
                 # "12 Uhr am Mittwoch".
                 continue

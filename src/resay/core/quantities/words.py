@@ -403,6 +403,7 @@ AFTER_NUMBERS: Final = _CHANGING | JOINS
 ONLY_JOINS: Final = JOINS - _CHANGING
 """Behind a number these change it only before a half: "2 and a half"."""
 AFTER_ARTICLES: Final = AFTER_NUMBERS | STARTS | BEFORE_MONTHS
+PERIODS_BEFORE_NUMBERS: Final = CENTURIES | {"q", "fy"}
 BEFORE_NUMBERS: Final = frozenset[str]().union(
-    *(ABOUT, SKIPPED, RANGE_SIGNS, JOINS, CENTURIES, CURRENCIES, ("minus", "q", "fy")),
+    *(ABOUT, SKIPPED, RANGE_SIGNS, JOINS, CURRENCIES, ("minus",), PERIODS_BEFORE_NUMBERS),
 )
