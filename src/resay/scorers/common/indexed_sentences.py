@@ -13,7 +13,7 @@ from resay.core.normalization import NormalizedText
 from resay.core.quantities import Quantity, may_negate, negations, quantities
 from resay.core.segmentation.periods import is_abbreviation
 from resay.scorers.common.contrast import Wording
-from resay.scorers.common.words import is_plain, stems_of, word_stems, words_of
+from resay.scorers.common.words import is_plain, is_quick, stems_of, word_stems, words_of
 
 # Starts with a single character class, which the regex engine finds quickly.
 _SENTENCE_END = lazy_pattern(r"[.!?。！？।؟។៕။።۔\n](?:(?<=[.!?])\s+|(?<![.!?]))")
@@ -37,6 +37,7 @@ class IndexedSentence:
         start: Its offset in the form of the sample in which it is compared.
         negated: Whether it is negated.
         alone: Whether the sample has at most two sentences, and so is a direct answer.
+        plain: Whether these are the words of the sentence by itself, and those of its parts.
     """
 
     sample: int
@@ -48,6 +49,7 @@ class IndexedSentence:
     start: int
     negated: bool
     alone: bool
+    plain: bool
 
     def as_written(self, quantity: Quantity) -> str:
         """Return one of its quantities as written."""
@@ -84,6 +86,7 @@ def sentences_of(
         quantities_by_sentence[bisect_right(bounds, quantity.start) - 1].append(quantity)
     find_words = words_of(text).findall
     words_by_sentence = [find_words(text[start:end].lower()) for start, end in pairwise(bounds)]
+    has_plain_words = is_quick(text)
     is_answer = sum(map(bool, words_by_sentence)) <= _MAX_SENTENCES_OF_ANSWER
     for i, words in enumerate(words_by_sentence):
         if not words:
@@ -100,6 +103,7 @@ def sentences_of(
             start=bounds[i],
             negated=may_negate(words) and bool(negations(sentence)),
             alone=is_answer,
+            plain=has_plain_words or is_plain(sentence),
         )
 
 
@@ -118,7 +122,7 @@ def quantities_by_clause(
     text, spans = wording.text, wording.spans
     # "Almonds: 21 g protein, 50 g fat" is all about almonds.
     head = text.partition(":")[0] if ": " in text else ""
-    if len(spans) == 1 and not head and is_plain(text):
+    if len(spans) == 1 and not head:
         return [ClauseQuantities(_without_digits(wording.stems), tuple(parsed))]
     clauses: list[ClauseQuantities] = []
     first = 0

@@ -37,7 +37,7 @@ from resay.scorers.common.sample_index import (
     SampleIndex,
 )
 from resay.scorers.common.statement import Statement
-from resay.scorers.common.words import is_plain, out_of_order, restricts, share, stance, stems_of
+from resay.scorers.common.words import is_quick, out_of_order, restricts, share, stance, stems_of
 
 # A yes or no is the whole answer.
 _STANCE_WEIGHT = 12.0
@@ -212,7 +212,7 @@ class Opposition:
         index, statement = self._index, self._statement
         if not index.may_mix(sample):
             return False
-        has_same_words = is_plain(statement.text) and not index.unlike_sample.intersection(
+        has_same_words = is_quick(statement.text) and not index.unlike_sample.intersection(
             index.positions[sample]
         )
         shared_count = len(statement.stems & index.stems[sample])

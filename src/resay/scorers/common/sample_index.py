@@ -36,7 +36,7 @@ from resay.scorers.common.sentence_items import (
     quadratic_mean,
 )
 from resay.scorers.common.verbatim import ungrouped
-from resay.scorers.common.words import WORD, ignored_words, is_plain, share, words_of
+from resay.scorers.common.words import WORD, ignored_words, share, words_of
 from resay.scorers.samples import Sample
 
 # How far the samples agree is measured on so many of them.
@@ -423,8 +423,7 @@ class SampleIndex:
     @cached_property
     def unlike_sample(self) -> frozenset[int]:
         """The positions of sentences whose words may not be those of `Wording`."""
-        positions = range(len(self.sentences))
-        return frozenset(position for position in positions if not self._shared_words(position))
+        return frozenset(i for i, sentence in enumerate(self.sentences) if not sentence.plain)
 
     @cached_property
     def negated(self) -> frozenset[int]:
@@ -489,9 +488,9 @@ class SampleIndex:
         return self._shared_words(position) or words_of(text).findall(text.lower())
 
     def _shared_words(self, position: int) -> Sequence[str]:
-        """Return the words of a sentence if both patterns find the same, else none."""
+        """Return the words of a sentence if they are those of it by itself, else none."""
         sentence = self.sentences[position]
-        return sentence.words if is_plain(sentence.text) else ()
+        return sentence.words if sentence.plain else ()
 
     def may_mix(self, sample: int) -> bool:
         """Return whether a sample is short enough for `mixes`."""

@@ -70,7 +70,12 @@ def word_stems(word: str) -> tuple[str, ...]:
 
 def words_of(text: str) -> re.Pattern[str]:
     """Return the pattern that matches a text's words; the fast one suffices for most texts."""
-    return WORD if text.isascii() or not _HAS_SIGNS.search(text) else _ANY_WORD
+    return WORD if is_quick(text) else _ANY_WORD
+
+
+def is_quick(text: str) -> bool:
+    """Return whether the fast pattern matches the words of a text, and so of all parts of it."""
+    return text.isascii() or not _HAS_SIGNS.search(text)
 
 
 def is_plain(text: str) -> bool:
