@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import attrgetter
 
 from resay._internal.patterns import lazy_pattern
@@ -96,7 +96,7 @@ def sentences_of(
         yield IndexedSentence(
             sample=sample,
             words=tuple(words),
-            stems=frozenset([stem for word in words for stem in word_stems(word)]),
+            stems=frozenset(chain.from_iterable(map(word_stems, words))),
             quantities=tuple(quantities_by_sentence[i]),
             text=sentence,
             written=written[start:end],

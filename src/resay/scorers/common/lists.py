@@ -302,10 +302,15 @@ def _matches(items: Iterable[_Words], others: Segments) -> list[_Match]:
     """Return where another sentence may have an item, at the first few positions."""
     matches: list[_Match] = []
     for item in items:
-        if item[-1] not in others.all_words:
+        first, last, size = item[0], item[-1], len(item)
+        if last not in others.all_words:
             continue
         for position, segment in enumerate(others.words):
-            opens, closes = segment[-len(item) :] == item, segment[: len(item)] == item
+            if not segment:
+                continue
+            # Single words are compared first, which is faster than to cut.
+            opens = segment[-1] == last and segment[-size:] == item
+            closes = segment[0] == first and segment[:size] == item
             if opens or closes:
                 matches.append(_Match(position, opens=opens, closes=closes, words=item))
     return matches[:_MAX_MATCHES]

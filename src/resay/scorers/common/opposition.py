@@ -489,7 +489,12 @@ def _is_swapped(
             different.append(words & other.words)
     if not same:
         return None
-    if any(all(shared < rival for shared in same) for rival in different):
-        return True
-    is_in_place = all(any(rival < shared for shared in same) for rival in different)
+    # Most clauses that share less than another share a part of it.
+    most = max(same, key=len)
+    is_in_place = True
+    for rival in different:
+        if most < rival and all(shared < rival for shared in same):
+            return True
+        if not (rival < most or any(rival < shared for shared in same)):
+            is_in_place = False
     return False if is_in_place else None

@@ -568,8 +568,11 @@ def _is_of_word(character: str) -> bool:
 
 
 def _language_of(texts: Sequence[str]) -> str:
-    beginnings = [text[:_LANGUAGE_CHARS].lower() for text in texts]
-    return detect_from_words(chain.from_iterable(map(WORD.findall, beginnings))) or "en"
+    # Each different word counts once, and texts share most of what they have between spaces.
+    runs: set[str] = set()
+    for text in texts:
+        runs.update(text[:_LANGUAGE_CHARS].lower().split())
+    return detect_from_words(WORD.findall(" ".join(runs))) or "en"
 
 
 def _distinct_quantities(
