@@ -14,7 +14,7 @@ from resay.core.quantities import (
     quantities,
 )
 from resay.core.quantities.reader import Reader
-from resay.core.quantities.words import STARTS_AND_ROMANS, UNITS
+from resay.core.quantities.words import AFTER_NUMBERS, BEFORE_NUMBERS, STARTS_AND_ROMANS, UNITS
 from resay.scorers.common.words import words_of
 
 
@@ -557,6 +557,44 @@ def test_a_number_behind_words_is_read_like_any_other(
 ) -> None:
     text = f"{mark}{' '.join(words)} {number}{mark}"
     assert quantities(text) == tuple(Reader(text).read())
+
+
+class ReaderWithoutFastPath(Reader):
+    def _is_plain(self, index: int) -> bool:
+        return False
+
+
+NUMBERS = st.integers(0, 12) | st.integers(1000, 2100) | st.integers(0, 10**6)
+BESIDE_NUMBERS = sorted(AFTER_NUMBERS | BEFORE_NUMBERS | STARTS_AND_ROMANS)
+MARKS_AND_PHRASES = [
+    "/",
+    "'",
+    '"',
+    "$",
+    "~",
+    "6 ft",
+    "in the morning",
+    "p.m.",
+    "2-1/2",
+    "house",
+    "年",
+]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            NUMBERS.map(str)
+            | st.sampled_from(BESIDE_NUMBERS)
+            | st.sampled_from(["-", "in", "to", "and", "the", *MARKS_AND_PHRASES]),
+            st.sampled_from([" ", "", ". ", ", "]),
+        ),
+        max_size=9,
+    )
+)
+def test_a_plain_number_is_read_like_any_other(parts: list[tuple[str, str]]) -> None:
+    text = "".join(part + gap for part, gap in parts)
+    assert Reader(text).read() == ReaderWithoutFastPath(text).read()
 
 
 @pytest.mark.parametrize("join", ["and", "und", "et", "y", "och", "en"])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import operator
+from itertools import chain
 from math import sqrt
 from statistics import fmean
 
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 
 from resay import Passage, Request
 from resay.plugins import Evidence, Samples
+from resay.scorers.common.contrast import parts_of
 from resay.scorers.common.sample_index import Indexing, SampleIndex
 from resay.scorers.common.sentence_items import NamesAndWords
+from resay.scorers.common.words import stems_of, words_of
 from resay.scorers.facts import Facts
 
 
@@ -76,6 +79,16 @@ def test_disagreement_is_that_of_all_pairs(samples: list[str], question: str) ->
     index = index_of(samples, question)
     assert index.disagreement == pytest.approx(disagreement_by_pairs(index), abs=1e-9)
     assert 0 <= index.disagreement <= 1
+
+
+@given(st.lists(TEXTS | st.text(max_size=40), max_size=4))
+def test_plain_sentences_have_the_same_words_by_themselves(samples: list[str]) -> None:
+    for sentence in index_of(samples).sentences:
+        if not sentence.plain:
+            continue
+        assert list(sentence.words) == words_of(sentence.text).findall(sentence.text.lower())
+        parts = [stems_of(sentence.text[start:end]) for start, end in parts_of(sentence.text)]
+        assert sentence.stems == frozenset(chain.from_iterable(parts))
 
 
 def test_the_question_disagrees_with_nobody() -> None:

@@ -157,7 +157,7 @@ _IN_PROSE: Final = lazy_pattern(
 )
 # In each match of it is one of these two.
 _FILE_ENDING: Final = lazy_pattern(_FILE_ENDINGS, re.IGNORECASE)
-_BEFORE_NUMBER: Final = lazy_pattern(r"[\s#](?=[\s#]?\[?[\d⁰¹²³⁴-⁹])")
+_SEPARATE_DIGIT: Final = lazy_pattern(r"[0-9⁰¹²³⁴-⁹](?<=[\s#\[].)")
 # Of "search results" the last word.
 _NOUN_AT_END: Final = lazy_pattern(re.sub(r"[^|(]*\\s", "", _NOUN_IN_PROSE) + r"\Z", re.IGNORECASE)
 _MAX_NOUN_CHARS: Final = 40
@@ -200,7 +200,15 @@ def citation_marks(text: str) -> tuple[CitationMark, ...]:
     Args:
         text: An answer, or a part of one.
     """
-    normalized = NormalizedText.of(text)
+    return marks_in(NormalizedText.of(text))
+
+
+def marks_in(normalized: NormalizedText) -> tuple[CitationMark, ...]:
+    """Find the marks of a text whose normal form is known; see `citation_marks`.
+
+    Args:
+        normalized: The text and its normal form.
+    """
     plain = normalized.text
     candidates = [*_sources(plain), *_tagged(plain), *_bracketed(plain), *_in_prose(plain)]
     candidates.sort(key=lambda mark: (mark.start, -mark.end))
@@ -256,7 +264,9 @@ def _bracketed(text: str) -> Iterator[CitationMark]:
         yield from _in_square_brackets(text)
     for match in _ROUND.finditer(text):
         inner = match["round"].strip()
-        kind = _kind_in_round(inner, _text_before(text, match.start()))
+        kind = _kind_in_round(inner)
+        if kind == "author" and _AFTER_NAME.search(_text_before(text, match.start())):
+            continue
         if kind is not None:
             yield CitationMark(match.start(), match.end(), kind, _names(inner, kind))
 
@@ -291,7 +301,9 @@ def _kind_in_square(inner: str) -> MarkKind | None:
     return "author" if is_author and not _TIME.match(inner) else None
 
 
-def _kind_in_round(inner: str, before: str) -> MarkKind | None:
+# Samples of one question repeat what they have in brackets.
+@lru_cache(4_096)
+def _kind_in_round(inner: str) -> MarkKind | None:
     if _NUMBERED.fullmatch(inner):
         return "number"
     for pattern in (_FILES, _NAMED_SOURCE, _LINKED):
@@ -302,7 +314,7 @@ def _kind_in_round(inner: str, before: str) -> MarkKind | None:
         has_only_marks = squares and all(map(_kind_in_square, squares))
         return "label" if has_only_marks and not _SQUARE.sub("", inner).strip(" ,;") else None
     if _AUTHORED.fullmatch(inner) and not _TIME.match(inner):
-        return None if _AFTER_NAME.search(before) else "author"
+        return "author"
     return "title" if _LOCATED.fullmatch(inner) else None
 
 
@@ -352,12 +364,11 @@ def _in_prose(text: str) -> Iterator[CitationMark]:
 
 
 def _has_numbered_noun(text: str) -> bool:
-    """Whether a noun for documents precedes a number: "document 3"."""
-    for match in _BEFORE_NUMBER.finditer(text):
-        end = match.start()
-        first = max(end - _MAX_NOUN_CHARS, 0)
-        start = max(text.rfind(" ", first, end) + 1, first)
-        if _ends_in_noun(text[start:end]):
+    """Whether a noun for documents precedes a number: "document 3", "document #[3]"."""
+    for match in _SEPARATE_DIGIT.finditer(text):
+        before = text[max(match.start() - _MAX_NOUN_CHARS, 0) : match.start()]
+        words = before.replace("#", " ").replace("[", " ").rsplit(None, 1)
+        if words and _ends_in_noun(words[-1]):
             return True
     return False
 

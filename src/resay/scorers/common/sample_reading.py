@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
-from resay.core.citation_marks import without_marks
+from resay.core.citation_marks import marks_in, without_marks
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.quantities import Quantity
 from resay.scorers.common.indexed_sentences import IndexedSentence, sentences_of
@@ -75,7 +75,10 @@ class SampleReader:
         Args:
             text: The sample.
         """
-        original = NormalizedText.of(without_marks(text))
+        original = NormalizedText.of(text)
+        marks = marks_in(original)
+        if marks:
+            original = NormalizedText.of(without_marks(text, marks))
         plain = without_noise(original.text)
         sentences = tuple(sentences_of(plain, original, text, self.position))
         words: set[str] = set()
