@@ -2,12 +2,12 @@
 
 nginx has the settings of `deploy/nginx.conf`. Gateways are killed (SIGKILL) one after the other and
 started again, the second time with Redis away for a while, and in the end told to stop (SIGTERM) in
-turn, as in a rolling update. Clients do as SDKs do: whoever gets no answer asks again, under the
-same request id. No answer may be lost, no request may be in the journal twice, and no answer may be
-called checked that was not.
+turn, as in a rolling update. Clients retry as SDKs do: a request without an answer is sent again,
+under the same request id. No answer may be lost, no request may be in the journal twice, and no
+answer that was not checked may be called checked.
 
-`python -m performance.fleet '{}'` is the upstream: every fourth thing that it is asked about it
-makes up, so that each of its answers has a verdict that is known beforehand.
+`python -m performance.fleet '{}'` is the upstream. It invents its answer to every fourth question,
+so that the verdict on each answer is known beforehand.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from resay_server.journal import JournalConfig, open_journal
 if TYPE_CHECKING:
     from aiohttp import web
 
-__all__ = ["Asked", "Found", "Phase", "Setting", "fleet", "judge", "main", "run"]
+__all__ = ["FinishedRequest", "Phase", "PhaseLog", "Setting", "fleet", "judge_phase", "main", "run"]
 
 MEMBERS = 3
 """How many gateways there are."""
@@ -68,18 +68,19 @@ SAMPLES = 3
 _DEPLOYED = Path(__file__).resolve().parents[2] / "deploy" / "nginx.conf"
 _FILES = 8192
 _STREAMED = 0.3
-_MADE_UP = 4
+_INVENTED_EVERY = 4
 _ATTEMPTS, _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 8, 0.25, 4.0
 _DELAY_S, _DRAIN_S = 1.0, 20.0
 _END_S = 60.0
 _PAGE = 1000
-# How long before a gateway was killed an answer may have been given that it had not yet written
-# down, and after: the client's clock runs on while the gateway is killed.
+_ERROR = re.compile(r" (?:ERROR|CRITICAL) |Traceback")
+# How long before or after a kill an answer may end without an entry in the journal, in seconds:
+# the gateway had not written it yet, and the client's clock runs on while the gateway is killed.
 _UNWRITTEN_S = 2.0
 _SCANNED = frozenset({"consistent", "flagged"})
 _SHOWN = 20
-# Below the ports that the system gives to whoever connects: one that is free while its gateway is
-# started again must still be free then.
+# Below the ports that the system gives to outgoing connections: the port of a gateway must still
+# be free when the gateway is started again.
 _PORTS = range(20_000, 32_000)
 
 Trouble = Literal["killed", "away", "restarted"]
@@ -87,11 +88,12 @@ Trouble = Literal["killed", "away", "restarted"]
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A stretch of the run.
+    """A part of the run.
 
     Attributes:
         name: What happens meanwhile, for readers.
-        trouble: What happens: gateways are killed; killed while Redis is away; told to stop.
+        trouble: `killed`: gateways are killed; `away`: killed while Redis is away; `restarted`:
+            told to stop and started again.
         share: Its share of all requests.
     """
 
@@ -110,14 +112,14 @@ PHASES = (
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How much is asked.
+    """The load and the faults of a run.
 
     Attributes:
-        requests: How many requests.
-        concurrency: How many run beside each other.
+        requests: How many requests are sent.
+        concurrency: How many of them at the same time.
         kills: How often a gateway is killed in each of the first two phases.
         outage_s: For how long Redis is away, in seconds.
-        seed: Decides what is asked, and who is killed.
+        seed: Decides what is asked, and which gateway is killed.
     """
 
     requests: int = 100_000
@@ -128,131 +130,136 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What came of a request.
+class FinishedRequest:
+    """A request that was answered, or given up after its last attempt.
 
     Attributes:
-        ended: How its last attempt ended.
+        end: How its last attempt ended.
         failures: How each attempt before that ended.
         ended_s: When it ended, in seconds of `time.monotonic`.
     """
 
-    ended: Ended
+    end: Ended
     failures: tuple[str, ...] = ()
     ended_s: float = 0.0
 
     @property
     def answered(self) -> bool:
-        """Whether its client has an answer in the end."""
-        return self.ended.outcome in ("answered", "blocked")
+        """Whether its client got an answer in the end."""
+        return self.end.outcome in ("answered", "blocked")
 
 
 @dataclass(slots=True)
-class Found:
-    """What is known of a phase.
+class PhaseLog:
+    """What happened in a phase.
 
     Attributes:
         phase: The phase.
-        asked: Its requests.
+        requests: Its requests.
         killed_s: When gateways were killed, in seconds of `time.monotonic`.
         stopped: How many gateways were killed or told to stop.
         away_s: For how long Redis was away, in seconds.
-        most: How many calls for samples the upstream had under way at the most.
-        seconds: How long it took.
+        most_calls: The most calls for samples that the upstream had under way at once.
+        seconds: How long the phase took.
     """
 
     phase: Phase
-    asked: list[Asked] = field(default_factory=list[Asked])
+    requests: list[FinishedRequest] = field(default_factory=list[FinishedRequest])
     killed_s: list[float] = field(default_factory=list[float])
     stopped: int = 0
     away_s: float = 0.0
-    most: int = 0
+    most_calls: int = 0
     seconds: float = 0.0
 
 
-def judge(
-    found: Found, entries: Sequence[Written], samples: Mapping[int, int], allowed: int
+def judge_phase(
+    log: PhaseLog, entries: Sequence[Written], samples: Mapping[int, int], allowed: int
 ) -> tuple[Row, list[str]]:
-    """Return what a phase came to, and what must not be.
+    """Return the row of a phase, and its problems.
 
     Args:
-        found: The phase.
+        log: What happened in the phase.
         entries: The whole journal.
-        samples: How many samples the upstream gave for each number of a request.
+        samples: How many samples the upstream gave, by the number of the request.
         allowed: How many calls for samples may be under way together.
     """
-    numbers = {one.ended.plan.request_id for one in found.asked}
-    written = Counter(entry.request_id for entry in entries if entry.request_id in numbers)
-    lost = [one for one in found.asked if not one.answered]
-    wrong = [one for one in found.asked if one.answered and one.ended.problems]
-    judged = [one for one in found.asked if one.answered and one.ended.decision in _SCANNED]
-    unscanned = [one for one in judged if not _was_scanned(one, samples)]
-    twice = [name for name, count in written.items() if count > 1]
-    missing = [
-        one
-        for one in found.asked
-        if one.answered and one.ended.decision and not written[one.ended.plan.request_id]
-    ]
-    # What a gateway has not yet written goes with it.
-    unexplained = [one for one in missing if not _at_a_kill(one.ended_s, found.killed_s)]
-    again = Counter(failure for one in found.asked for failure in one.failures)
-    problems = [f"{one.ended.plan} is lost: {(*one.failures, one.ended.outcome)}" for one in lost]
-    problems += [f"{one.ended.plan}: {problem}" for one in wrong for problem in one.ended.problems]
-    problems += [
-        f"{one.ended.plan} is said to be {one.ended.decision}, with"
-        f" {samples.get(one.ended.plan.number, 0)} samples"
-        for one in unscanned
-    ]
-    problems += [f"{name!r} is in the journal {written[name]} times" for name in twice]
-    problems += [f"{one.ended.plan} is not in the journal" for one in unexplained]
-    if found.most > allowed:
-        problems.append(f"{found.most} calls were under way, and {allowed} are allowed")
-    if found.phase.trouble == "restarted" and again:
-        problems.append(f"attempts failed though nobody was killed: {dict(again)}")
+    answered = [request for request in log.requests if request.answered]
+    checked = [request for request in answered if request.end.decision in _SCANNED]
+    request_ids = {request.end.plan.request_id for request in log.requests}
+    written = Counter(entry.request_id for entry in entries if entry.request_id in request_ids)
+    lost = [request for request in log.requests if not request.answered]
+    wrong = [request for request in answered if request.end.problems]
+    unscanned = [request for request in checked if not _was_scanned(request, samples)]
+    doubled = [request_id for request_id, count in written.items() if count > 1]
+    decided = [request for request in answered if request.end.decision]
+    unwritten = [request for request in decided if not written[request.end.plan.request_id]]
+    failures = Counter[str]()
+    for request in log.requests:
+        failures.update(request.failures)
+
+    problems: list[str] = []
+    for request in lost:
+        attempts = (*request.failures, request.end.outcome)
+        problems.append(f"{request.end.plan} is lost: {attempts}")
+    for request in wrong:
+        problems += [f"{request.end.plan}: {problem}" for problem in request.end.problems]
+    for request in unscanned:
+        end, count = request.end, samples.get(request.end.plan.number, 0)
+        problems.append(f"{end.plan} is said to be {end.decision}, with {count} samples")
+    for request_id in doubled:
+        problems.append(f"{request_id!r} is in the journal {written[request_id]} times")
+    for request in unwritten:
+        # Entries that a gateway has not written yet are lost when it is killed.
+        if not _near_a_kill(request.ended_s, log.killed_s):
+            problems.append(f"{request.end.plan} is not in the journal")
+    if log.most_calls > allowed:
+        problems.append(f"{log.most_calls} calls were under way, and {allowed} are allowed")
+    if log.phase.trouble == "restarted" and failures:
+        problems.append(f"attempts failed though nobody was killed: {dict(failures)}")
     row = {
-        "phase": found.phase.name,
-        "requests": len(found.asked),
-        "stopped": found.stopped,
-        "away_s": round(found.away_s, 1),
-        "again": sum(bool(one.failures) for one in found.asked),
-        "failures": dict(again),
+        "phase": log.phase.name,
+        "requests": len(log.requests),
+        "stopped": log.stopped,
+        "away_s": round(log.away_s, 1),
+        "again": sum(bool(request.failures) for request in log.requests),
+        "failures": dict(failures),
         "lost": len(lost),
         "wrong": len(wrong),
-        "twice": len(twice),
+        "twice": len(doubled),
         "unscanned": len(unscanned),
-        "unchecked": sum(one.answered for one in found.asked) - len(judged),
-        "unwritten": len(missing),
-        "most": f"{found.most} of {allowed}",
-        "rate": round(len(found.asked) / found.seconds, 1) if found.seconds else None,
+        "unchecked": len(answered) - len(checked),
+        "unwritten": len(unwritten),
+        "most": f"{log.most_calls} of {allowed}",
+        "rate": round(len(log.requests) / log.seconds, 1) if log.seconds else None,
     }
     return row, problems
 
 
-def _was_scanned(one: Asked, samples: Mapping[int, int]) -> bool:
-    number = one.ended.plan.number
-    known = "flagged" if _made_up(number) else "consistent"
-    return one.ended.decision == known and samples.get(number, 0) >= SAMPLES
+def _was_scanned(request: FinishedRequest, samples: Mapping[int, int]) -> bool:
+    number = request.end.plan.number
+    expected = "flagged" if _is_invented(number) else "consistent"
+    return request.end.decision == expected and samples.get(number, 0) >= SAMPLES
 
 
-def _at_a_kill(moment: float, kills: Iterable[float]) -> bool:
-    return any(abs(moment - kill) <= _UNWRITTEN_S for kill in kills)
+def _near_a_kill(ended_s: float, kills_s: Iterable[float]) -> bool:
+    return any(abs(ended_s - killed_s) <= _UNWRITTEN_S for killed_s in kills_s)
 
 
-def _made_up(number: int) -> bool:
-    return number % _MADE_UP == 0
+def _is_invented(number: int) -> bool:
+    return number % _INVENTED_EVERY == 0
 
 
 async def run(
     setting: Setting | None = None, *, done: Callable[[], object] = lambda: None
 ) -> tuple[ResultTable, list[str]]:
-    """Send requests, kill gateways meanwhile, and look at what came of it all.
+    """Send requests, kill gateways meanwhile, and check every answer and the journal.
 
     Args:
-        setting: How much is asked.
+        setting: The load and the faults.
         done: Called after each request.
 
     Returns:
-        A row for each phase, and what must not be.
+        A row for each phase, and all problems.
 
     Raises:
         SkippedError: Something that is needed is not installed, or did not start.
@@ -266,28 +273,28 @@ async def run(
         redis = Redis(folder, _port())
         stack.callback(redis.stop)
         journal = stack.enter_context(_postgres()).database()
-        asked = stack.enter_context(upstream("performance.fleet", {}, folder / "upstream.log"))
-        config = _write_files(folder, asked.url, redis.url, journal)
+        provider = stack.enter_context(upstream("performance.fleet", {}, folder / "upstream.log"))
+        config = _write_files(folder, provider.url, redis.url, journal)
         members = [_Member(stack, config, folder / f"{n}.log") for n in range(MEMBERS)]
         for member in members:
             await member.start()
         balancer = stack.enter_context(_nginx(folder, [member.port for member in members]))
-        fleet = _Fleet(setting, balancer.url, asked.url, members, redis, done)
-        phases = await fleet.run()
+        fleet = _Fleet(setting, balancer.url, provider.url, members, redis, done)
+        logs = await fleet.run()
         for member in members:
             await member.stop()
-        entries = await _journal(journal)
-        samples = {int(n): count for n, count in _get(asked, "/samples").items()}
-        problems = [*fleet.problems, *_logged(folder)]
+        entries = await _journal_entries(journal)
+        samples = {int(n): count for n, count in _get_json(f"{provider.url}/samples").items()}
+        problems = [*fleet.problems, *_logged_errors(folder)]
     rows: list[Row] = []
-    for found in phases:
-        row, wrong = judge(found, entries, samples, ALLOWED)
+    for log in logs:
+        row, phase_problems = judge_phase(log, entries, samples, ALLOWED)
         rows.append(row)
-        problems += [f"{found.phase.name}: {problem}" for problem in wrong]
+        problems += [f"{log.phase.name}: {problem}" for problem in phase_problems]
     return _table(setting, rows, problems), problems
 
 
-def _write_files(folder: Path, asked: str, redis: str, journal: str) -> Path:
+def _write_files(folder: Path, provider: str, redis: str, journal: str) -> Path:
     state = {"url": redis, "members": MEMBERS}
     policy = {
         "chain": [{"method": "ngram"}],
@@ -297,7 +304,7 @@ def _write_files(folder: Path, asked: str, redis: str, journal: str) -> Path:
     }
     (folder / "policy.yaml").write_text(json.dumps(policy))
     config = {
-        "upstream": {"url": f"{asked}/v1"},
+        "upstream": {"url": f"{provider}/v1"},
         "policies": {"default": "policy.yaml"},
         "journal": {"url": journal, "content": "none"},
         "limits": {"shutdown_delay_s": _DELAY_S, "drain_s": _DRAIN_S},
@@ -315,104 +322,106 @@ class _Fleet:
         self,
         setting: Setting,
         url: str,
-        asked: str,
+        provider: str,
         members: Sequence[_Member],
         redis: Redis,
         done: Callable[[], object],
     ) -> None:
         self._setting = setting
         self._url = url
-        self._asked = asked
+        self._provider = provider
         self._members = members
         self._redis = redis
         self._done = done
-        self._rng = random.Random(f"fleet {setting.seed}")  # who is killed is no secret
+        self._rng = random.Random(f"fleet {setting.seed}")  # which one is killed is no secret
         self._turns: deque[_Member] = deque()
-        self._reached = anyio.Event()
-        self._cut = 0
+        self._next_kill = anyio.Event()
+        self._next_kill_at = 0  # requests of the phase
         self.problems: list[str] = []
 
-    async def run(self) -> list[Found]:
-        """Send everything."""
-        phases: list[Found] = []
+    async def run(self) -> list[PhaseLog]:
+        """Send the requests of all phases."""
+        logs: list[PhaseLog] = []
         async with client() as session:
             first = 0
             for phase in PHASES:
                 count = max(1, round(self._setting.requests * phase.share))
-                found = Found(phase)
-                phases.append(found)
-                await self._send(session, found, first, count)
+                log = PhaseLog(phase)
+                logs.append(log)
+                await self._run_phase(session, log, first, count)
                 first += count
-        return phases
+        return logs
 
-    async def _send(self, session: Any, found: Found, first: int, count: int) -> None:
-        _get_url(self._asked, "/most")  # begins anew
+    async def _run_phase(self, session: Any, log: PhaseLog, first: int, count: int) -> None:
+        _get_json(f"{self._provider}/most")  # resets the count
         began_s = time.monotonic()
         plans = iter([self._plan(first + number) for number in range(count)])
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._trouble, found, count)
+            tasks.start_soon(self._make_trouble, log, count)
             async with anyio.create_task_group() as clients:
                 for _ in range(self._setting.concurrency):
-                    clients.start_soon(self._work, session, plans, found)
-            found.seconds = time.monotonic() - began_s
-        found.most = await anyio.to_thread.run_sync(_get_url, self._asked, "/most")
+                    clients.start_soon(self._send_plans, session, plans, log)
+            log.seconds = time.monotonic() - began_s
+        log.most_calls = await anyio.to_thread.run_sync(_get_json, f"{self._provider}/most")
 
     def _plan(self, number: int) -> Plan:
         return Plan(number, "chat", streamed=self._rng.random() < _STREAMED)
 
-    async def _work(self, session: Any, plans: Iterator[Plan], found: Found) -> None:
+    async def _send_plans(self, session: Any, plans: Iterator[Plan], log: PhaseLog) -> None:
         for plan in plans:
-            found.asked.append(await self._ask(session, plan))
-            if len(found.asked) >= self._cut:
-                self._reached.set()
+            log.requests.append(await self._send_with_retries(session, plan))
+            if len(log.requests) >= self._next_kill_at:
+                self._next_kill.set()
             self._done()
 
-    async def _ask(self, session: Any, plan: Plan) -> Asked:
-        """Ask as SDKs do: again, after longer and longer pauses."""
+    async def _send_with_retries(self, session: Any, plan: Plan) -> FinishedRequest:
+        """Send a request as SDKs do: again where it fails, after longer and longer pauses."""
         failures: list[str] = []
         pause_s = _FIRST_PAUSE_S
         while True:
-            ended = await ask(session, self._url, plan)
-            asked = Asked(ended, tuple(failures), time.monotonic())
-            if asked.answered or len(failures) + 1 == _ATTEMPTS:
-                return asked
-            failures.append(": ".join((ended.outcome, *ended.problems[:1])))
+            end = await ask(session, self._url, plan)
+            request = FinishedRequest(end, tuple(failures), time.monotonic())
+            if request.answered or len(failures) + 1 == _ATTEMPTS:
+                return request
+            failures.append(": ".join((end.outcome, *end.problems[:1])))
             await anyio.sleep(pause_s * (1 - self._rng.random() / 4))
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
-    async def _trouble(self, found: Found, count: int) -> None:
+    async def _make_trouble(self, log: PhaseLog, count: int) -> None:
+        """Kill or stop gateways, evenly over the requests of a phase."""
         async with anyio.create_task_group() as tasks:
-            if found.phase.trouble == "away":
-                tasks.start_soon(self._outage, found)
-            times = MEMBERS if found.phase.trouble == "restarted" else self._setting.kills
-            for turn in range(1, times + 1):
-                self._reached, self._cut = anyio.Event(), count * turn // (times + 1)
-                if len(found.asked) < self._cut:
-                    await self._reached.wait()
-                member = self._next()
-                found.stopped += 1
-                if found.phase.trouble == "restarted":
+            if log.phase.trouble == "away":
+                tasks.start_soon(self._stop_redis, log)
+            stops = MEMBERS if log.phase.trouble == "restarted" else self._setting.kills
+            for stop in range(1, stops + 1):
+                self._next_kill = anyio.Event()
+                self._next_kill_at = count * stop // (stops + 1)
+                if len(log.requests) < self._next_kill_at:
+                    await self._next_kill.wait()
+                member = self._next_member()
+                log.stopped += 1
+                if log.phase.trouble == "restarted":
                     await member.stop()
                 else:
-                    found.killed_s.append(await member.kill())
+                    log.killed_s.append(await member.kill())
                 try:
                     await member.start()
                 except SkippedError as error:
                     self.problems.append(f"a gateway was not started again: {error}")
                     return
 
-    def _next(self) -> _Member:
-        """Return whose turn it is: each once, in an order drawn by lot, and then all over."""
+    def _next_member(self) -> _Member:
+        """Return the next gateway: each once, in a random order, and then all over."""
         if not self._turns:
             self._turns.extend(self._rng.sample(list(self._members), MEMBERS))
         return self._turns.popleft()
 
-    async def _outage(self, found: Found) -> None:
+    async def _stop_redis(self, log: PhaseLog) -> None:
         began_s = time.monotonic()
         await anyio.to_thread.run_sync(self._redis.stop)
         await anyio.sleep(self._setting.outage_s)
         await anyio.to_thread.run_sync(self._redis.start)
-        found.away_s = time.monotonic() - began_s
+        log.away_s = time.monotonic() - began_s
 
 
 class _Member:
@@ -430,7 +439,7 @@ class _Member:
         self._server = await anyio.to_thread.run_sync(self._stack.enter_context, starting)
 
     async def kill(self) -> float:
-        """Kill it; return when."""
+        """Kill it, and return when, in seconds of `time.monotonic`."""
         server = self._serving
         server.process.send_signal(signal.SIGKILL)
         killed_s = time.monotonic()
@@ -438,7 +447,7 @@ class _Member:
         return killed_s
 
     async def stop(self) -> None:
-        """Tell it to stop, and wait until it has ended what it began."""
+        """Tell it to stop, and wait until it has answered the requests that it began."""
         server = self._serving
         server.tell_to_stop()
         await anyio.to_thread.run_sync(server.wait, _END_S)
@@ -459,67 +468,61 @@ def _postgres() -> Any:
 
 
 def _nginx(folder: Path, ports: Sequence[int]) -> Any:
-    """Run nginx with the settings that are deployed, but for names, ports and files."""
+    """Run nginx with the deployed settings, but with names, ports and files of this run."""
     program = shutil.which("nginx", path=os.pathsep.join([os.environ["PATH"], "/usr/sbin"]))
     if program is None:
         raise SkippedError("nginx is not installed")
     port = _port()
     text = _DEPLOYED.read_text().replace("listen 8100;", f"listen 127.0.0.1:{port};")
     servers = re.findall(r"^ *server gateway-\w+:8100(.*;)\n", text, re.MULTILINE)
-    listed = "".join(f"    server 127.0.0.1:{number}{servers[0]}\n" for number in ports)
-    text = re.sub(r"(?:^ *server gateway-\w+:8100.*;\n)+", listed, text, flags=re.MULTILINE)
+    own_servers = "".join(f"    server 127.0.0.1:{number}{servers[0]}\n" for number in ports)
+    text = re.sub(r"(?:^ *server gateway-\w+:8100.*;\n)+", own_servers, text, flags=re.MULTILINE)
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    places = "".join(f"  {kind}_temp_path {folder / kind};\n" for kind in kinds)
-    text = text.replace("http {\n", f"http {{\n{places}")
+    temp_paths = "".join(f"  {kind}_temp_path {folder / kind};\n" for kind in kinds)
+    text = text.replace("http {\n", f"http {{\n{temp_paths}")
     log = folder / "nginx.log"
-    own = f"daemon off;\npid {folder / 'nginx.pid'};\nerror_log {log};\n"
-    own += "user root;\n" if os.geteuid() == 0 else ""
-    (folder / "nginx.conf").write_text(own + text)
+    head = f"daemon off;\npid {folder / 'nginx.pid'};\nerror_log {log};\n"
+    head += "user root;\n" if os.geteuid() == 0 else ""
+    (folder / "nginx.conf").write_text(head + text)
     command = [program, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", str(log)]
     return start("nginx", command, f"http://127.0.0.1:{port}", "/readyz", log, environment())
 
 
 def _port() -> int:
     for port in random.SystemRandom().sample(_PORTS, 100):
-        with socket.socket() as trying:
+        with socket.socket() as probe:
             try:
-                trying.bind(("127.0.0.1", port))
+                probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
             return port
     raise SkippedError(f"no port of {_PORTS} is free")
 
 
-async def _journal(url: str) -> list[Written]:
+async def _journal_entries(url: str) -> list[Written]:
     journal = open_journal(JournalConfig(url=url))
-    written: list[Written] = []
+    entries: list[Written] = []
     last: str | None = None
     try:
         while page := await journal.recent(_PAGE, before=last):
-            written += [Written(e.request_id, e.decision, e.policy, e.tenant) for e in page]
+            entries += [Written(e.request_id, e.decision, e.policy, e.tenant) for e in page]
             last = page[-1].id
     finally:
         await journal.aclose()
-    return written
+    return entries
 
 
-def _logged(folder: Path) -> list[str]:
-    """Return what gateways say that they did wrong."""
-    found = [
-        line
-        for number in range(MEMBERS)
-        for line in (folder / f"{number}.log").read_text(errors="replace").splitlines()
-        if re.search(r" (?:ERROR|CRITICAL) |Traceback", line)
-    ]
-    return [f"a gateway's log says: {line[:200]}" for line in found[:5]]
+def _logged_errors(folder: Path) -> list[str]:
+    """Return the first errors in the logs of the gateways."""
+    errors: list[str] = []
+    for number in range(MEMBERS):
+        log = (folder / f"{number}.log").read_text(errors="replace")
+        errors += [line for line in log.splitlines() if _ERROR.search(line)]
+    return [f"a gateway's log says: {line[:200]}" for line in errors[:5]]
 
 
-def _get(server: Server, path: str) -> Any:
-    return _get_url(server.url, path)
-
-
-def _get_url(url: str, path: str) -> Any:
-    return httpx.get(url + path, timeout=_END_S).json()
+def _get_json(url: str) -> Any:
+    return httpx.get(url, timeout=_END_S).json()
 
 
 _COLUMNS = (
@@ -600,14 +603,14 @@ _MARKER = re.compile(r"\bZ([a-z]{6})\b")
 _LETTERS = 26
 _BEGINNINGS = ("stone", "water", "corn", "wheel", "river", "north", "iron", "oak", "salt", "wind")
 _ENDINGS = ("field", "works", "house", "keeper", "gate", "bridge", "yard", "barn", "market", "path")
-_WORDS = tuple(one + other for one in _BEGINNINGS for other in _ENDINGS)
+_WORDS = tuple(beginning + ending for beginning in _BEGINNINGS for ending in _ENDINGS)
 _SENTENCES, _LENGTH = 3, 9
 _ANSWER_S, _SAMPLES_S = 0.02, 0.1
 _PIECES = 6
 
 
 class _Upstream:
-    """Answers, and counts what it is asked."""
+    """Answers questions about mills, and counts the samples that it gave."""
 
     def __init__(self) -> None:
         self._samples: Counter[int] = Counter()
@@ -627,20 +630,21 @@ class _Upstream:
         marker = _MARKER.search(body["messages"][-1]["content"])
         if marker is None:
             return web.json_response({"error": {"message": "ask about a mill"}}, status=400)
-        wanted: int = body.get("n") or 1
+        count: int = body.get("n") or 1
         if body.get("stream"):
-            return await _streamed(request, _text(marker[0], 0))
-        if wanted == 1:
+            return await _stream(request, _answer(marker[0], 0))
+        if count == 1:
             await asyncio.sleep(_ANSWER_S)
-            return web.json_response(_whole([_text(marker[0], 0)]))
+            return web.json_response(_completion([_answer(marker[0], 0)]))
         self._under_way += 1
         self._most = max(self._most, self._under_way)
         try:
             await asyncio.sleep(_SAMPLES_S)
         finally:
             self._under_way -= 1
-        self._samples[_number(marker[1])] += wanted
-        return web.json_response(_whole([_text(marker[0], turn + 1) for turn in range(wanted)]))
+        self._samples[_number(marker[1])] += count
+        answers = [_answer(marker[0], turn + 1) for turn in range(count)]
+        return web.json_response(_completion(answers))
 
 
 def _number(letters: str) -> int:
@@ -651,17 +655,17 @@ def _number(letters: str) -> int:
     return number
 
 
-def _text(marker: str, turn: int) -> str:
-    """Return an answer: those to one question have one meaning, unless it is made up."""
+def _answer(marker: str, turn: int) -> str:
+    """Return an answer: those to one question have one meaning, unless it is invented."""
     number = _number(marker[1:])
-    rng = random.Random(f"{number} {turn if _made_up(number) else 0}")  # an answer is no secret
-    said = [" ".join(rng.choices(_WORDS, k=_LENGTH)).capitalize() for _ in range(_SENTENCES)]
+    rng = random.Random(f"{number} {turn if _is_invented(number) else 0}")  # no secret
+    sentences = [" ".join(rng.choices(_WORDS, k=_LENGTH)).capitalize() for _ in range(_SENTENCES)]
     first = turn % _SENTENCES
-    told = ". ".join(said[first:] + said[:first])
-    return f"Thank you for asking about the {marker} Mill. {told}."
+    text = ". ".join(sentences[first:] + sentences[:first])
+    return f"Thank you for asking about the {marker} Mill. {text}."
 
 
-def _whole(texts: Sequence[str]) -> Mapping[str, Any]:
+def _completion(texts: Sequence[str]) -> Mapping[str, Any]:
     choices = [
         {
             "index": index,
@@ -676,7 +680,7 @@ def _whole(texts: Sequence[str]) -> Mapping[str, Any]:
     return {**about, "choices": choices, "usage": usage}
 
 
-async def _streamed(request: web.BaseRequest, text: str) -> web.StreamResponse:
+async def _stream(request: web.BaseRequest, text: str) -> web.StreamResponse:
     from aiohttp import web
 
     response = web.StreamResponse(headers={"content-type": "text/event-stream"})
@@ -687,8 +691,8 @@ async def _streamed(request: web.BaseRequest, text: str) -> web.StreamResponse:
     about = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": MODEL}
     for first in range(0, len(words), width):
         await asyncio.sleep(_ANSWER_S / _PIECES)
-        said = (" " if first else "") + " ".join(words[first : first + width])
-        await response.write(_event(about, {"content": said}, None))
+        piece = (" " if first else "") + " ".join(words[first : first + width])
+        await response.write(_event(about, {"content": piece}, None))
     await response.write(_event(about, {}, "stop") + b"data: [DONE]\n\n")
     await response.write_eof()
     return response
@@ -702,7 +706,7 @@ def _event(about: Mapping[str, Any], delta: Mapping[str, str], finish: str | Non
 async def _serve() -> None:
     from aiohttp import web
 
-    # Whoever is killed has nothing under way any more.
+    # The calls of a gateway that is killed end with it.
     server = web.Server(_Upstream().handle, access_log=None, handler_cancellation=True)
     runner = web.ServerRunner(server, shutdown_timeout=1.0)
     await runner.setup()

@@ -1,7 +1,7 @@
-"""An upstream that says when it was asked: how many calls there were, and in how many rounds.
+"""An upstream that records its calls: how many there were, and in how many rounds.
 
 `python -m performance.peer_upstream '{"latency_s": 0.2}'` prints its address and serves until
-standard input is closed. `GET /times` gives when each request since the last such call came and
+standard input is closed. `GET /times` returns when each request since the last such call came and
 ended, in seconds.
 """
 
@@ -22,26 +22,28 @@ from simulation import SimulatedProvider
 __all__ = ["main", "rounds_of"]
 
 # What OpenAI's own check of hallucinations reads: the answer of a judge that searched files.
-_JUDGED = '{"flagged": false, "confidence": 0.1}'
+_JUDGEMENT = '{"flagged": false, "confidence": 0.1}'
 
 
 def rounds_of(times: Sequence[tuple[float, float]]) -> int:
     """Return how many of the requests had to wait for one another.
 
     Args:
-        times: When each came and ended.
+        times: When each came and ended, in seconds.
 
     Returns:
         The length of the longest chain in which each came after the one before had ended.
     """
-    rounds, ended = 0, float("-inf")
-    for start, end in sorted(times, key=lambda one: one[1]):
-        if start >= ended:
-            rounds, ended = rounds + 1, end
+    rounds, last_end = 0, float("-inf")
+    for start, end in sorted(times, key=lambda time: time[1]):
+        if start >= last_end:
+            rounds, last_end = rounds + 1, end
     return rounds
 
 
 class _Timed:
+    """A recorded upstream that notes the time of each request."""
+
     def __init__(self, answering: RecordedUpstream, latency_s: float) -> None:
         self._answering = answering
         self._latency_s = latency_s
@@ -61,19 +63,19 @@ class _Timed:
         return answer
 
 
-def _judgement(asked: dict[str, Any]) -> dict[str, Any]:
-    said = {"type": "output_text", "text": _JUDGED, "annotations": []}
+def _judgement(request: dict[str, Any]) -> dict[str, Any]:
+    content = {"type": "output_text", "text": _JUDGEMENT, "annotations": []}
     message = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
     return {
         "id": "resp_1",
         "object": "response",
         "created_at": 0,
-        "model": asked["model"],
+        "model": request["model"],
         "status": "completed",
-        "output": [{**message, "content": [said]}],
+        "output": [{**message, "content": [content]}],
         "parallel_tool_calls": True,
         "tool_choice": "auto",
-        "tools": asked.get("tools", []),
+        "tools": request.get("tools", []),
     }
 
 

@@ -1,7 +1,8 @@
-"""Resay beside other libraries for the same purpose, each in its own environment, in turns.
+"""The cost of Resay beside that of other libraries for the same purpose.
 
-They do not find the same things; what their findings are worth is in `resay bench`. Here is what
-they cost: processor time, calls, and how many of the calls wait for one another.
+Each library runs in its own environment, in turns with Resay. What is measured is processor time,
+calls, and how many of the calls wait for one another. The libraries do not detect the same things;
+`resay bench` compares what they detect.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import time
 import venv
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import fmean, median
@@ -50,7 +51,7 @@ _MODEL = "gpt-4.1-mini"
 _SAMPLES = 5
 _LATENCY_S = 0.2
 _PASSAGES = 12
-_TOLD = 300
+_MOST_MESSAGE_CHARS = 300
 _NGRAM = {"chain": [{"method": "ngram"}], "cache": {"store": "none"}}
 _ASKING = {"start": "together", "max": _SAMPLES, "min": _SAMPLES, "confidence": None}
 
@@ -130,12 +131,12 @@ def row_of(
     """Return a line of the table.
 
     Args:
-        what: What both did.
-        unit: In what it is measured.
-        ours: What Resay took.
-        peer: The other, with its version.
-        theirs: What it took.
-        remark: What a reader should know beside it.
+        what: What both libraries did.
+        unit: The unit of both values; empty for a count.
+        ours: The value of Resay.
+        peer: The name of the other library, with its version.
+        theirs: The value of the other library.
+        remark: What a reader should know about the values.
     """
     ratio = round(ours / theirs, 4) if theirs else None
     values = {"ours": round(ours, 3), "peer": peer, "theirs": round(theirs, 3), "ratio": ratio}
@@ -145,37 +146,39 @@ def row_of(
 def skipped_row(peer: str, why: str) -> Row:
     """Return the line of a peer that could not be measured here."""
     nothing = dict.fromkeys(("unit", "ours", "theirs", "ratio"))
-    told = f"skipped: {why}"
-    return {"what": f"{peer}: nothing", **nothing, "peer": peer, "remark": told, "skipped": told}
+    remark = f"skipped: {why}"
+    about = {"what": f"{peer}: nothing", "peer": peer}
+    return {**about, **nothing, "remark": remark, "skipped": remark}
 
 
 def _python(setting: _Setting, name: str) -> Path:
-    """Return the interpreter of a peer's environment, which is made where it is not there."""
-    wanted = _HERE / "requirements" / f"{name}.txt"
+    """Return the interpreter of a peer's environment, which is created if it does not exist."""
+    requirements = _HERE / "requirements" / f"{name}.txt"
     home = setting.environments / name
     python, stamp = home / "bin" / "python", home / ".installed"
-    if stamp.is_file() and stamp.read_bytes() == wanted.read_bytes():
+    if stamp.is_file() and stamp.read_bytes() == requirements.read_bytes():
         return python
     venv.create(home, symlinks=True, with_pip=True)
     install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    asked = [*install, "--requirement", str(wanted)]
+    command = [*install, "--requirement", str(requirements)]
     report = home / "would.json"
-    _run_pip([*asked, "--dry-run", "--report", str(report)])
-    packages = [one["metadata"]["name"] for one in json.loads(report.read_text())["install"]]
+    _run_pip([*command, "--dry-run", "--report", str(report)])
+    packages = [item["metadata"]["name"] for item in json.loads(report.read_text())["install"]]
     if any(package.lower().startswith("nvidia") for package in packages):
         raise SkippedError(
             "it would bring gigabytes for GPUs; give pip an index with torch's CPU build"
         )
-    _run_pip(asked)
-    stamp.write_bytes(wanted.read_bytes())
+    _run_pip(command)
+    stamp.write_bytes(requirements.read_bytes())
     return python
 
 
 def _run_pip(command: Sequence[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-        raise SkippedError(f"pip could not install it: {(lines or ['no reason'])[-1][:_TOLD]}")
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    if completed.returncode:
+        errors = [line for line in completed.stderr.splitlines() if line.startswith("ERROR")]
+        reason = errors[-1] if errors else "no reason"
+        raise SkippedError(f"pip could not install it: {reason[:_MOST_MESSAGE_CHARS]}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +190,8 @@ class _Peer:
 
 
 @contextmanager
-def _worker(python: Path, name: str, given: Mapping[str, Any]) -> Generator[_Peer]:
+def _worker(python: Path, name: str, settings: Mapping[str, Any]) -> Generator[_Peer]:
+    """Run a peer in a process of its own, which gets its settings as JSON."""
     env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     # Nothing is fetched, and nothing reported.
     env |= {"HF_HUB_OFFLINE": "1", "OPENAI_API_KEY": "simulated", "LANGSMITH_TRACING": "false"}
@@ -204,11 +208,12 @@ def _worker(python: Path, name: str, given: Mapping[str, Any]) -> Generator[_Pee
         ) as process,
     ):
 
-        def told(sent: object) -> dict[str, Any]:
+        def send(message: object) -> dict[str, Any]:
+            """Send a line to the worker, and return its answer."""
             assert process.stdin
             assert process.stdout
             try:
-                process.stdin.write(json.dumps(sent) + "\n")
+                process.stdin.write(json.dumps(message) + "\n")
                 process.stdin.flush()
             except BrokenPipeError:
                 pass
@@ -216,13 +221,13 @@ def _worker(python: Path, name: str, given: Mapping[str, Any]) -> Generator[_Pee
             if not line:
                 process.wait()
                 log.seek(0)
-                last = log.read().strip().rpartition("\n")[2][:_TOLD]
+                last = log.read().strip().rpartition("\n")[2][:_MOST_MESSAGE_CHARS]
                 raise SkippedError(f"it ended with {last!r}")
             return json.loads(line)
 
         try:
-            version = told(given)["version"]
-            yield _Peer(version, partial(told, "go"))
+            version = send(settings)["version"]
+            yield _Peer(version, partial(send, "go"))
         finally:
             process.communicate()
 
@@ -230,24 +235,20 @@ def _worker(python: Path, name: str, given: Mapping[str, Any]) -> Generator[_Pee
 def _items(data: Path | None) -> list[Item]:
     if data is None:
         raise SkippedError("no data; pass --data or set RESAY_DATA")
-    everything = wikibio.load(data, slice(None)).items
-    return [everything[i] for i in evenly(len(everything), _PASSAGES)]
+    items = wikibio.load(data, slice(None)).items
+    return [items[i] for i in evenly(len(items), _PASSAGES)]
 
 
-def _given(items: Sequence[Item]) -> Mapping[str, Any]:
+def _as_json(item: Item) -> Mapping[str, Any]:
     return {
-        "items": [
-            {
-                "passage": item.passage.text,
-                "sentences": [sentence.text for sentence in item.passage.sentences],
-                "samples": list(item.samples),
-            }
-            for item in items
-        ]
+        "passage": item.passage.text,
+        "sentences": [sentence.text for sentence in item.passage.sentences],
+        "samples": list(item.samples),
     }
 
 
-def _taken(work: Callable[[], object]) -> Mapping[str, float]:
+def _timed(work: Callable[[], object]) -> Mapping[str, float]:
+    """Return the processor time and the time on the clock that work takes, in seconds."""
     started, worked = time.perf_counter(), time.process_time()
     work()
     return {"cpu_s": time.process_time() - worked, "wall_s": time.perf_counter() - started}
@@ -263,26 +264,21 @@ def _scoring(name: str, what: str, setting: _Setting) -> list[Row]:
             guard.check(item.passage.text, samples=item.samples)
 
     check()
-    with _worker(_python(setting, name), name, _given(items)) as peer:
-        both = [(_taken(check), peer.turn()) for _ in range(setting.turns)]
-    called = f"{name} {peer.version}"
+    ours: list[Mapping[str, float]] = []
+    theirs: list[Mapping[str, float]] = []
+    settings = {"items": [_as_json(item) for item in items]}
+    with _worker(_python(setting, name), name, settings) as peer:
+        for _ in range(setting.turns):
+            ours.append(_timed(check))
+            theirs.append(peer.turn())
+    peer_name = f"{name} {peer.version}"
     passage = f"a WikiBio passage, 20 samples: `ngram`, {what}"
-    return [
-        row_of(f"{passage}: {clock}", "ms", *_medians(both, key, len(items), called))
-        for clock, key in (("CPU", "cpu_s"), ("time", "wall_s"))
-    ]
-
-
-def _medians(
-    both: Sequence[tuple[Mapping[str, float], Mapping[str, float]]],
-    key: str,
-    count: int,
-    called: str,
-) -> tuple[float, str, float]:
-    ours, theirs = (
-        1000 * median(one[key] for one in side) / count for side in zip(*both, strict=True)
-    )
-    return ours, called, theirs
+    rows: list[Row] = []
+    for clock, key in (("CPU", "cpu_s"), ("time", "wall_s")):
+        ours_ms = 1000 * median(turn[key] for turn in ours) / len(items)
+        theirs_ms = 1000 * median(turn[key] for turn in theirs) / len(items)
+        rows.append(row_of(f"{passage}: {clock}", "ms", ours_ms, peer_name, theirs_ms))
+    return rows
 
 
 @contextmanager
@@ -294,44 +290,64 @@ def _timed_upstream() -> Generator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    took: Mapping[str, float]
+class _AskedTurn:
+    """One turn that calls the upstream.
+
+    Attributes:
+        times: What it took on each clock, in seconds.
+        calls: How many calls it made.
+        rounds: How many of them had to wait for one another.
+    """
+
+    times: Mapping[str, float]
     calls: int
     rounds: int
 
+    @property
+    def time_ms(self) -> float:
+        """The time on the clock, in milliseconds."""
+        return 1000 * self.times["wall_s"]
 
-def _asked(url: str, turn: Callable[[], Mapping[str, float]]) -> _Asked:
+    @property
+    def beyond_rounds_ms(self) -> float:
+        """The time on the clock without the upstream's latency, in milliseconds."""
+        return 1000 * (self.times["wall_s"] - self.rounds * _LATENCY_S)
+
+    @property
+    def cpu_ms(self) -> float:
+        """The processor time, in milliseconds."""
+        return 1000 * self.times["cpu_s"]
+
+
+def _asked_turn(url: str, turn: Callable[[], Mapping[str, float]]) -> _AskedTurn:
+    # Reading the times clears them.
     httpx.get(f"{url}/times").raise_for_status()
-    took = turn()
+    taken_s = turn()
     times = [(start, end) for start, end in httpx.get(f"{url}/times").json()]
-    return _Asked(took, len(times), rounds_of(times))
+    return _AskedTurn(taken_s, len(times), rounds_of(times))
 
 
 def _asking_rows(
-    what: str, ours: Sequence[_Asked], called: str, theirs: Sequence[_Asked]
+    what: str, ours: Sequence[_AskedTurn], peer_name: str, theirs: Sequence[_AskedTurn]
 ) -> list[Row]:
-    def row(name: str, unit: str, read: Callable[[_Asked], float]) -> Row:
-        mine, other = (median(read(one) for one in some) for some in (ours, theirs))
-        return row_of(f"{what}: {name}", unit, mine, called, other)
+    def row(name: str, unit: str, value: Callable[[_AskedTurn], float]) -> Row:
+        ours_median = median(value(turn) for turn in ours)
+        theirs_median = median(value(turn) for turn in theirs)
+        return row_of(f"{what}: {name}", unit, ours_median, peer_name, theirs_median)
 
     return [
-        row("calls", "", lambda one: one.calls),
-        row("rounds", "", lambda one: one.rounds),
-        row("beyond its rounds", "ms", lambda one: _beyond_ms(one)),
-        row("time", "ms", lambda one: 1000 * one.took["wall_s"]),
-        row("CPU", "ms", lambda one: 1000 * one.took["cpu_s"]),
+        row("calls", "", lambda turn: turn.calls),
+        row("rounds", "", lambda turn: turn.rounds),
+        row("beyond its rounds", "ms", lambda turn: turn.beyond_rounds_ms),
+        row("time", "ms", lambda turn: turn.time_ms),
+        row("CPU", "ms", lambda turn: turn.cpu_ms),
     ]
-
-
-def _beyond_ms(one: _Asked) -> float:
-    return 1000 * (one.took["wall_s"] - one.rounds * _LATENCY_S)
 
 
 def _uqlm_asking(setting: _Setting) -> list[Row]:
     python = _python(setting, "uqlm")
     with _timed_upstream() as url:
         question = "Tell me about the lighthouse at Quarrel Point."
-        where = {"model": _MODEL, "api_base": f"{url}/v1"}
         guard = Guard({**_NGRAM, "sampling": _ASKING}, model=f"openai/{_MODEL}")
         params = {"api_base": f"{url}/v1", "api_key": "simulated"}
 
@@ -341,13 +357,18 @@ def _uqlm_asking(setting: _Setting) -> list[Row]:
                 raise SkippedError(f"there were {answer.verdict.samples} samples")
 
         ask()
-        given = {**where, "question": question, "samples": _SAMPLES}
-        with _worker(python, "uqlm asking", given) as peer:
-            both = [
-                (_asked(url, partial(_taken, ask)), _asked(url, peer.turn))
-                for _ in range(setting.turns)
-            ]
-    ours, theirs = zip(*both, strict=True)
+        settings = {
+            "model": _MODEL,
+            "api_base": f"{url}/v1",
+            "question": question,
+            "samples": _SAMPLES,
+        }
+        ours: list[_AskedTurn] = []
+        theirs: list[_AskedTurn] = []
+        with _worker(python, "uqlm asking", settings) as peer:
+            for _ in range(setting.turns):
+                ours.append(_asked_turn(url, partial(_timed, ask)))
+                theirs.append(_asked_turn(url, peer.turn))
     what = f"an answer and {_SAMPLES} samples, `ngram` and exact match"
     return _asking_rows(what, ours, f"uqlm {peer.version}", theirs)
 
@@ -356,22 +377,33 @@ _MATRICES = 24
 _SAME = 1e-6
 
 
-class _Given:
-    """A classifier that says what a matrix says, and counts."""
+class _MatrixClassifier:
+    """A classifier that reads its probabilities from a matrix.
 
-    def __init__(self, known: Mapping[str, Sequence[float]]) -> None:
-        self._known = known
+    Attributes:
+        calls: How many pairs it was asked about.
+    """
+
+    def __init__(self, probabilities: Mapping[str, Sequence[float]]) -> None:
+        self._probabilities = probabilities
         self.calls = 0
 
     async def entailed(self, pairs: Sequence[tuple[str, str]]) -> Entailed:
         self.calls += len(pairs)
-        rows = ((pair, self._known[f"{pair[0]}>{pair[1]}"]) for pair in pairs)
-        return Entailed({pair: Entailment(e, u, c) for pair, (c, u, e) in rows})
+        entailments: dict[tuple[str, str], Entailment] = {}
+        for premise, hypothesis in pairs:
+            contradicts, neutral, entails = self._probabilities[f"{premise}>{hypothesis}"]
+            entailments[premise, hypothesis] = Entailment(entails, neutral, contradicts)
+        return Entailed(entailments)
 
 
 @dataclass(frozen=True, slots=True)
-class _Option:
-    """A provider whose answer is one token, and one that supports whatever it is asked."""
+class _FixedJudge:
+    """A judge that answers with given tokens, or, without any, supports every claim.
+
+    Attributes:
+        tokens: The tokens, each with `token` and `logprob`.
+    """
 
     tokens: Sequence[Mapping[str, Any]] = ()
 
@@ -382,34 +414,40 @@ class _Option:
         if self.tokens:
             tokens = tuple(TokenLogprob(t["token"], t["logprob"]) for t in self.tokens)
             return Completions((Completion(tokens[0].token, logprobs=tokens),))
-        count = request.question.count("\n")
-        return Completions((Completion("\n".join(f"{i}: supported" for i in range(1, count))),))
+        claims = request.question.count("\n")
+        lines = [f"{i}: supported" for i in range(1, claims)]
+        return Completions((Completion("\n".join(lines)),))
 
 
 def _matrix(seed: int) -> Mapping[str, Any]:
-    """Return texts and claims, and what each text says of all of them.
+    """Return random texts and claims, and the probabilities that a text entails another or a claim.
 
-    Texts have one of three meanings, and entail those with the same: where entailment goes in
+    Each text has one of three meanings, and entails those with the same: where entailment goes in
     circles, uqlm puts a text into several clusters, and counts it in each.
     """
-    draw = random.Random(seed)
-    texts = [f"t{i}" for i in range(draw.randint(3, 7))]
-    claims = [f"c{i}" for i in range(draw.randint(2, 5))]
-    meaning = {text: draw.randrange(3) for text in texts}
-    known: dict[str, list[float]] = {}
+    rng = random.Random(seed)
+    texts = [f"t{i}" for i in range(rng.randint(3, 7))]
+    claims = [f"c{i}" for i in range(rng.randint(2, 5))]
+    meanings = {text: rng.randrange(3) for text in texts}
+    probabilities: dict[str, list[float]] = {}
     for text in texts:
         for other in (*texts, *claims):
-            parts = [draw.gammavariate(0.5, 1.0) + 1e-9 for _ in range(3)]
-            if other in meaning:
-                parts.sort(reverse=meaning[text] != meaning[other])
-            known[f"{text}>{other}"] = [part / sum(parts) for part in parts]
+            weights = [rng.gammavariate(0.5, 1.0) + 1e-9 for _ in range(3)]
+            if other in meanings:
+                weights.sort(reverse=meanings[text] != meanings[other])
+            total = sum(weights)
+            probabilities[f"{text}>{other}"] = [weight / total for weight in weights]
     return {
         "texts": texts,
         "claims": claims,
-        "known": known,
-        "logprobs": [[-draw.expovariate(1.0) for _ in range(4)] for _ in texts],
-        "options": [[{"token": t, "logprob": -draw.random()}] for t in ("True", "False")],
+        "probabilities": probabilities,
+        "logprobs": [_random_logprobs(rng) for _ in texts],
+        "options": [[{"token": t, "logprob": -rng.random()}] for t in ("True", "False")],
     }
+
+
+def _random_logprobs(rng: random.Random) -> list[float]:
+    return [-rng.expovariate(1.0) for _ in range(4)]
 
 
 _MEASURES: Mapping[str, Mapping[str, Any]] = {
@@ -424,66 +462,82 @@ _MEASURES: Mapping[str, Mapping[str, Any]] = {
 """The measures that uqlm has too, by their names here."""
 
 
-async def _ours_of(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what our methods find of a matrix, in uqlm's form: its confidence in claims."""
+def _tokens(logprobs: Sequence[float]) -> tuple[TokenLogprob, ...]:
+    return tuple(TokenLogprob("t", logprob) for logprob in logprobs)
+
+
+async def _our_scores(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scores of our methods for a matrix as uqlm gives them: confidence in claims."""
     texts, claims = case["texts"], case["claims"]
-    passage = replace(Passage.from_sentences(claims), text=texts[0])
-    found: dict[str, Any] = {"calls": {}}
-    tokens = [tuple(TokenLogprob("t", value) for value in row) for row in case["logprobs"]]
+    # Its sentences are the claims, which its text does not contain.
+    sentences = Passage.from_sentences(claims)
+    passage = Passage(texts[0], sentences.sentences, sentences.pieces)
+    results: dict[str, Any] = {"calls": {}}
+    tokens = [_tokens(logprobs) for logprobs in case["logprobs"]]
     for name, settings in _MEASURES.items():
         scorer = Semantic(Semantic.Config(equivalence="either", **settings))
-        given = _Given(case["known"])
-        scorer._entailing._nli = given
+        classifier = _MatrixClassifier(case["probabilities"])
+        scorer._entailing._nli = classifier
         evidence = Evidence(Samples(texts[1:]), logprobs=tokens[0])
-        for sample, of in zip(evidence.samples.arrived, tokens[1:], strict=True):
-            sample.logprobs = of
+        for sample, sample_tokens in zip(evidence.samples.arrived, tokens[1:], strict=True):
+            sample.logprobs = sample_tokens
         scores = await scorer.score(passage, evidence)
-        found[name] = scores.raw_passage
+        results[name] = scores.raw_passage
         if scores.sentences:
-            found[name] = [1.0 - (score or 0.0) for score in scores.sentences]
-        found["calls"][name.partition(",")[0]] = given.calls
-    provider = _Option()
-    judged = Semantic(Semantic.Config(measure="entailment", by="judge"))
-    meter = Metered(provider)
-    await judged.score(passage, Evidence(Samples(texts[1:]), judge_provider=meter))
-    found["calls"]["judge"] = meter.usage.calls
+            results[name] = [1.0 - (score or 0.0) for score in scores.sentences]
+        results["calls"][name.partition(",")[0]] = classifier.calls
+    meter = Metered(_FixedJudge())
+    by_judge = Semantic(Semantic.Config(measure="entailment", by="judge"))
+    await by_judge.score(passage, Evidence(Samples(texts[1:]), judge_provider=meter))
+    results["calls"]["judge"] = meter.usage.calls
     p_true = PTrue(PTrue.Config(of="response"))
-    asked = [Evidence(judge_provider=_Option(option)) for option in case["options"]]
-    scored = [await p_true.score(passage, evidence) for evidence in asked]
-    found["p_true"] = [1.0 - (scores.passage or 0.0) for scores in scored]
-    return found
+    results["p_true"] = []
+    for option in case["options"]:
+        scores = await p_true.score(passage, Evidence(judge_provider=_FixedJudge(option)))
+        results["p_true"].append(1.0 - (scores.passage or 0.0))
+    return results
 
 
 def _uqlm_matrices(setting: _Setting) -> list[Row]:
     cases = [_matrix(seed) for seed in range(_MATRICES)]
     with _worker(_python(setting, "uqlm"), "uqlm matrices", {"cases": cases}) as peer:
-        theirs = peer.turn()["found"]
+        theirs = peer.turn()["scores"]
 
-    async def work() -> list[dict[str, Any]]:
-        return [await _ours_of(case) for case in cases]
+    async def score_all() -> list[dict[str, Any]]:
+        return [await _our_scores(case) for case in cases]
 
-    ours, called = anyio.run(work), f"uqlm {peer.version}"
+    ours = anyio.run(score_all)
+    peer_name = f"uqlm {peer.version}"
     rows: list[Row] = []
     for name in (*_MEASURES, "p_true"):
-        mine, other = ([v for case in both for v in _flat(case[name])] for both in (ours, theirs))
-        most = max(abs(a - b) for a, b in zip(mine, other, strict=True))
-        told = f"greatest difference of {len(mine)} values: {most:.0e}"
-        told = told if most <= _SAME else f"{told}, NOT THE SAME"
+        our_values = _values(ours, name)
+        their_values = _values(theirs, name)
+        pairs = zip(our_values, their_values, strict=True)
+        difference = max(abs(own - other) for own, other in pairs)
+        remark = f"greatest difference of {len(our_values)} values: {difference:.0e}"
+        if difference > _SAME:
+            remark += ", NOT THE SAME"
         what = f"{_MATRICES} matrices, {name}: mean"
-        rows.append(row_of(what, "", fmean(mine), called, fmean(other), told))
+        rows.append(row_of(what, "", fmean(our_values), peer_name, fmean(their_values), remark))
     for name, what in (
         ("entropy", "classifications for entropy"),
         ("density", "classifications for density"),
         ("entailment", "classifications for entailment and luq of the response"),
         ("judge", "calls of a judge for entailment"),
     ):
-        mine, other = (sum(case["calls"][name] for case in both) for both in (ours, theirs))
-        rows.append(row_of(f"{_MATRICES} matrices: {what}", "", mine, called, other))
+        our_calls = sum(case["calls"][name] for case in ours)
+        their_calls = sum(case["calls"][name] for case in theirs)
+        rows.append(row_of(f"{_MATRICES} matrices: {what}", "", our_calls, peer_name, their_calls))
     return rows
 
 
-def _flat(value: Any) -> list[float]:
-    return [float(v) for v in value] if isinstance(value, list) else [float(value)]
+def _values(cases: Sequence[Mapping[str, Any]], name: str) -> list[float]:
+    """Return all values of a measure; in a case it has one, or one for each claim."""
+    values: list[float] = []
+    for case in cases:
+        value = case[name]
+        values += value if isinstance(value, list) else [value]
+    return values
 
 
 def _openai_guardrails(setting: _Setting) -> list[Row]:
@@ -496,37 +550,37 @@ def _openai_guardrails(setting: _Setting) -> list[Row]:
     python = _python(setting, "openai-guardrails")
     messages: Any = [{"role": "user", "content": "Tell me about the lighthouse at Quarrel Point."}]
     with _timed_upstream() as url:
-        where = {"base_url": f"{url}/v1", "api_key": "simulated"}
+        connection = {"base_url": f"{url}/v1", "api_key": "simulated"}
         prompt = {**_NGRAM, "chain": [{"method": "prompt"}]}
         clients: Mapping[str, Any] = {
-            "plain": OpenAI(**where),
-            "ngram": GuardedOpenAI(policy={**_NGRAM, "sampling": _ASKING}, **where),
-            "prompt": GuardedOpenAI(policy=prompt, **where),
+            "plain": OpenAI(**connection),
+            "ngram": GuardedOpenAI(policy={**_NGRAM, "sampling": _ASKING}, **connection),
+            "prompt": GuardedOpenAI(policy=prompt, **connection),
         }
 
         def ask(client: Any) -> None:
             client.chat.completions.create(model=_MODEL, messages=messages)
 
-        asks = {name: partial(_taken, partial(ask, client)) for name, client in clients.items()}
-        for one in asks.values():
-            one()
-        given = {"model": _MODEL, "api_base": f"{url}/v1", "question": messages[0]["content"]}
-        found: dict[str, list[_Asked]] = {name: [] for name in (*asks, "peer")}
-        with _worker(python, "openai-guardrails", given) as peer:
+        timed_asks = {
+            name: partial(_timed, partial(ask, client)) for name, client in clients.items()
+        }
+        for timed_ask in timed_asks.values():
+            timed_ask()
+        settings = {"model": _MODEL, "api_base": f"{url}/v1", "question": messages[0]["content"]}
+        turns: dict[str, list[_AskedTurn]] = {name: [] for name in (*timed_asks, "peer")}
+        with _worker(python, "openai-guardrails", settings) as peer:
             for _ in range(setting.turns):
-                for name, turn in {**asks, "peer": peer.turn}.items():
-                    found[name].append(_asked(url, turn))
-    plain_s = median(one.took["wall_s"] for one in found["plain"])
-    called = f"openai-guardrails {peer.version}"
+                for name, turn in {**timed_asks, "peer": peer.turn}.items():
+                    turns[name].append(_asked_turn(url, turn))
+    medians_ms = {name: median(turn.time_ms for turn in turns[name]) for name in turns}
+    peer_name = f"openai-guardrails {peer.version}"
     rows: list[Row] = []
     for name in ("ngram", "prompt"):
         what = f"a guarded chat completion, `{name}`"
-        rows += _asking_rows(what, found[name], called, found["peer"])
-        added = [
-            1000 * (median(one.took["wall_s"] for one in found[which]) - plain_s)
-            for which in (name, "peer")
-        ]
-        rows.append(row_of(f"{what}: added to the SDK's", "ms", added[0], called, added[1]))
+        rows += _asking_rows(what, turns[name], peer_name, turns["peer"])
+        ours_ms = medians_ms[name] - medians_ms["plain"]
+        theirs_ms = medians_ms["peer"] - medians_ms["plain"]
+        rows.append(row_of(f"{what}: added to the SDK's", "ms", ours_ms, peer_name, theirs_ms))
     return rows
 
 
@@ -535,14 +589,14 @@ def _litellm(setting: _Setting) -> list[Row]:
     if path is None:
         path = str(_python(setting, "litellm").with_name("litellm"))
     table = load.run(load.Setting(concurrency=16, rounds=setting.turns, requests=100), litellm=path)
-    found = {(row["subject"], row["answer"]): row for row in table.rows}
+    measured = {(row["subject"], row["answer"]): row for row in table.rows}
     rows: list[Row] = []
-    for answer in dict.fromkeys(answer for _, answer in found):
-        other = found.get(("LiteLLM proxy", answer))
+    for answer in dict.fromkeys(answer for _, answer in measured):
+        other = measured.get(("LiteLLM proxy", answer))
         if other is None or other.get("rate") is None:
             raise SkippedError(str(other and other.get("remark")))
         for name in ("gateway, off by `when`", "gateway, ngram"):
-            ours = found[name, answer]
+            ours = measured[name, answer]
             for key, unit in (("cpu_ms", "CPU ms of a request"), ("rate", "requests/s")):
                 what = f"{name}, {answer}"
                 rows.append(row_of(what, unit, ours[key], "LiteLLM's proxy", other[key]))
@@ -555,4 +609,4 @@ PEERS: Mapping[str, Sequence[Callable[[_Setting], list[Row]]]] = {
     "openai-guardrails": [_openai_guardrails],
     "litellm": [_litellm],
 }
-"""Who is measured, and how."""
+"""The parts of the bench, by the name of the peer; each part returns its rows."""

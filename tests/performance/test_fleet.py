@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from performance.__main__ import app
-from performance.fleet import CALLS, PHASES, SAMPLES, Asked, Found, judge
+from performance.fleet import CALLS, PHASES, SAMPLES, FinishedRequest, PhaseLog, judge_phase
 from performance.soak_answers import Ended
 from performance.soak_checks import Written
 from performance.soak_plan import Plan
@@ -18,33 +18,36 @@ from support.postgres import binaries
 
 KILLED, _, RESTARTED = PHASES
 SCANNED = dict.fromkeys(range(3), SAMPLES)
-KNOWN = ("flagged", "consistent", "consistent")
-ASKED = [
-    Asked(Ended(Plan(number, "chat"), "answered", decision), ended_s=100.0 + number)
-    for number, decision in enumerate(KNOWN)
+DECISIONS = ("flagged", "consistent", "consistent")
+REQUESTS = [
+    FinishedRequest(Ended(Plan(number, "chat"), "answered", decision), ended_s=100.0 + number)
+    for number, decision in enumerate(DECISIONS)
 ]
-ENTRIES = [Written(one.ended.plan.request_id, "consistent", "default", None) for one in ASKED]
+ENTRIES = [
+    Written(request.end.plan.request_id, "consistent", "default", None) for request in REQUESTS
+]
 
 
-def judged(
-    asked: list[Asked] = ASKED,
+def problems_of(
+    requests: list[FinishedRequest] = REQUESTS,
     entries: list[Written] = ENTRIES,
     samples: dict[int, int] = SCANNED,
-    **about: object,
+    **fields: object,
 ) -> list[str]:
-    found = Found(KILLED, asked, most=CALLS)
-    for name, value in about.items():
-        setattr(found, name, value)
-    return judge(found, entries, samples, CALLS)[1]
+    log = PhaseLog(KILLED, requests, most_calls=CALLS)
+    for name, value in fields.items():
+        setattr(log, name, value)
+    return judge_phase(log, entries, samples, CALLS)[1]
 
 
-def changed(**about: object) -> list[Asked]:
-    """Have the last request end otherwise."""
-    return [*ASKED[:2], replace(ASKED[2], ended=replace(ASKED[2].ended, **about))]
+def with_last_end(**fields: object) -> list[FinishedRequest]:
+    """Return the requests with other fields in the end of the last one."""
+    *others, last = REQUESTS
+    return [*others, replace(last, end=replace(last.end, **fields))]
 
 
 def test_a_phase_in_which_all_went_well_has_no_problems() -> None:
-    row, problems = judge(Found(KILLED, ASKED), ENTRIES, SCANNED, CALLS)
+    row, problems = judge_phase(PhaseLog(KILLED, REQUESTS), ENTRIES, SCANNED, CALLS)
     assert problems == []
     counts = ("again", "lost", "wrong", "twice", "unscanned", "unchecked", "unwritten")
     assert [row[name] for name in counts] == [0] * 7
@@ -53,40 +56,45 @@ def test_a_phase_in_which_all_went_well_has_no_problems() -> None:
 
 @pytest.mark.parametrize("outcome", ["lost", "refused", "error"])
 def test_a_request_without_an_answer_is_lost(outcome: str) -> None:
-    [problem] = judged(changed(outcome=outcome, decision=None))
+    [problem] = problems_of(with_last_end(outcome=outcome, decision=None))
     assert "is lost" in problem
 
 
 def test_a_wrong_answer_is_a_problem() -> None:
-    assert "another request's" in judged(changed(problems=("it has another request's answer",)))[0]
+    assert (
+        "another request's"
+        in problems_of(with_last_end(problems=("it has another request's answer",)))[0]
+    )
 
 
-def test_what_is_called_checked_was_checked() -> None:
-    # What the upstream makes up is known, and so is what it does not.
-    assert "is said to be flagged" in judged(changed(decision="flagged"))[0]
-    assert "with 2 samples" in judged(samples={**SCANNED, 2: SAMPLES - 1})[0]
-    assert "with 0 samples" in judged(samples={0: SAMPLES, 1: SAMPLES})[0]
-    # To say that nobody looked is honest.
-    assert judged(changed(decision="inconclusive"), samples={0: SAMPLES, 1: SAMPLES}) == []
+def test_an_answer_called_checked_was_checked() -> None:
+    # Which answers the upstream invents is known.
+    assert "is said to be flagged" in problems_of(with_last_end(decision="flagged"))[0]
+    assert "with 2 samples" in problems_of(samples={**SCANNED, 2: SAMPLES - 1})[0]
+    assert "with 0 samples" in problems_of(samples={0: SAMPLES, 1: SAMPLES})[0]
+    # `inconclusive` is honest without samples.
+    assert (
+        problems_of(with_last_end(decision="inconclusive"), samples={0: SAMPLES, 1: SAMPLES}) == []
+    )
 
 
 def test_the_journal_has_each_request_once() -> None:
-    assert "in the journal 2 times" in judged(entries=[*ENTRIES, ENTRIES[0]])[0]
-    assert "is not in the journal" in judged(entries=ENTRIES[:2])[0]
-    # A gateway that is killed takes along what it has not written yet.
-    assert judged(entries=ENTRIES[:2], killed_s=[102.5]) == []
-    assert "is not in the journal" in judged(entries=ENTRIES[:2], killed_s=[110.0])[0]
+    assert "in the journal 2 times" in problems_of(entries=[*ENTRIES, ENTRIES[0]])[0]
+    assert "is not in the journal" in problems_of(entries=ENTRIES[:2])[0]
+    # Entries that a killed gateway had not written yet are lost.
+    assert problems_of(entries=ENTRIES[:2], killed_s=[102.5]) == []
+    assert "is not in the journal" in problems_of(entries=ENTRIES[:2], killed_s=[110.0])[0]
 
 
 def test_more_calls_than_allowed_are_a_problem() -> None:
-    assert judged(most=CALLS) == []
-    assert f"{CALLS + 1} calls were under way" in judged(most=CALLS + 1)[0]
+    assert problems_of(most_calls=CALLS) == []
+    assert f"{CALLS + 1} calls were under way" in problems_of(most_calls=CALLS + 1)[0]
 
 
 def test_no_attempt_fails_where_nobody_is_killed() -> None:
-    again = [*ASKED[:2], replace(ASKED[2], failures=("lost",))]
-    assert judged(again) == []
-    assert "attempts failed" in judged(again, phase=RESTARTED)[0]
+    retried = [*REQUESTS[:2], replace(REQUESTS[2], failures=("lost",))]
+    assert problems_of(retried) == []
+    assert "attempts failed" in problems_of(retried, phase=RESTARTED)[0]
 
 
 @pytest.mark.timeout(600)

@@ -34,7 +34,7 @@ def test_the_ratio_is_ours_by_theirs():
     assert row_of("calls", "", 2, "uqlm 0.6.7", 0)["ratio"] is None
 
 
-def test_who_cannot_be_measured_is_a_row_that_says_why(monkeypatch):
+def test_a_peer_that_cannot_be_measured_has_a_row_with_the_reason(monkeypatch):
     def missing(setting):
         raise SkippedError("it does not install")
 
@@ -44,8 +44,8 @@ def test_who_cannot_be_measured_is_a_row_that_says_why(monkeypatch):
     result = CliRunner().invoke(app, ["peers", "--json"])
     assert result.exit_code == 0, result.output
     rows = json.loads(result.stdout)["rows"]
-    told = "skipped: it does not install"
-    assert [row["remark"] for row in rows] == [told, told, None, told, told]
+    skipped = "skipped: it does not install"
+    assert [row["remark"] for row in rows] == [skipped, skipped, None, skipped, skipped]
     assert set(rows[0]) == set(rows[2]) == set(skipped_row("uqlm", "no"))
 
 
