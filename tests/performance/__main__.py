@@ -94,7 +94,7 @@ def journal(
 ) -> None:
     """Measure how soon a large journal with words answers, in SQLite and PostgreSQL."""
     form = format_of(as_json, as_markdown)
-    print_result(disk_bench.find(entries, turns), form)
+    print_result(disk_bench.run_journal(entries, turns), form)
 
 
 @app.command()

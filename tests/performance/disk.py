@@ -1,8 +1,7 @@
-"""What is written and kept: pages, the cache and the journal, each beside something smaller; and
-how soon a large journal answers.
+"""The cost of what Resay writes (pages, the cache, the journal), and the speed of a large journal.
 
-The best of several turns, in which ours and what it is compared with are measured one after the
-other.
+Each figure is the best of several turns, in which Resay and what it is compared with are measured
+one after the other.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import cache, partial
-from itertools import accumulate, count
+from itertools import accumulate
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,7 +43,7 @@ from resay_server.journal.sqlite import build_rollups
 from resay_server.journal.statements import insert
 from support.postgres import PostgresServer, binaries
 
-__all__ = ["find", "run"]
+__all__ = ["run", "run_journal"]
 
 _NGRAM = {"chain": [{"method": "ngram"}]}
 _SAMPLES = 20
@@ -58,22 +57,22 @@ _TENANT = Part("journal, tenant", "the newest 50 of a rare tenant, the same", "m
 
 
 def run(entries: int = 1_000_000, verdicts: int = 3000, turns: int = 5) -> ResultTable:
-    """Measure what is written and kept.
+    """Measure pages of verdicts, the cache in a file, and the journal.
 
     Args:
-        entries: How many the journal has.
-        verdicts: How many are on the page.
-        turns: How often to measure each side.
+        entries: How many entries the journal has.
+        verdicts: How many verdicts are on the page.
+        turns: How often each side is measured.
 
     Returns:
         A row for each part.
     """
-    cached = _cached(turns)
+    check_s = _check_seconds(turns)
     rows = [
         row_of(_PAGE, partial(_page, verdicts, turns)),
-        row_of(_COLD, partial(_beside_none, cached, "cold")),
-        row_of(_WARM, partial(_beside_none, cached, "warm")),
-        *_journal(entries, turns),
+        row_of(_COLD, partial(_cache_reading, check_s, "cold")),
+        row_of(_WARM, partial(_cache_reading, check_s, "warm")),
+        *_journal_rows(entries, turns),
     ]
     return ResultTable("disk", COLUMNS, tuple(rows), _NOTES)
 
@@ -93,13 +92,7 @@ def _page(verdicts: int, turns: int) -> Reading:
     for _ in range(turns):
         ours = min(ours, _cpu_s(partial(page, shown)))
         limit = min(limit, _cpu_s(partial(json.dumps, data)))
-    return Reading(
-        ours,
-        None,
-        {"turns": turns},
-        "the same as JSON",
-        limit,
-    )
+    return Reading(ours, None, {"turns": turns}, "the same as JSON", limit)
 
 
 @cache
@@ -109,12 +102,14 @@ def _verdict(number: int) -> Verdict:
 
 
 def _answer(number: int) -> str:
-    said = (f"The {i}. bridge of <Ada & Sons> was opened in {1900 + number + i}." for i in range(8))
-    return " ".join(said)
+    sentences = [
+        f"The {i}. bridge of <Ada & Sons> was opened in {1900 + number + i}." for i in range(8)
+    ]
+    return " ".join(sentences)
 
 
 class _Instant:
-    """Answers at once, so that nothing but our own work is measured."""
+    """A provider that answers at once, so that only Resay's own work is measured."""
 
     cache_source = "instant"
 
@@ -126,28 +121,25 @@ class _Instant:
         return Completions(tuple(answers), Usage(n))
 
 
-def _cached(turns: int) -> dict[str, float]:
-    """Return the seconds of a check without a cache, with a cold one, and with a warm one."""
+def _check_seconds(turns: int) -> dict[str, float]:
+    """Return the seconds of a check with no cache (`none`), a `cold` one and a `warm` one."""
     best: dict[str, float] = dict.fromkeys(("none", "cold", "warm"), inf)
     with TemporaryDirectory() as folder:
         try:
-            kept = _drawing({"store": "sqlite", "path": str(Path(folder, "answers.db"))})
-            bare = _drawing({"store": "none"})
+            cached = _checker({"store": "sqlite", "path": str(Path(folder, "answers.db"))})
+            uncached = _checker({"store": "none"})
             # Many: the write of one check may still go on during the next.
-            for question in _questions(10 * turns):
-                best["none"] = min(best["none"], _wall_s(partial(bare, question)))
-                best["cold"] = min(best["cold"], _wall_s(partial(kept, question)))
-                best["warm"] = min(best["warm"], _wall_s(partial(kept, question)))
+            for number in range(10 * turns):
+                question = f"What is known of bridge {number}?"
+                best["none"] = min(best["none"], _wall_s(partial(uncached, question)))
+                best["cold"] = min(best["cold"], _wall_s(partial(cached, question)))
+                best["warm"] = min(best["warm"], _wall_s(partial(cached, question)))
         finally:
             run_sync(close_caches)
     return best
 
 
-def _questions(turns: int) -> Iterator[str]:
-    return (f"What is known of bridge {i}?" for i, _ in zip(count(), range(turns), strict=False))
-
-
-def _drawing(cache: dict[str, Any]) -> Callable[[str], Verdict]:
+def _checker(cache: dict[str, Any]) -> Callable[[str], Verdict]:
     policy = {**_NGRAM, "cache": cache, "sampling": {"max": _SAMPLES, "confidence": None}}
     guard = Guard(policy, provider=_Instant(), model="instant")
 
@@ -161,7 +153,7 @@ def _drawing(cache: dict[str, Any]) -> Callable[[str], Verdict]:
     return check
 
 
-def _beside_none(seconds: dict[str, float], which: str) -> Reading:
+def _cache_reading(seconds: dict[str, float], which: str) -> Reading:
     ratio = seconds[which] / seconds["none"]
     ours_ms, none_ms = 1000 * seconds[which], 1000 * seconds["none"]
     return Reading(
@@ -176,7 +168,7 @@ def _beside_none(seconds: dict[str, float], which: str) -> Reading:
 _MODELS = ("openai/gpt-4.1-mini", "anthropic/claude-haiku", "openai/gpt-4.1")
 
 
-def _journal(entries: int, turns: int) -> list[Row]:
+def _journal_rows(entries: int, turns: int) -> list[Row]:
     with TemporaryDirectory() as folder:
         path = Path(folder, "journal.db")
         journal = open_journal(JournalConfig(url=f"sqlite:///{path}"))
@@ -193,7 +185,7 @@ def _journal(entries: int, turns: int) -> list[Row]:
 
 
 def _fill(journal: Journal, path: Path, entries: int) -> None:
-    """Write entries of the last 30 days, as a journal would, but without waiting for each."""
+    """Write entries of the last 30 days in one transaction."""
     verdict = _verdict(0)
     first = Entry.of(
         VerdictRecord(
@@ -202,8 +194,8 @@ def _fill(journal: Journal, path: Path, entries: int) -> None:
     )
     run_sync(journal.append, first)
     run_sync(journal.aclose)
-    chance = random.Random(0)
-    # The verdict is packed once: that takes longer than to write it.
+    rng = random.Random(0)
+    # The verdict is packed only once, since packing takes longer than writing.
     bare = replace(first, verdict={})
     now = time.time()
 
@@ -213,54 +205,53 @@ def _fill(journal: Journal, path: Path, entries: int) -> None:
                 bare,
                 id=new_id(),
                 time=now - 30 * 86_400 * (1 - i / entries),
-                model=chance.choice(_MODELS),
+                model=rng.choice(_MODELS),
                 tenant="rare" if i % 5000 == 1 else f"tenant {i % 20}",
                 request_id=f"req-{i:012}",
-                latency_s=chance.lognormvariate(0, 1),
-                check_s=chance.lognormvariate(-1, 1),
+                latency_s=rng.lognormvariate(0, 1),
+                check_s=rng.lognormvariate(-1, 1),
             )
-            yield (*journal_row(entry, "all")[:-2], kept, None)
+            yield (*journal_row(entry, "all")[:-2], packed_verdict, None)
 
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        (kept,) = connection.execute("SELECT verdict FROM resay_journal_entries").fetchone()
+        (packed_verdict,) = connection.execute(
+            "SELECT verdict FROM resay_journal_entries"
+        ).fetchone()
         connection.execute("BEGIN")
         connection.executemany(insert(1), rows())
         connection.execute("COMMIT")
-        more = True
-        while more:
-            connection.execute("BEGIN")
-            more = build_rollups(connection, now)
-            connection.execute("COMMIT")
+        _build_all_rollups(connection)
+
+
+def _build_all_rollups(connection: sqlite3.Connection) -> None:
+    unfinished = True
+    while unfinished:
+        connection.execute("BEGIN")
+        unfinished = build_rollups(connection, time.time())
+        connection.execute("COMMIT")
 
 
 def _bytes(path: Path, entries: int) -> Reading:
-    each = path.stat().st_size / entries
-    text = len(json.dumps(_verdict(0).to_dict(content=False), separators=(",", ":")))
-    return Reading(each, None, {"entries": entries}, "the verdict as JSON", text)
+    entry_bytes = path.stat().st_size / entries
+    verdict = json.dumps(_verdict(0).to_dict(content=False), separators=(",", ":"))
+    return Reading(entry_bytes, None, {"entries": entries}, "the verdict as JSON", len(verdict))
 
 
 def _days(journal: Journal, turns: int) -> Reading:
     span = SPANS["30d"]
 
-    def kept() -> None:
+    def from_rollups() -> None:
         run_sync(FiguresCache(journal).get, DashboardQuery(span))
 
-    def summed() -> None:
-        # From where no rollup begins, so that the entries are read.
+    def from_entries() -> None:
+        # From a time where no rollup begins, so that the entries are read.
         until = time.time() // 1 + 0.5
         run_sync(journal.summary, until - span.length_s, until, span.step_s)
 
-    ours, limit = inf, inf
-    for _ in range(turns):
-        ours = min(ours, _cpu_s(kept))
-    limit = _cpu_s(summed)
-    return Reading(
-        ours,
-        None,
-        {"turns": turns},
-        "one of its three questions, from the entries",
-        limit,
-    )
+    ours = min(_cpu_s(from_rollups) for _ in range(turns))
+    limit = _cpu_s(from_entries)
+    beside = "one of its three questions, from the entries"
+    return Reading(ours, None, {"turns": turns}, beside, limit)
 
 
 def _tenant(journal: Journal, turns: int) -> Reading:
@@ -268,13 +259,7 @@ def _tenant(journal: Journal, turns: int) -> Reading:
     for _ in range(turns):
         ours = min(ours, _cpu_s(partial(run_sync, partial(journal.recent, 50, tenant="rare"))))
         limit = min(limit, _cpu_s(partial(run_sync, partial(journal.recent, 50))))
-    return Reading(
-        1000 * ours,
-        None,
-        {"turns": turns},
-        "the newest of all",
-        1000 * limit,
-    )
+    return Reading(1000 * ours, None, {"turns": turns}, "the newest of all", 1000 * limit)
 
 
 def _cpu_s(work: Callable[[], object]) -> float:
@@ -289,9 +274,9 @@ def _wall_s(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-# --- how soon a large journal answers -------------------------------------------------------------
+# --- the speed of a large journal ----------------------------------------------------------------
 
-_FOUND_COLUMNS = (
+_JOURNAL_COLUMNS = (
     Column("database", "database"),
     Column("part", "what is asked"),
     Column("rows", "entries", 0),
@@ -299,7 +284,7 @@ _FOUND_COLUMNS = (
     Column("ms", "median of the next, ms", 1),
     Column("most_ms", "goal, ms", 0),
 )
-_FOUND_NOTES = (
+_JOURNAL_NOTES = (
     "entries evenly over 30 days, of three models and twenty tenants, each with its question and an"
     " answer of a sentence, in words of which some are much more frequent than others.",
     "search: the newest 51 entries, as the page asks for them. page: the HTML of `/ui` as an"
@@ -323,12 +308,12 @@ _PAGES = {
 }
 
 
-def find(entries: int = 1_000_000, turns: int = 5) -> ResultTable:
-    """Measure how soon journals with words answer.
+def run_journal(entries: int = 1_000_000, turns: int = 5) -> ResultTable:
+    """Measure how fast a journal with questions and answers is searched, and its pages rendered.
 
     Args:
-        entries: How many each has.
-        turns: How often to ask.
+        entries: How many entries the journal of each database has.
+        turns: How often each question is asked after the first time.
 
     Returns:
         A row for each question and database.
@@ -337,67 +322,74 @@ def find(entries: int = 1_000_000, turns: int = 5) -> ResultTable:
     with TemporaryDirectory() as folder:
         path = Path(folder, "journal.db")
         _fill_file(path, entries)
-        rows += _answers("SQLite", f"sqlite:///{path}", entries, turns, most_ms=1000)
+        rows += _question_rows("SQLite", f"sqlite:///{path}", entries, turns, most_ms=1000)
     programs = binaries()
     if programs is not None:
         with PostgresServer(programs) as server:
             url = server.database()
             _fill_server(url, entries)
-            rows += _answers("PostgreSQL", url, entries, turns, most_ms=300)
-    return ResultTable("journal", _FOUND_COLUMNS, tuple(rows), _FOUND_NOTES)
+            rows += _question_rows("PostgreSQL", url, entries, turns, most_ms=300)
+    return ResultTable("journal", _JOURNAL_COLUMNS, tuple(rows), _JOURNAL_NOTES)
 
 
-def _answers(database: str, url: str, entries: int, turns: int, *, most_ms: float) -> list[Row]:
-    def row(part: str, taken: list[float], most: float | None) -> Row:
-        first, *rest = (1000 * one for one in taken)
-        median = sorted(rest)[len(rest) // 2] if rest else first
-        said = {"database": database, "part": part, "rows": entries}
-        return {**said, "first_ms": first, "ms": median, "most_ms": most}
+def _question_rows(
+    database: str, url: str, entries: int, turns: int, *, most_ms: float
+) -> list[Row]:
+    def row(part: str, seconds: list[float], goal_ms: float | None) -> Row:
+        first, *later = seconds
+        middle = sorted(later)[len(later) // 2] if later else first
+        return {
+            "database": database,
+            "part": part,
+            "rows": entries,
+            "first_ms": 1000 * first,
+            "ms": 1000 * middle,
+            "most_ms": goal_ms,
+        }
 
-    found: list[Row] = []
+    rows: list[Row] = []
     for part, filters in _SEARCHES.items():
         journal = open_journal(JournalConfig(url=url))
         run_sync(journal.recent, 1)
-        ask = partial(run_sync, partial(journal.recent, 51, **filters))
-        found.append(row(part, [_wall_s(ask) for _ in range(1 + turns)], most_ms))
+        search = partial(run_sync, partial(journal.recent, 51, **filters))
+        rows.append(row(part, [_wall_s(search) for _ in range(1 + turns)], most_ms))
         run_sync(journal.aclose)
-    for part, address in _PAGES.items():
-        taken = [_page_s(url, address) for _ in range(1 + turns)]
-        found.append(row(part, taken, 1000 if part == "page: the first" else None))
-    return found
+    for part, path in _PAGES.items():
+        seconds = [_page_s(url, path) for _ in range(1 + turns)]
+        rows.append(row(part, seconds, 1000 if part == "page: the first" else None))
+    return rows
 
 
-def _page_s(url: str, address: str) -> float:
+def _page_s(url: str, path: str) -> float:
+    """Return the seconds that a page of the dashboard takes, by a journal that was just opened."""
     journal = open_journal(JournalConfig(url=url))
 
-    async def ask() -> float:
+    async def fetch() -> float:
         await journal.recent(1)
         transport = httpx.ASGITransport(app=Starlette(routes=routes(journal, hosts=None)))
         async with httpx.AsyncClient(transport=transport, base_url="http://here") as browser:
-            began = time.perf_counter()
-            answer = await browser.get(address, timeout=None)
-            taken = time.perf_counter() - began
+            started = time.perf_counter()
+            response = await browser.get(path, timeout=None)
+            seconds = time.perf_counter() - started
         await journal.aclose()
-        answer.raise_for_status()
-        return taken
+        response.raise_for_status()
+        return seconds
 
-    return run_sync(ask)
+    return run_sync(fetch)
 
 
 def _rows_with_words(entries: int) -> Iterator[tuple[tuple[Any, ...], str]]:
     """Yield entries of the last 30 days as rows, each with its words as they are indexed."""
-    chance = random.Random(0)
-    words = [
-        "".join(chance.choice("bcdfglmnprstvz") + chance.choice("aeiou") for _ in range(size))
-        for size in (2, 3, 4, 5)
-        for _ in range(10_000)
-    ]
+    rng = random.Random(0)
+    words: list[str] = []
+    for syllables in (2, 3, 4, 5):
+        words += [_random_word(rng, syllables) for _ in range(10_000)]
     weights = list(accumulate(1 / (rank + 5) for rank in range(len(words))))
     guard = Guard({**_NGRAM, "cache": {"store": "none"}})
     bodies: list[tuple[tuple[Any, ...], str]] = []
     for _ in range(min(entries, 300)):
-        said = [" ".join(chance.choices(words, cum_weights=weights, k=20)) for _ in range(2)]
-        verdict = guard.check(f"The {said[0]}.", samples=[f"The {said[1]}."])
+        answer, sample = (" ".join(rng.choices(words, cum_weights=weights, k=20)) for _ in range(2))
+        verdict = guard.check(f"The {answer}.", samples=[f"The {sample}."])
         entry = Entry.of(
             VerdictRecord(
                 verdict=verdict, model=_MODELS[0], policy="default", action="annotate", api="chat"
@@ -406,26 +398,33 @@ def _rows_with_words(entries: int) -> Iterator[tuple[tuple[Any, ...], str]]:
         row = journal_row(entry, "all")
         terms = set((entry_terms(row) or "").split()) - set(row_name_terms(row))
         bodies.append((row, " ".join(terms)))
-    where = {name: i for i, name in enumerate(ENTRY_COLUMNS)}
-    names: dict[object, str] = {}
+    columns = {name: i for i, name in enumerate(ENTRY_COLUMNS)}
+    name_terms: dict[object, str] = {}
     now = time.time()
     for i in range(entries):
-        body, terms = chance.choice(bodies)
-        asked = f"which bridge is case{i}"
-        asked += " beside the viaduct" * (i % 10 == 0) + " under the aqueduct" * (i % 1000 == 0)
-        model, tenant = chance.choice(_MODELS), "rare" if i % 5000 == 0 else f"tenant {i % 20}"
+        body, terms = rng.choice(bodies)
+        question = f"which bridge is case{i}"
+        if i % 10 == 0:
+            question += " beside the viaduct"
+        if i % 1000 == 0:
+            question += " under the aqueduct"
+        model, tenant = rng.choice(_MODELS), "rare" if i % 5000 == 0 else f"tenant {i % 20}"
         row = list(body)
-        row[where["id"]] = new_id()
-        row[where["time"]] = now - 30 * 86_400 * (1 - i / entries)
-        row[where["model"]], row[where["tenant"]] = model, tenant
-        row[where["request_id"]] = f"req-{i:012}"
-        row[where["latency_s"]] = chance.lognormvariate(0, 1)
-        row[where["check_s"]] = chance.lognormvariate(-1, 1)
-        row[where["question"]] = f'"{asked}"'
-        known = (model, tenant, row[where["decision"]])
-        if known not in names:
-            names[known] = " ".join(row_name_terms(tuple(row)))
-        yield tuple(row), f"{names[known]} {terms} {asked}"
+        row[columns["id"]] = new_id()
+        row[columns["time"]] = now - 30 * 86_400 * (1 - i / entries)
+        row[columns["model"]], row[columns["tenant"]] = model, tenant
+        row[columns["request_id"]] = f"req-{i:012}"
+        row[columns["latency_s"]] = rng.lognormvariate(0, 1)
+        row[columns["check_s"]] = rng.lognormvariate(-1, 1)
+        row[columns["question"]] = f'"{question}"'
+        names = (model, tenant, row[columns["decision"]])
+        if names not in name_terms:
+            name_terms[names] = " ".join(row_name_terms(tuple(row)))
+        yield tuple(row), f"{name_terms[names]} {terms} {question}"
+
+
+def _random_word(rng: random.Random, syllables: int) -> str:
+    return "".join(rng.choice("bcdfglmnprstvz") + rng.choice("aeiou") for _ in range(syllables))
 
 
 def _fill_file(path: Path, entries: int) -> None:
@@ -433,18 +432,20 @@ def _fill_file(path: Path, entries: int) -> None:
     run_sync(journal.recent)
     run_sync(journal.aclose)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        # What triggers do for each entry is done for all of them at the end: that is sooner.
-        kept = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
-        triggers = connection.execute(kept).fetchall()
+        # What triggers do for each entry is done at the end for all of them, which is faster.
+        triggers = connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+        ).fetchall()
         for name, _ in triggers:
             connection.execute(f"DROP TRIGGER {name}")
         connection.execute("PRAGMA journal_mode = OFF")
         connection.execute("PRAGMA cache_size = -200000")
         connection.execute("BEGIN")
-        put, index = insert(1), "INSERT INTO resay_journal_words VALUES (?, ?, ?)"
+        insert_entry = insert(1)
+        insert_words = "INSERT INTO resay_journal_words VALUES (?, ?, ?)"
         for row, terms in _rows_with_words(entries):
-            connection.execute(put, row)
-            connection.execute(index, (int(row[1] * 1000) << 20, row[0], terms))
+            connection.execute(insert_entry, row)
+            connection.execute(insert_words, (int(row[1] * 1000) << 20, row[0], terms))
         connection.execute("COMMIT")
         connection.execute("INSERT INTO resay_journal_found(resay_journal_found) VALUES('rebuild')")
         connection.execute(
@@ -453,11 +454,7 @@ def _fill_file(path: Path, entries: int) -> None:
         )
         for _, sql in triggers:
             connection.execute(sql)
-        more = True
-        while more:
-            connection.execute("BEGIN")
-            more = build_rollups(connection, time.time())
-            connection.execute("COMMIT")
+        _build_all_rollups(connection)
 
 
 def _fill_server(url: str, entries: int) -> None:
@@ -470,30 +467,30 @@ def _fill_server(url: str, entries: int) -> None:
         connection.execute(f"DROP INDEX {index}".encode())
         names = ", ".join(ENTRY_COLUMNS)
         with (
-            words.open("w") as found,
+            words.open("w") as lines,
             connection.cursor().copy(
                 f"COPY resay_journal_entries ({names}) FROM STDIN".encode()
             ) as copy,
         ):
             for row, terms in _rows_with_words(entries):
                 copy.write_row(row)
-                found.write(f"{row[0]}\t{row[1]!r}\t{terms}\n")
+                lines.write(f"{row[0]}\t{row[1]!r}\t{terms}\n")
         with (
-            words.open() as found,
+            words.open() as lines,
             connection.cursor().copy(b"COPY resay_journal_words FROM STDIN") as copy,
         ):
-            for line in found:
+            for line in lines:
                 copy.write(line)
         connection.execute(b"SET maintenance_work_mem = '512MB'")
         connection.execute(
             f"CREATE INDEX {index} ON resay_journal_words USING gin (words)".encode()
         )
-        run_sync(_roll_up, url)
+        run_sync(_build_postgres_rollups, url)
         # As the server does by itself after a while.
         connection.execute(b"VACUUM ANALYZE")
 
 
-async def _roll_up(url: str) -> None:
+async def _build_postgres_rollups(url: str) -> None:
     session = PostgresDatabase(url).open()
     while await session.build_rollups(time.time()):
         pass

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from performance.__main__ import app
-from performance.disk import find, run
+from performance.disk import run, run_journal
 
 PARTS = [
     "page",
@@ -38,7 +38,7 @@ def test_the_command_prints_them():
 
 def test_a_large_journal_is_asked_each_question(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("performance.disk.binaries", lambda: None)
-    rows = find(entries=1200, turns=0).rows
+    rows = run_journal(entries=1200, turns=0).rows
     assert len(rows) == 11
     assert {row["database"] for row in rows} == {"SQLite"}
     assert all(row["first_ms"] > 0 for row in rows)
