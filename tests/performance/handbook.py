@@ -1,8 +1,8 @@
-"""What regeneration makes of flawed answers about a handbook: what users get in the end.
+"""How well regeneration repairs flawed answers about a handbook.
 
-A model answers questions about a made-up company's products (see `performance.handbook_world`); its
-answers are checked, and those that are flagged are repaired by pages of the handbook. What counts
-is the text that the user gets, and the verdict on it.
+A model answers questions about a made-up company's products (see `performance.handbook_world`). Its
+answers are checked, and flagged ones are repaired with pages of the handbook. What counts is the
+text that the user gets, and the verdict on it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from performance.handbook_models import (
     by_words,
     statements,
 )
-from performance.handbook_world import ATTRIBUTES, Claim, Handbook, Question, chosen, says
+from performance.handbook_world import ATTRIBUTES, Claim, Handbook, Question, choose_questions, says
 from resay import Answer, Document, Guard, Passage
 from resay.core.regeneration import Mode
 from resay.core.tokens import tokenize
@@ -46,7 +46,7 @@ from simulation.inference import embed_words
 __all__ = ["RETRIEVERS", "Judge", "Outcome", "Setting", "outcome_of", "run", "ways"]
 
 RETRIEVERS = ("folder", "function", "qdrant")
-"""Where pages are found."""
+"""The retrievers that find pages."""
 
 COLUMNS = (
     Column("retriever", "pages from"),
@@ -72,15 +72,15 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is asked, and in which ways.
+    """The questions of a run, and the ways of repairing their answers.
 
     Attributes:
-        questions: How many, of all groups alike.
-        retrievers: Where pages are found.
-        ks: How many of them each search gives.
-        otherwise: What happens to an answer that could not be repaired.
-        mode: How it is repaired.
-        seed: What the handbook and the questions are drawn from.
+        questions: How many questions, from all groups alike.
+        retrievers: The retrievers, from `RETRIEVERS`.
+        ks: How many documents a search returns; each is a way.
+        otherwise: The actions on an answer that could not be repaired; each is a way.
+        mode: How answers are repaired.
+        seed: The seed of the handbook and of the questions.
     """
 
     questions: int = 120
@@ -92,13 +92,13 @@ class Setting:
 
 
 Judge = Literal["statements", "words"]
-"""Who reads what Resay asks; see `run`."""
+"""How the judge reads prompts; see `run`."""
 Way = tuple[str, int, str]
-"""A retriever, its k, and what happens otherwise."""
+"""A retriever, its k, and the action on an answer that could not be repaired."""
 
 
 def ways(setting: Setting) -> list[Way]:
-    """Return the ways of asking, in order."""
+    """Return all ways, in order."""
     return list(product(setting.retrievers, setting.ks, setting.otherwise))
 
 
@@ -117,15 +117,15 @@ Outcome = Literal[
 ]
 """What became of a claim.
 
-kept: It was right, and stands there unflagged. harmed: It was right, and is changed, flagged or
-withheld. repaired: The right value stands there unflagged. acquitted: The wrong value stands there
-unflagged. flagged: It stands there, flagged. old: The value of an older edition stands there
-unflagged. other: Another value stands there. removed: Nothing is said of it any more, and nothing
-tells so. told: The text says that the handbook does not say it. mistold: It says so of something
-else that was asked. otherwise: The answer was withheld,
-or nothing of it is left and the verdict is flagged.
+kept: It was right, and is in the text, unflagged. harmed: It was right, and is changed, flagged or
+withheld. repaired: The right value is in the text, unflagged. acquitted: The wrong value is in the
+text, unflagged. flagged: The value is in the text, flagged. old: The value of an older edition is
+in the text, unflagged. other: Another value is in the text. removed: The text has no value, and
+does not say why. told: The text says that the handbook has no value. mistold: It says so of
+another attribute. otherwise: The answer was withheld, or the text has no value and the verdict is
+flagged.
 """
-_TELLS = re.compile(
+_UNDOCUMENTED = re.compile(
     r"\b(?:documents?|handbook|sources?|pages?)\b[^.]*\b(?:do not|does not|don['’]t|doesn['’]t|not"
     r"|nothing|none)\b|\b(?:not|nothing|none|no)\b[^.]*\b(?:documents?|handbook|sources?|pages?)\b",
     re.IGNORECASE,
@@ -134,47 +134,52 @@ _TELLS = re.compile(
 
 def outcome_of(claim: Claim, question: Question, answer: Answer) -> Outcome:
     """Return what became of a claim, by the text that the user gets and its verdict."""
-    flagged = [s.text for s in answer.verdict.sentences if s.flagged]
+    flagged = [sentence.text for sentence in answer.verdict.sentences if sentence.flagged]
 
-    def stands(value: str | None) -> bool:
+    def in_text(value: str | None) -> bool:
         return value is not None and not answer.blocked and says(answer.text, value)
 
     def is_flagged(value: str) -> bool:
         return any(says(text, value) for text in flagged)
 
     if claim.kind == "right":
-        return "kept" if stands(claim.said) and not is_flagged(claim.said) else "harmed"
-    if claim.old is not None and stands(claim.old):
+        return "kept" if in_text(claim.value) and not is_flagged(claim.value) else "harmed"
+    if claim.old is not None and in_text(claim.old):
         return "flagged" if is_flagged(claim.old) else "old"
-    if stands(claim.said):
-        return "flagged" if is_flagged(claim.said) else "acquitted"
-    if claim.right is not None and stands(claim.right):
+    if in_text(claim.value):
+        return "flagged" if is_flagged(claim.value) else "acquitted"
+    if claim.right is not None and in_text(claim.right):
         return "flagged" if is_flagged(claim.right) else "repaired"
     sentences = [sentence.text for sentence in Passage.of(answer.text).sentences]
-    told = [attributes_in(text) for text in sentences if _TELLS.search(text)]
-    if told:
-        # "The documents do not say this" is about what stood there.
-        return "told" if any(not of or claim.attribute in of for of in told) else "mistold"
+    undocumented = [attributes_in(text) for text in sentences if _UNDOCUMENTED.search(text)]
+    if undocumented:
+        # "The documents do not say this", with no attribute, is about the claim itself.
+        about_claim = any(not names or claim.attribute in names for names in undocumented)
+        return "told" if about_claim else "mistold"
     if answer.blocked:
         return "otherwise"
-    asked = " ".join(str(message["content"]) for message in question.messages)
-    left = statements(answer.text, asked)
-    if any(statement.attribute == claim.attribute for statement in left):
+    remaining = statements(answer.text, _conversation_text(question))
+    if any(statement.attribute == claim.attribute for statement in remaining):
         return "other"
     return "otherwise" if answer.verdict.decision != "consistent" else "removed"
 
 
 def citations_of(question: Question, answer: Answer, world: Handbook) -> Iterator[bool]:
-    """Yield for each document that a sentence cites whether it says what the sentence says."""
+    """Yield for each citation whether the document has the values of the sentence."""
     regeneration = answer.verdict.regeneration
     sources = {source.id: source for source in regeneration.sources} if regeneration else {}
-    asked = " ".join(str(message["content"]) for message in question.messages)
     for sentence in answer.verdict.sentences:
-        told = statements(sentence.text, asked)
-        for name in sentence.citations:
-            page = world.page_of(name)
-            is_about = page is not None and page.product == question.product
-            yield bool(told) and is_about and all(says(sources[name].text, t.value) for t in told)
+        values = [item.value for item in statements(sentence.text, _conversation_text(question))]
+        for document in sentence.citations:
+            page = world.page_of(document)
+            if page is None or page.product != question.product or not values:
+                yield False
+            else:
+                yield all(says(sources[document].text, value) for value in values)
+
+
+def _conversation_text(question: Question) -> str:
+    return " ".join(str(message["content"]) for message in question.messages)
 
 
 async def run(
@@ -186,9 +191,9 @@ async def run(
     """Ask all questions in all ways.
 
     Args:
-        setting: What is asked, and in which ways.
-        judge: Who reads what Resay asks: `statements` compares what sentences say of which product,
-            `words` is the simulated provider, which compares words; or the folder of
+        setting: The questions, and the ways.
+        judge: How the judge reads prompts: `statements` compares what sentences say of which
+            product, `words` is the simulated provider, which compares words; or the folder of
             another judge.
         done: Called after each question.
 
@@ -199,7 +204,7 @@ async def run(
         SkippedError: There is no such judge.
     """
     world = Handbook(setting.seed)
-    questions = chosen(world.questions, setting.questions)
+    questions = choose_questions(world.questions, setting.questions)
     reads: Reads = by_words if judge == "words" else by_statements
     if isinstance(judge, Path):
         reads = by_reader(judge, world)
@@ -221,7 +226,7 @@ async def run(
                 "otherwise": otherwise,
             }
             guard = Guard(policy, provider=model, retriever=retriever)
-            answers = await _asked(guard, questions, done)
+            answers = await _answers(guard, questions, done)
             findable = await _findable(as_retriever(retriever), questions, world, k)
         row = _row_of(questions, answers, world)
         rows.append({**about, "findable": findable, **row, "misunderstood": model.misunderstood})
@@ -233,7 +238,7 @@ async def run(
 _AT_ONCE = 8
 
 
-async def _asked(
+async def _answers(
     guard: Guard, questions: Sequence[Question], done: Callable[[], object]
 ) -> list[Answer]:
     answers: dict[str, Answer] = {}
@@ -253,66 +258,74 @@ async def _asked(
 async def _findable(
     retriever: AdaptedRetriever, questions: Sequence[Question], world: Handbook, k: int
 ) -> float | None:
-    """Return how often the question alone, with the product's name, finds the newest page."""
-    found: list[bool] = []
+    """Return how often a search for an attribute of a product finds its right value, in percent."""
+    findable: list[bool] = []
     for question in questions:
         for claim in question.claims:
             if claim.right is None:
                 continue
-            asked = ATTRIBUTES[claim.attribute].question.format(s=question.product)
-            pages = [(world.page_of(d.id), d.text) for d in await retriever.retrieve(asked, k=k)]
-            found.append(
-                any(p and p.product == question.product and says(t, claim.right) for p, t in pages)
+            query = ATTRIBUTES[claim.attribute].question.format(s=question.product)
+            documents = await retriever.retrieve(query, k=k)
+            findable.append(
+                any(
+                    _has_value(document, question.product, claim.right, world)
+                    for document in documents
+                )
             )
-    return 100 * fmean(found) if found else None
+    return 100 * fmean(findable) if findable else None
+
+
+def _has_value(document: Document, product: str, value: str, world: Handbook) -> bool:
+    page = world.page_of(document.id)
+    return page is not None and page.product == product and says(document.text, value)
 
 
 def _row_of(questions: Sequence[Question], answers: Sequence[Answer], world: Handbook) -> Row:
-    found: dict[str, Counter[str]] = {}
-    failed: list[Row] = []
-    cited: list[bool] = []
+    outcomes: dict[str, Counter[str]] = {}
+    failures: list[Row] = []
+    citations: list[bool] = []
     for question, answer in zip(questions, answers, strict=True):
-        outcomes = [outcome_of(claim, question, answer) for claim in question.claims]
-        right = [*citations_of(question, answer, world)]
-        cited += right
-        for claim, outcome in zip(question.claims, outcomes, strict=True):
+        own_citations = list(citations_of(question, answer, world))
+        citations += own_citations
+        undocumented = any(claim.kind == "undocumented" for claim in question.claims)
+        for claim in question.claims:
+            outcome = outcome_of(claim, question, answer)
             # Where a claim beside it can only be withheld, the policy withholds both.
-            unsaid = any(other.kind == "undocumented" for other in question.claims)
-            if outcome == "harmed" and answer.blocked and unsaid:
+            if outcome == "harmed" and answer.blocked and undocumented:
                 outcome = "otherwise"
-            found.setdefault(claim.kind, Counter())[outcome] += 1
-            if outcome not in _WANTED[claim.kind] or not all(right):
-                failed.append(_failed(question, claim, outcome, answer))
-    gone = {kind: sum(counts.values()) for kind, counts in found.items()}
+            outcomes.setdefault(claim.kind, Counter())[outcome] += 1
+            if outcome not in _GOOD_OUTCOMES[claim.kind] or not all(own_citations):
+                failures.append(_failure(question, claim, outcome, answer))
+    claims = {kind: sum(counts.values()) for kind, counts in outcomes.items()}
 
-    def share(kind: str, *outcomes: str) -> float | None:
-        if not gone.get(kind):
+    def share(kind: str, *names: str) -> float | None:
+        if not claims.get(kind):
             return None
-        return 100 * sum(found[kind][outcome] for outcome in outcomes) / gone[kind]
+        return 100 * sum(outcomes[kind][name] for name in names) / claims[kind]
 
     none = Counter[str]()
-    wrong = [found.get(kind, none) for kind in ("invention", "outdated", "undocumented")]
+    wrong = [outcomes.get(kind, none) for kind in ("invention", "outdated", "undocumented")]
     return {
-        "harmed": found.get("right", none)["harmed"],
+        "harmed": outcomes.get("right", none)["harmed"],
         "repaired": share("invention", "repaired"),
         "standing": share("invention", "acquitted", "flagged"),
         "acquitted": sum(counts["acquitted"] for counts in wrong),
-        "outdated_chosen": found.get("outdated", none)["old"],
+        "outdated_chosen": outcomes.get("outdated", none)["old"],
         "outdated_repaired": share("outdated", "repaired"),
         "unsaid_told": share("undocumented", "told"),
         "unsaid_otherwise": share("undocumented", "otherwise"),
         "unsaid_standing": share("undocumented", "acquitted", "flagged"),
-        "citations": len(cited),
-        "citations_right": 100 * fmean(cited) if cited else None,
+        "citations": len(citations),
+        "citations_right": 100 * fmean(citations) if citations else None,
         "calls": fmean(answer.usage.calls for answer in answers),
-        "documents": fmean(len(_documents(answer)) for answer in answers),
-        "claims": gone,
-        "outcomes": {kind: dict(counts) for kind, counts in found.items()},
-        "failed": failed,
+        "documents": fmean(len(_retrieved(answer)) for answer in answers),
+        "claims": claims,
+        "outcomes": {kind: dict(counts) for kind, counts in outcomes.items()},
+        "failed": failures,
     }
 
 
-_WANTED: Mapping[str, tuple[Outcome, ...]] = {
+_GOOD_OUTCOMES: Mapping[str, tuple[Outcome, ...]] = {
     "right": ("kept", "otherwise"),
     "invention": ("repaired",),
     "outdated": ("repaired",),
@@ -320,12 +333,16 @@ _WANTED: Mapping[str, tuple[Outcome, ...]] = {
 }
 
 
-def _documents(answer: Answer) -> set[str]:
+def _retrieved(answer: Answer) -> set[str]:
+    """Return the ids of the documents that the searches for an answer found."""
     regeneration = answer.verdict.regeneration
-    return {name for a in (regeneration.attempts if regeneration else ()) for name in a.documents}
+    documents: set[str] = set()
+    for attempt in regeneration.attempts if regeneration else ():
+        documents.update(attempt.documents)
+    return documents
 
 
-def _failed(question: Question, claim: Claim, outcome: str, answer: Answer) -> Row:
+def _failure(question: Question, claim: Claim, outcome: str, answer: Answer) -> Row:
     regeneration = answer.verdict.regeneration
     return {
         "question": question.name,
@@ -333,7 +350,7 @@ def _failed(question: Question, claim: Claim, outcome: str, answer: Answer) -> R
         "product": question.product,
         "kind": claim.kind,
         "outcome": outcome,
-        "said": claim.said,
+        "said": claim.value,
         "right": claim.right,
         "old": claim.old,
         "draft": question.draft,
@@ -349,15 +366,15 @@ def _failed(question: Question, claim: Claim, outcome: str, answer: Answer) -> R
 @asynccontextmanager
 async def _folder(world: Handbook) -> AsyncGenerator[object]:
     # The index may still be open when the folder goes, which only Windows minds.
-    with TemporaryDirectory(prefix="resay-bench-", ignore_cleanup_errors=True) as place:
-        pages = Path(place, "handbook")
-        _write(world, pages)
-        retriever = FolderRetriever(pages, index=Path(place, "index.sqlite"))
+    with TemporaryDirectory(prefix="resay-bench-", ignore_cleanup_errors=True) as folder:
+        pages = Path(folder, "handbook")
+        _write_pages(world, pages)
+        retriever = FolderRetriever(pages, index=Path(folder, "index.sqlite"))
         await retriever.prepare()
         yield retriever
 
 
-def _write(world: Handbook, folder: Path) -> None:
+def _write_pages(world: Handbook, folder: Path) -> None:
     folder.mkdir()
     for page in world.pages:
         (folder / page.path).write_text(page.markdown, encoding="utf-8")
@@ -366,19 +383,26 @@ def _write(world: Handbook, folder: Path) -> None:
 @asynccontextmanager
 async def _function(world: Handbook) -> AsyncGenerator[object]:
     documents = [document for page in world.pages for document in page.documents]
-    words = [Counter(_stems(document.text)) for document in documents]
-    holders = Counter(stem for counts in words for stem in counts)
+    counts = [Counter(_stems(document.text)) for document in documents]
+    document_counts = Counter[str]()
+    for stems in counts:
+        document_counts.update(stems.keys())
 
-    def find(query: str, k: int) -> list[Document]:
-        asked = [stem for stem in set(_stems(query)) if stem in holders]
-        scores = [
-            sum(counts[word] / (counts[word] + 1) / holders[word] for word in asked)
-            for counts in words
-        ]
+    def score(stems: Mapping[str, int], query_stems: Sequence[str]) -> float:
+        """Return the sum of each stem's saturated frequency by how many documents have it."""
+        total = 0.0
+        for stem in query_stems:
+            count = stems.get(stem, 0)
+            total += count / (count + 1) / document_counts[stem]
+        return total
+
+    def search(query: str, k: int) -> list[Document]:
+        query_stems = [stem for stem in set(_stems(query)) if stem in document_counts]
+        scores = [score(stems, query_stems) for stems in counts]
         best = sorted(range(len(documents)), key=lambda i: (-scores[i], documents[i].id))
         return [documents[i] for i in best[:k] if scores[i]]
 
-    yield find
+    yield search
 
 
 @asynccontextmanager
@@ -388,13 +412,13 @@ async def _qdrant(world: Handbook) -> AsyncGenerator[object]:
     # To the mean of a text's words, one that is nothing but names is the nearest to each of them.
     documents = [d for page in world.pages for d in page.documents if statements(d.text)]
     with (
-        TemporaryDirectory(prefix="resay-bench-", ignore_cleanup_errors=True) as place,
+        TemporaryDirectory(prefix="resay-bench-", ignore_cleanup_errors=True) as folder,
         SimulatedInference(
             serves="embedder", dimensions=_DIMENSIONS, embed=_embedding(documents)
         ) as server,
     ):
         model = {"backend": "tei", "url": server.url}
-        retriever = QdrantRetriever("handbook", model=model, path=place)
+        retriever = QdrantRetriever("handbook", model=model, path=folder)
         try:
             await retriever.add(documents)
             yield retriever
@@ -406,27 +430,34 @@ _STEM = 5
 
 
 def _stems(text: str) -> list[str]:
-    """Return what the words of a text begin with; `X100-S` is one."""
+    """Return the first letters of each word of a text; `X100-S` is one word."""
     return [word[:_STEM].lower() for word in re.findall(r"\w+(?:-\w+)*", text)]
 
 
 _DIMENSIONS = 512
-_MOST = 3.0
+_MOST_WEIGHT = 3.0
 
 
 def _embedding(documents: Sequence[Document]) -> Callable[[str], Sequence[float]]:
-    """Return what gives words a vector: alike where they begin alike, and longer where rare."""
-    stems = [{word[:_STEM].lower() for word in tokenize(d.text)} for d in documents]
-    holders = Counter(stem for of_one in stems for stem in of_one)
+    """Return an embedding of words: similar where they begin alike, and longer where rare."""
+    document_counts = Counter[str]()
+    for document in documents:
+        document_counts.update({word[:_STEM].lower() for word in tokenize(document.text)})
 
     @cache
     def embed(word: str) -> Sequence[float]:
         stem = word[:_STEM].lower()
-        rarity = log(len(documents) / holders[stem]) if stem in holders else 0.0
-        # What a trained model goes by: what it is about, and what is said; a number says little.
-        is_code = not stem.isalpha() and not stem.isdecimal()
-        weight = 1.0 if stem.isdecimal() else _MOST if is_code else min(rarity, _MOST)
-        weight = weight if stem.isalnum() else 0.0
+        # As in a trained model, names of products and rare words weigh most, and numbers little.
+        if not stem.isalnum():
+            weight = 0.0
+        elif stem.isdecimal():
+            weight = 1.0
+        elif not stem.isalpha():
+            weight = _MOST_WEIGHT
+        elif stem in document_counts:
+            weight = min(log(len(documents) / document_counts[stem]), _MOST_WEIGHT)
+        else:
+            weight = 0.0
         return [weight * number for number in embed_words([stem], _DIMENSIONS)[0]]
 
     return embed

@@ -1,14 +1,14 @@
-"""Who plays the model and its judge in the bench over a handbook.
+"""The simulated model and judge of the bench over a handbook.
 
-The main model knows nothing: it gives the flawed answers of the questions. Everything else it is
-asked, it answers by what stands in the prompt: as a judge it compares the statements of claims and
-of documents, as a writer it says what the documents say. It knows what sentences about launches,
-weights and the like look like, and no value of any product.
+As the main model it gives the flawed answers of the questions. Everything else it answers from the
+prompt alone: as a judge it compares the statements of claims with those of documents, as a writer
+it repeats the statements of the documents. It recognises sentences about launches, weights and
+other attributes, and knows no value of any product.
 
-What a prompt leaves out, it does not know either: a claim whose product the prompt does not tell is
-supported by any product's page. A value that stands alone is understood by the question, if the
-prompt has it. Where several documents say something else, it writes by the newest edition, if the
-prompt says which one that is, and otherwise by the first.
+It does not know what a prompt leaves out: a claim whose product the prompt does not name is
+supported by any product's page. A bare value is understood by the question, if the prompt has it.
+Where documents differ, it writes what the newest edition says, if the prompt has the editions, and
+otherwise what the first document says.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio.lowlevel
 
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 Reads = Callable[[Sequence[Message]], "str | None"]
-"""Answers what Resay asks a model, by the messages alone; None where it does not understand."""
+"""Answers a request of Resay from its messages alone; None where it does not understand it."""
 
 _RELATIONS = {key: re.compile(a.relation, re.IGNORECASE) for key, a in ATTRIBUTES.items()}
 _VALUES = {key: re.compile(a.value) for key, a in ATTRIBUTES.items()}
@@ -68,11 +68,11 @@ _QUESTION = re.compile(r"<question-(?P<code>\w+)>\n(?P<text>.*?)\n</question-(?P
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a sentence says.
+    """A value that a sentence states.
 
     Attributes:
-        product: Of which product; None where that is not to be known.
-        attribute: What of it.
+        product: The product; None where it is unknown.
+        attribute: The attribute, a key of `ATTRIBUTES`.
         value: The value.
         sentence: The sentence.
     """
@@ -83,68 +83,69 @@ class Statement:
     sentence: str
 
     def about(self, other: Statement) -> bool:
-        """Return whether both may be about the same thing."""
+        """Return whether both may be about the same attribute of the same product."""
         same = self.product is None or other.product is None or self.product == other.product
         return same and self.attribute == other.attribute
 
 
 def attributes_in(text: str) -> list[str]:
-    """Return what a text speaks of, whether it says it or asks for it."""
+    """Return the attributes that a text mentions, in statements or in questions."""
     return [key for key, relation in _RELATIONS.items() if relation.search(text)]
 
 
 def statements(text: str, question: str = "") -> list[Statement]:
-    """Return what a text says of products.
+    """Return the statements of a text about products.
 
     Args:
         text: The text.
-        question: What was said before it, whose last product is meant where the text names none,
-            and what was asked, by which values that stand alone are understood.
+        question: The question and what was said before it. Its last product is meant where the text
+            names none, and its attributes are meant where a value stands alone.
     """
-    found: list[Statement] = []
-    last = next(reversed(PRODUCT.findall(question)), None)
-    asked = attributes_in(question)
-    for sentence in filter(None, (part.strip() for part in _SENTENCE_END.split(text))):
-        named = PRODUCT.findall(sentence)
-        last = named[0] if named else last
-        if sentence.startswith("#") or sentence.endswith("?"):
+    result: list[Statement] = []
+    product = next(reversed(PRODUCT.findall(question)), None)
+    in_question = attributes_in(question)
+    for part in _SENTENCE_END.split(text):
+        sentence = part.strip()
+        products = PRODUCT.findall(sentence)
+        product = products[0] if products else product
+        if not sentence or sentence.startswith("#") or sentence.endswith("?"):
             continue
-        related = attributes_in(sentence)
-        bare = len(sentence.split()) <= 3 and not related
-        found += [
-            Statement(last, key, value[0], sentence)
-            for key in (asked if bare else related)
-            if (value := _VALUES[key].search(sentence))
-        ]
-    return found
+        attributes = attributes_in(sentence)
+        if not attributes and len(sentence.split()) <= 3:
+            attributes = in_question
+        for attribute in attributes:
+            match = _VALUES[attribute].search(sentence)
+            if match:
+                result.append(Statement(product, attribute, match[0], sentence))
+    return result
 
 
 def by_words(messages: Sequence[Message]) -> str | None:
     """Answer as the simulated provider does, which compares words."""
-    said = _said(messages)
-    task = find_task(said)
-    # The generator decides what a pretended model says; nothing is secret about it.
-    return task.answer(World(()), random.Random(said[-1])) if task else None
+    prompts = _user_texts(messages)
+    task = find_task(prompts)
+    # The generator decides what a simulated model says; nothing is secret about it.
+    return task.answer(World(()), random.Random(prompts[-1])) if task else None
 
 
 def by_statements(messages: Sequence[Message]) -> str | None:
     """Answer by comparing statements, about the same product and of the same kind."""
-    said = _said(messages)
-    if said and said[-1].startswith(STANDALONE_TASKS):
-        return _standalone(said[-1])
-    task = find_task(said)
+    prompts = _user_texts(messages)
+    if prompts and prompts[-1].startswith(STANDALONE_TASKS):
+        return _standalone(prompts[-1])
+    task = find_task(prompts)
     if task is None:
         return None
     if "documents" not in task.parts:
-        return _judged(task.parts, said[-1])
+        return _judgement(task.parts, prompts[-1])
     documents = documents_in(task.parts["documents"])
     question = task.parts["question"].strip()
     if "sentence" in task.parts:
         return _corrected(task.parts["sentence"], question, documents)
-    return _written(" ".join(said[:-1]), question, documents)
+    return _written(" ".join(prompts[:-1]), question, documents)
 
 
-def _said(messages: Sequence[Message]) -> list[str]:
+def _user_texts(messages: Sequence[Message]) -> list[str]:
     users = (message for message in messages if message.get("role") == "user")
     return [str(message.get("content") or "") for message in users]
 
@@ -160,74 +161,112 @@ def _standalone(prompt: str) -> str | None:
     return re.sub(r"\bit\b", f"the {products[-1]}", question["text"], count=1)
 
 
-def _judged(parts: Mapping[str, str], prompt: str) -> str | None:
-    talk = _CONVERSATION.search(prompt)
-    before = talk["text"] if talk else ""
+def _judgement(parts: Mapping[str, str], prompt: str) -> str | None:
+    """Return the judge's answer to a prompt about claims."""
+    match = _CONVERSATION.search(prompt)
+    conversation = match["text"] if match else ""
     claims = items_in(parts["claims"]) if "claims" in parts else [parts.get("sentence", "")]
     if "texts" in parts:
-        # Another answer is about what was asked, too; a document has its own title.
-        about = before if parts["kind"] == "samples" else ""
-        held = (_held(claim, documents_in(parts["texts"]), before, about) for claim in claims)
-        return json.dumps([{"claim": i, **found} for i, found in enumerate(held, 1)])
+        # A sample answers the conversation, too; a document has its own title.
+        about = conversation if parts["kind"] == "samples" else ""
+        texts = documents_in(parts["texts"])
+        judgements: list[dict[str, Any]] = []
+        for number, claim in enumerate(claims, 1):
+            judgements.append({"claim": number, **_support(claim, texts, conversation, about)})
+        return json.dumps(judgements)
     if "context" not in parts:
         return None
-    # Another answer is about what was asked, too; a document has its own title.
-    texts = [(text, "") for _, text in documents_in(parts["context"])] or [
-        (parts["context"], before)
-    ]
-    found = [_against(claim, texts, before) for claim in claims]
+    contexts = [(text, "") for _, text in documents_in(parts["context"])]
+    if not contexts:
+        contexts = [(parts["context"], conversation)]
+    labels = [_label(claim, contexts, conversation) for claim in claims]
     if "sentence" in parts:
-        return "Yes" if found == ["supported"] else "No"
-    return "\n".join(f"{i}: {word}" for i, word in enumerate(found, 1))
+        return "Yes" if labels == ["supported"] else "No"
+    return "\n".join(f"{number}: {label}" for number, label in enumerate(labels, 1))
 
 
-def _against(claim: str, texts: Sequence[tuple[str, str]], before: str) -> str:
-    each = [_compared(claim, before, text, about) for text, about in texts]
-    for supports, word in ((True, "supported"), (False, "contradicted")):
-        if any(found and found[0] is supports for found in each):
-            return word
-    return "not_mentioned"
+def _label(claim: str, contexts: Sequence[tuple[str, str]], conversation: str) -> str:
+    """Return the label of a claim by contexts, each with what was said before it."""
+    contradicted = False
+    for text, about in contexts:
+        comparison = _compare(claim, conversation, text, about)
+        if comparison and comparison.supports:
+            return "supported"
+        contradicted = contradicted or comparison is not None
+    return "contradicted" if contradicted else "not_mentioned"
 
 
-def _held(claim: str, shown: Sequence[tuple[int, str]], before: str, about: str) -> dict[str, Any]:
-    found = {number: _compared(claim, before, text, about) for number, text in shown}
-    told = {number: each for number, each in found.items() if each is not None}
-    supports = [number for number, (does, _) in told.items() if does]
-    against = [number for number, (does, _) in told.items() if not does]
-    quote = next((told[number][1] for number in (*supports, *against)), "")
-    return {"supported_by": supports, "contradicted_by": against, "quote": quote}
+def _support(
+    claim: str, texts: Sequence[tuple[int, str]], conversation: str, about: str
+) -> dict[str, Any]:
+    """Return the numbers of the texts that support and contradict a claim, and a quote."""
+    comparisons: dict[int, Comparison] = {}
+    for number, text in texts:
+        comparison = _compare(claim, conversation, text, about)
+        if comparison:
+            comparisons[number] = comparison
+    supports = [number for number, comparison in comparisons.items() if comparison.supports]
+    contradicts = [number for number in comparisons if number not in supports]
+    quotes = [comparisons[number].sentence for number in (*supports, *contradicts)]
+    return {
+        "supported_by": supports,
+        "contradicted_by": contradicts,
+        "quote": quotes[0] if quotes else "",
+    }
 
 
-def _compared(claim: str, before: str, text: str, about: str = "") -> tuple[bool, str] | None:
-    """Return whether a text says a claim, and in which sentence; None where it says neither.
+class Comparison(NamedTuple):
+    """What a text says about a claim.
+
+    Attributes:
+        supports: Whether it supports the claim; else it contradicts it.
+        sentence: The sentence that does so.
+    """
+
+    supports: bool
+    sentence: str
+
+
+def _compare(claim: str, conversation: str, text: str, about: str = "") -> Comparison | None:
+    """Compare a claim with a text; None where the text does not mention it.
 
     Args:
         claim: The claim.
-        before: What was said before it.
+        conversation: What was said before the claim.
         text: The text.
-        about: What was said before that.
+        about: What was said before the text.
     """
-    claimed, there = statements(claim, before), statements(text, about)
-    pairs = [(own, other) for own in claimed for other in there if own.about(other)]
-    same = [(own, other) for own, other in pairs if own.value == other.value]
-    if claimed and {own for own, _ in same} == set(claimed):
-        return True, same[0][1].sentence
-    against = [other for own, other in pairs if own not in {one for one, _ in same}]
-    return (False, against[0].sentence) if against else None
+    in_claim = statements(claim, conversation)
+    in_text = statements(text, about)
+    supported: set[Statement] = set()
+    support: Statement | None = None
+    for own in in_claim:
+        for other in in_text:
+            if own.about(other) and own.value == other.value:
+                supported.add(own)
+                support = support or other
+    if support and supported == set(in_claim):
+        return Comparison(supports=True, sentence=support.sentence)
+    for own in in_claim:
+        for other in in_text:
+            if own not in supported and own.about(other):
+                return Comparison(supports=False, sentence=other.sentence)
+    return None
 
 
-def _newest(documents: Iterable[tuple[int, str]], like: Statement) -> tuple[str, list[int]] | None:
-    """Return the value that documents give, and the numbers of those that do."""
-    found = [
-        (_edition(text), number, other.value)
-        for number, text in documents
-        for other in statements(text)
-        if like.about(other)
-    ]
-    if not found:
+def _newest(
+    documents: Iterable[tuple[int, str]], statement: Statement
+) -> tuple[str, list[int]] | None:
+    """Return the value in the newest of the documents, and the numbers of those that have it."""
+    matches: list[tuple[int, int, str]] = []
+    for number, text in documents:
+        edition = _edition(text)
+        values = [item.value for item in statements(text) if statement.about(item)]
+        matches += [(edition, number, value) for value in values]
+    if not matches:
         return None
-    _, _, value = max(found, key=lambda each: (each[0], -each[1]))
-    return value, sorted({number for _, number, other in found if other == value})
+    _, _, newest = max(matches, key=lambda match: (match[0], -match[1]))
+    return newest, sorted({number for _, number, value in matches if value == newest})
 
 
 def _edition(text: str) -> int:
@@ -239,47 +278,50 @@ _REMOVE = "REMOVE"
 
 
 def _corrected(sentence: str, question: str, documents: Sequence[tuple[int, str]]) -> str:
-    claimed = statements(sentence, question)
-    text, marks = sentence, set[int]()
-    for own in claimed:
-        newest = _newest(documents, own)
+    """Return a sentence with the values of documents, and their citation marks."""
+    in_sentence = statements(sentence, question)
+    text = sentence
+    cited: set[int] = set()
+    for statement in in_sentence:
+        newest = _newest(documents, statement)
         if newest is None:
             return _REMOVE
-        text = text.replace(own.value, newest[0])
-        marks.update(newest[1])
-    return f"{text} {_marks(marks)}" if claimed else _REMOVE
+        value, numbers = newest
+        text = text.replace(statement.value, value)
+        cited.update(numbers)
+    return f"{text} {_citation_marks(cited)}" if in_sentence else _REMOVE
 
 
 def _written(before: str, question: str, documents: Sequence[tuple[int, str]]) -> str:
+    """Return an answer with the values of documents, and their citation marks."""
     product = next(reversed(PRODUCT.findall(f"{before} {question}")), None)
-    told: list[str] = []
-    for key, attribute in ATTRIBUTES.items():
-        if not _RELATIONS[key].search(question):
-            continue
+    sentences: list[str] = []
+    for key in attributes_in(question):
         newest = _newest(documents, Statement(product, key, "", ""))
         if newest is None:
-            told.append(f"The documents do not say what was asked about its {key}. [?]")
+            sentences.append(f"The documents do not say what was asked about its {key}. [?]")
             continue
-        sentence = attribute.wordings[0].format(s=f"the {product}", v=newest[0])
-        told.append(f"{sentence[0].upper()}{sentence[1:]} {_marks(newest[1])}")
-    return " ".join(told) or "The documents do not say it. [?]"
+        value, numbers = newest
+        sentence = ATTRIBUTES[key].wordings[0].format(s=f"the {product}", v=value)
+        sentences.append(f"{sentence[0].upper()}{sentence[1:]} {_citation_marks(numbers)}")
+    return " ".join(sentences) or "The documents do not say it. [?]"
 
 
-def _marks(numbers: Iterable[int]) -> str:
+def _citation_marks(numbers: Iterable[int]) -> str:
     return "".join(f"[{number}]" for number in sorted(numbers))
 
 
 def by_reader(folder: Path, world: Handbook) -> Reads:
-    """Return a judge from elsewhere, which reads prompts by code of its own.
+    """Return a judge from another project, which reads prompts by code of its own.
 
-    It plays no writer, so that what is written is by statements.
+    It does not write: what is written comes from `by_statements`.
 
     Args:
-        folder: Where its modules `prompts` and `facts` are.
-        world: What its table of facts is made of.
+        folder: The folder with its modules `prompts` and `facts`.
+        world: The handbook that its table of facts is made of.
 
     Raises:
-        SkippedError: It is not there.
+        SkippedError: The folder has no such modules.
     """
     if not (folder / "prompts.py").is_file():
         raise SkippedError(f"there is no reader in {str(folder)!r}")
@@ -292,7 +334,7 @@ def by_reader(folder: Path, world: Handbook) -> Reads:
     facts.find.cache_clear()
 
     def read(messages: Sequence[Message]) -> str | None:
-        *before, prompt = _said(messages)
+        *before, prompt = _user_texts(messages)
         if writing_task(prompt, before):
             return by_statements(messages)
         return prompts.read([dict(message) for message in messages], {})
@@ -301,22 +343,21 @@ def by_reader(folder: Path, world: Handbook) -> Reads:
 
 
 def facts_of(world: Handbook) -> Iterator[dict[str, Any]]:
-    """Yield the table of that reader: each thing that is said of a product by anybody."""
-    said: dict[tuple[str, str], dict[str, None]] = {}
-    for known in (world.values, world.old):
-        for place, value in known.items():
-            said.setdefault(place, {})[value] = None
+    """Yield the table of that judge: all values of pages, claims and samples, by product."""
+    # Dictionaries in place of sets, which have no order.
+    table: dict[tuple[str, str], dict[str, None]] = {}
+    for page_values in (world.values, world.old):
+        for product_attribute, value in page_values.items():
+            table.setdefault(product_attribute, {})[value] = None
     for question in world.questions:
         for claim in question.claims:
-            values = said.setdefault((question.product, claim.attribute), {})
-            values[claim.said] = None
+            values = table.setdefault((question.product, claim.attribute), {})
+            values[claim.value] = None
             for sample in question.samples:
-                values |= dict.fromkeys(
-                    each.value
-                    for each in statements(sample, question.messages[-1]["content"])
-                    if each.attribute == claim.attribute
-                )
-    for (product, attribute), values in said.items():
+                for statement in statements(sample, question.messages[-1]["content"]):
+                    if statement.attribute == claim.attribute:
+                        values[statement.value] = None
+    for (product, attribute), values in table.items():
         yield {
             "subject": [product],
             "relation": [ATTRIBUTES[attribute].relation],
@@ -326,18 +367,20 @@ def facts_of(world: Handbook) -> Iterator[dict[str, Any]]:
 
 
 class HandbookModel:
-    """The provider of the bench: the main model, and whoever reads the rest.
+    """The provider of the bench: the main model and the judge.
 
     Args:
-        questions: What the main model is asked.
-        reads: Who answers everything else.
+        questions: The questions that the main model answers.
+        reads: Answers everything else.
+
+    Attributes:
+        misunderstood: The prompts that `reads` did not understand.
     """
 
     def __init__(self, questions: Iterable[Question], reads: Reads) -> None:
         self._questions = {_key(question.messages): question for question in questions}
         self._reads = reads
         self.misunderstood: list[str] = []
-        """The prompts that nobody understood."""
 
     async def takes_n(self, request: Request) -> bool:
         """Return that one request may ask for several answers."""

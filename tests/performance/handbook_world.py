@@ -1,15 +1,15 @@
 """A made-up company's product handbook, and questions about it with flawed answers.
 
-All of it is drawn from a seed. Products come in lines of four whose names are alike; a page has a
-part of what is said of one product, some have an older edition with other values, and of each
-product some things are said nowhere.
+Everything is drawn from a seed. Products come in lines of four with similar names. A page has some
+attributes of one product; some pages have an older edition with other values, and each product has
+attributes that no page mentions.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
@@ -27,12 +27,12 @@ __all__ = [
     "Kind",
     "Page",
     "Question",
-    "chosen",
+    "choose_questions",
     "says",
 ]
 
 PRODUCT = re.compile(r"\b[A-Z][a-z]+ [A-Z]\d{2,3}(?:-[A-Z])?(?![\w-])")
-"""What names of products look like."""
+"""Matches the name of a product."""
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -57,16 +57,16 @@ _USES = (
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """Something that may be said of a product.
+    """An attribute of a product, such as its weight.
 
     Attributes:
-        page: The page that it is said on.
+        page: The page that has it.
         heading: The heading above it.
-        question: How it is asked for; `{s}` is the product.
-        wordings: How it is said; `{v}` is the value.
-        relation: What a sentence has in it that says it.
-        value: What its values look like.
-        draw: Makes one up.
+        question: The question for it; `{s}` is the product.
+        wordings: Sentences that state it; `{s}` is the product, `{v}` the value.
+        relation: A pattern of sentences about it.
+        value: A pattern of its values.
+        draw: Returns a random value.
     """
 
     page: str
@@ -170,7 +170,7 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         lambda rng: str(rng.randint(2026, 2079)),
     ),
 }
-"""What is said of products."""
+"""The attributes of products, by name."""
 _PAGES = tuple(dict.fromkeys(attribute.page for attribute in ATTRIBUTES.values()))
 _NEW, _OLD = 2024, 2021
 _FILLERS = (
@@ -194,10 +194,10 @@ class Page:
 
     Attributes:
         path: Its file.
-        title: What is above it.
-        product: Which product it is about; None for none.
-        edition: Its edition.
-        date: When it was edited, `2024-03-11`.
+        title: Its title.
+        product: The product that it is about; None for none.
+        edition: Its edition, a year.
+        date: When it was edited, such as `2024-03-11`.
         sections: Its headings, each with its text, which may be empty.
     """
 
@@ -220,12 +220,13 @@ class Page:
 
     @property
     def documents(self) -> list[Document]:
-        """Its sections, each below the page's title, as whoever cuts it by headings would."""
-        told = {"title": self.title, "edition": self.edition, "date": self.date}
-        told |= {"product": self.product} if self.product else {}
+        """Its sections, each below the page's title, as a splitter by headings returns them."""
+        metadata = {"title": self.title, "edition": self.edition, "date": self.date}
+        if self.product:
+            metadata["product"] = self.product
         title = f"# {self.title}\n\n## "
         return [
-            Document(f"{self.path}#{i}", f"{title}{heading}\n\n{text}".strip(), metadata=told)
+            Document(f"{self.path}#{i}", f"{title}{heading}\n\n{text}".strip(), metadata=metadata)
             for i, (heading, text) in enumerate(self.sections, 1)
         ]
 
@@ -237,35 +238,35 @@ GROUPS = ("right", "invention", "outdated", "undocumented", "conversation", "mix
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What an answer says of a product.
+    """A claim of an answer about a product.
 
     Attributes:
         kind: What is wrong with it.
-        attribute: Of what it speaks.
-        said: The value that the model says.
-        right: The value of the newest page; None where no page says one.
-        old: The value of an older edition, where that is another.
+        attribute: The attribute, a key of `ATTRIBUTES`.
+        value: The value that the model gives.
+        right: The value on the newest page; None where no page has one.
+        old: The value in an older edition, where that is another.
     """
 
     kind: Kind
     attribute: str
-    said: str
+    value: str
     right: str | None
     old: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, and what the model answers.
+    """A question, and the model's answers to it.
 
     Attributes:
-        name: What tells it from the others.
+        name: Its name, which no other question has.
         group: One of `GROUPS`.
-        product: What it is about.
+        product: The product that it is about.
         messages: The conversation, which ends with it.
         draft: The model's answer.
-        samples: What it answers when it is asked again.
-        claims: What its answer says.
+        samples: The model's answers when it is asked again.
+        claims: The claims of the draft.
     """
 
     name: str
@@ -278,7 +279,7 @@ class Question:
 
 
 def says(text: str, value: str) -> bool:
-    """Return whether a value stands in a text, and not as a part of another one."""
+    """Return whether a text contains a value, and not as a part of a longer one."""
     return re.search(rf"(?<![\w.-]){re.escape(value)}(?![\w-]|\.\d)", text) is not None
 
 
@@ -289,12 +290,12 @@ class Handbook:
     """The handbook, and the questions about it.
 
     Args:
-        seed: What all chance is drawn from.
+        seed: The seed of everything random.
 
     Attributes:
-        values: What the newest pages say, by product and attribute.
-        old: What older editions say in its place.
-        pages: All pages, in no order.
+        values: The values on the newest pages, by product and attribute.
+        old: The other values of older editions, by product and attribute.
+        pages: All pages, in random order.
     """
 
     def __init__(self, seed: int = 0) -> None:
@@ -305,17 +306,17 @@ class Handbook:
         for line in _LINES:
             self._make_line(line)
         self.pages = self._make_pages()
-        self._made = {page.path: page for page in self.pages}
+        self._pages_by_path = {page.path: page for page in self.pages}
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
         """The questions, those of a group one after the other."""
         rng = random.Random(self._rng.random())
-        return tuple(_Asking(self, rng).all())
+        return tuple(_QuestionMaker(self, rng).all())
 
     def page_of(self, document: str) -> Page | None:
-        """Return the page that a document of this id is of."""
-        return self._made.get(document.partition("#")[0])
+        """Return the page of a document with this id."""
+        return self._pages_by_path.get(document.partition("#")[0])
 
     def alike(self, product: str) -> list[str]:
         """Return the other products of the same line."""
@@ -324,8 +325,10 @@ class Handbook:
 
     def fresh(self, attribute: str, rng: random.Random, but: Iterable[str] = ()) -> str:
         """Return a value that no page has."""
-        taken = {v for (_, a), v in [*self.values.items(), *self.old.items()] if a == attribute}
-        return _drawn(attribute, rng, taken.union(but))
+        used = set(but)
+        for values in (self.values, self.old):
+            used.update(value for (_, name), value in values.items() if name == attribute)
+        return _drawn(attribute, rng, used)
 
     def _make_line(self, line: str) -> None:
         """Give each product of a line values of its own, and leave some out."""
@@ -340,14 +343,14 @@ class Handbook:
 
     def _make_pages(self) -> tuple[Page, ...]:
         rng = self._rng
-        named = [(product, page) for product in self.products for page in _PAGES]
-        for product, page in rng.sample(named, 40):
-            said = [a for a in ATTRIBUTES if ATTRIBUTES[a].page == page]
-            changed = [a for a in said if (product, a) in self.values]
-            for attribute in rng.sample(changed, min(2, len(changed))):
+        product_pages = [(product, page) for product in self.products for page in _PAGES]
+        for product, page in rng.sample(product_pages, 40):
+            on_page = [name for name in ATTRIBUTES if ATTRIBUTES[name].page == page]
+            stated = [name for name in on_page if (product, name) in self.values]
+            for attribute in rng.sample(stated, min(2, len(stated))):
                 value = self.values[product, attribute]
                 self.old[product, attribute] = self.fresh(attribute, rng, {value})
-        pages = [self._page(product, page, _NEW) for product, page in named]
+        pages = [self._page(product, page, _NEW) for product, page in product_pages]
         older = dict.fromkeys((product, ATTRIBUTES[a].page) for product, a in self.old)
         pages += [self._page(product, page, _OLD) for product, page in older]
         pages += [self._general(_GENERAL[i % len(_GENERAL)], i) for i in range(200 - len(pages))]
@@ -364,14 +367,14 @@ class Handbook:
             if edition == _OLD:
                 value = self.old.get((product, key), value)
             subject = rng.choice(("It", "It", f"The {product}"))
-            sentence = _said(rng.choice(attribute.wordings), subject, value)
-            around = [rng.choice(_FILLERS)]
-            around.insert(rng.randrange(2), sentence)
-            sections.append((attribute.heading, " ".join(around)))
+            sentence = _sentence(rng.choice(attribute.wordings), subject, value)
+            sentences = [rng.choice(_FILLERS)]
+            sentences.insert(rng.randrange(2), sentence)
+            sections.append((attribute.heading, " ".join(sentences)))
         if page == _PAGES[0]:
             others = ", ".join(f"the {other}" for other in self.alike(product))
             sections.append(("See also", f"There are pages of their own about {others}."))
-        # A heading that nobody has written anything under yet.
+        # A heading with no text yet.
         if rng.random() < 0.4:
             stub = rng.choice([*ATTRIBUTES.values()]).heading
             sections.append((f"{stub} of the {product}", ""))
@@ -386,20 +389,23 @@ class Handbook:
         return Page(path, title, None, _NEW, f"{_NEW}-01-15", ((title, text),))
 
 
-def _drawn(attribute: str, rng: random.Random, taken: Iterable[str]) -> str:
-    taken = set(taken)
-    return next(v for v in iter(lambda: ATTRIBUTES[attribute].draw(rng), None) if v not in taken)
+def _drawn(attribute: str, rng: random.Random, used: Collection[str]) -> str:
+    """Return a random value of an attribute that is not used yet."""
+    value = ATTRIBUTES[attribute].draw(rng)
+    while value in used:
+        value = ATTRIBUTES[attribute].draw(rng)
+    return value
 
 
-def _said(wording: str, subject: str, value: str) -> str:
+def _sentence(wording: str, subject: str, value: str) -> str:
     if not wording.startswith("{s}"):
         subject = subject[0].lower() + subject[1:]
     return wording.format(s=subject, v=value)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
-    """Makes the questions. Nothing is asked twice."""
+class _QuestionMaker:
+    """Makes the questions. No attribute of a product is asked for twice."""
 
     world: Handbook
     rng: random.Random
@@ -407,7 +413,7 @@ class _Asking:
 
     def all(self) -> Iterator[Question]:
         for i in range(30):
-            # Half of them the model says each time; of the others it is not sure.
+            # The model is sure of half of them, and says them each time.
             yield self._single(f"right-{i}", "right", self._right(old=i < 6), sure=i % 2 == 1)
         for i in range(34):
             yield self._single(f"invention-{i}", "invention", self._invention(alike=i % 2 == 0))
@@ -418,134 +424,159 @@ class _Asking:
                 f"undocumented-{i}", "undocumented", self._undocumented(alike=i % 2 == 0)
             )
         for i in range(12):
-            made = (
+            # All four are drawn, so that each claim depends on the seed and its number alone.
+            claims = (
                 self._invention(alike=i % 2 == 0),
                 self._right(),
                 self._invention(alike=i % 2 == 1),
                 self._undocumented(alike=i % 2 == 1),
-            )[i % 4]
-            yield self._single(f"conversation-{i}", "conversation", made, talk=True)
+            )
+            yield self._single(f"conversation-{i}", "conversation", claims[i % 4], talk=True)
         for i in range(14):
             yield self._mixed(f"mixed-{i}", documented=i % 4 != 3)
 
-    def _places(self, *, documented: bool = True, old: bool = False) -> Iterator[tuple[str, str]]:
-        """Yield products with an attribute, in a random order."""
-        places = [(product, a) for product in self.world.products for a in ATTRIBUTES]
-        self.rng.shuffle(places)
-        for place in places:
-            fits = (place in self.world.values) is documented and (place in self.world.old) is old
-            if fits and place not in self.used:
-                yield place
+    def _unused(
+        self, *, documented: bool = True, old: bool = False, of: str | None = None
+    ) -> Iterator[tuple[str, str]]:
+        """Yield products with an attribute that was not asked for yet, in a random order.
 
-    def _taken(self, places: Iterator[tuple[str, str]]) -> tuple[str, str]:
-        place = next(places)
-        self.used.add(place)
-        return place
+        Args:
+            documented: Whether the newest page has a value.
+            old: Whether an older edition has another value.
+            of: The only product to yield; None for all.
+        """
+        pairs = [(product, name) for product in self.world.products for name in ATTRIBUTES]
+        self.rng.shuffle(pairs)
+        for pair in pairs:
+            if pair in self.used or (of is not None and pair[0] != of):
+                continue
+            if (pair in self.world.values) is documented and (pair in self.world.old) is old:
+                yield pair
 
-    def _right(self, *, old: bool = False, of: str | None = None) -> tuple[str, Claim]:
-        places = self._places(old=old)
-        product, a = self._taken(p for p in places if of is None or p[0] == of)
-        value = self.world.values[product, a]
-        return product, Claim("right", a, value, value, self.world.old.get((product, a)))
+    def _next(
+        self, *, documented: bool = True, old: bool = False, of: str | None = None
+    ) -> tuple[str, str]:
+        pair = next(self._unused(documented=documented, old=old, of=of))
+        self.used.add(pair)
+        return pair
+
+    def _right(self, *, old: bool = False) -> tuple[str, Claim]:
+        product, attribute = self._next(old=old)
+        value = self.world.values[product, attribute]
+        old_value = self.world.old.get((product, attribute))
+        return product, Claim("right", attribute, value, value, old_value)
 
     def _invention(self, *, alike: bool, of: str | None = None) -> tuple[str, Claim]:
-        places = self._places()
-        product, a = self._taken(p for p in places if of is None or p[0] == of)
-        right = self.world.values[product, a]
-        return product, Claim("invention", a, self._made_up(product, a, alike), right)
+        product, attribute = self._next(of=of)
+        right = self.world.values[product, attribute]
+        value = self._wrong_value(product, attribute, alike)
+        return product, Claim("invention", attribute, value, right)
 
     def _outdated(self, *, invents: bool) -> tuple[str, Claim]:
-        product, a = self._taken(self._places(old=True))
-        right, old = self.world.values[product, a], self.world.old[product, a]
-        said = self._made_up(product, a, alike=False) if invents else old
-        return product, Claim("outdated", a, said, right, old)
+        product, attribute = self._next(old=True)
+        right = self.world.values[product, attribute]
+        old = self.world.old[product, attribute]
+        value = self._wrong_value(product, attribute, alike=False) if invents else old
+        return product, Claim("outdated", attribute, value, right, old)
 
     def _undocumented(self, *, alike: bool, of: str | None = None) -> tuple[str, Claim]:
-        places = self._places(documented=False)
-        product, a = self._taken(p for p in places if of is None or p[0] == of)
-        return product, Claim("undocumented", a, self._made_up(product, a, alike), None)
+        product, attribute = self._next(documented=False, of=of)
+        value = self._wrong_value(product, attribute, alike)
+        return product, Claim("undocumented", attribute, value, None)
 
-    def _made_up(self, product: str, attribute: str, alike: bool) -> str:
-        """Return a wrong value: what a product of nearly the same name has, or what none has."""
+    def _wrong_value(self, product: str, attribute: str, alike: bool) -> str:
+        """Return the value of a product with a similar name, or one that no product has."""
         values = self.world.values
-        theirs = [
-            values[other, attribute]
-            for other in self.world.alike(product)
-            if (other, attribute) in values
-        ]
-        if alike and theirs:
-            return self.rng.choice(theirs)
+        pairs = [(other, attribute) for other in self.world.alike(product)]
+        similar = [values[pair] for pair in pairs if pair in values]
+        if alike and similar:
+            return self.rng.choice(similar)
         return self.world.fresh(attribute, self.rng)
 
     def _single(
         self,
         name: str,
         group: str,
-        made: tuple[str, Claim],
+        product_claim: tuple[str, Claim],
         *,
         sure: bool = False,
         talk: bool = False,
     ) -> Question:
-        product, claim = made
-        asked = ATTRIBUTES[claim.attribute].question
-        messages = (_user(asked.format(s=f"the {product}")),)
+        """Return a question for one attribute.
+
+        Args:
+            name: Its name.
+            group: Its group.
+            product_claim: The product, and the claim of the draft about it.
+            sure: Whether the samples have the value of the claim, too.
+            talk: Whether the product is named in an earlier turn only.
+        """
+        product, claim = product_claim
+        question = ATTRIBUTES[claim.attribute].question
+        messages = (_user_message(question.format(s=f"the {product}")),)
         if talk:
             use = self.rng.choice(_USES)
-            before = (
-                _user(f"What is the {product}?"),
+            messages = (
+                _user_message(f"What is the {product}?"),
                 {"role": "assistant", "content": f"The {product} is a {use}."},
+                _user_message(question.format(s="it")),
             )
-            messages = (*before, _user(asked.format(s="it")))
         subject = "It" if talk else self.rng.choice(("It", f"The {product}", f"The {product}"))
-        draft = self._sentence(claim.attribute, claim.said, subject, bare=0.1)
-        values = [claim.said] * _SAMPLES if sure else self._unsure(claim)
+        draft = self._sentence(claim.attribute, claim.value, subject, bare=0.1)
+        values = [claim.value] * _SAMPLES if sure else self._unsure(claim)
         samples = [self._sentence(claim.attribute, value, subject) for value in values]
         return Question(name, group, product, messages, draft, tuple(samples), (claim,))
 
     def _mixed(self, name: str, *, documented: bool) -> Question:
-        """Ask for two things at once, one of which the model knows."""
+        """Return a question for two attributes, one of which the model knows."""
         while True:
             product, right = self._right()
-            of_it = [p for p in self._places(documented=documented) if p[0] == product]
-            if of_it:
+            if any(self._unused(documented=documented, of=product)):
                 break
         make = self._invention if documented else self._undocumented
         _, wrong = make(alike=self.rng.random() < 0.5, of=product)
         claims = [right, wrong]
         self.rng.shuffle(claims)
         first, second = (ATTRIBUTES[claim.attribute].question for claim in claims)
-        asked = f"{first.format(s=f'the {product}')} {second.format(s='it')}"
-        drawn = {claim: self._unsure(claim) for claim in claims}
-        drawn[right] = [right.said] * _SAMPLES
+        question = f"{first.format(s=f'the {product}')} {second.format(s='it')}"
+        sampled = {claim: self._unsure(claim) for claim in claims}
+        sampled[right] = [right.value] * _SAMPLES
 
-        def said(values: Sequence[str]) -> str:
-            subjects = (f"The {product}", "It")
-            told = zip(claims, subjects, values, strict=True)
-            return " ".join(self._sentence(c.attribute, v, s) for c, s, v in told)
+        def answer(first_value: str, second_value: str) -> str:
+            first_sentence = self._sentence(claims[0].attribute, first_value, f"The {product}")
+            second_sentence = self._sentence(claims[1].attribute, second_value, "It")
+            return f"{first_sentence} {second_sentence}"
 
-        draft = said([claim.said for claim in claims])
-        samples = tuple(said(values) for values in zip(*(drawn[c] for c in claims), strict=True))
-        return Question(name, "mixed", product, (_user(asked),), draft, samples, tuple(claims))
+        draft = answer(claims[0].value, claims[1].value)
+        values = zip(sampled[claims[0]], sampled[claims[1]], strict=True)
+        samples = tuple(answer(first_value, second_value) for first_value, second_value in values)
+        return Question(
+            name, "mixed", product, (_user_message(question),), draft, samples, tuple(claims)
+        )
 
     def _unsure(self, claim: Claim) -> list[str]:
-        """Return what a model says that does not know: something else nearly each time."""
+        """Return the values of a model that does not know: another one each time."""
         values: list[str] = []
         while len(values) < _SAMPLES:
-            values.append(self.world.fresh(claim.attribute, self.rng, {claim.said, *values}))
+            values.append(self.world.fresh(claim.attribute, self.rng, {claim.value, *values}))
         return values
 
     def _sentence(self, attribute: str, value: str, subject: str, bare: float = 0.0) -> str:
         if self.rng.random() < bare:
             return f"In {value}." if attribute in ("factory", "launch") else f"{value}."
-        return _said(self.rng.choice(ATTRIBUTES[attribute].wordings), subject, value)
+        return _sentence(self.rng.choice(ATTRIBUTES[attribute].wordings), subject, value)
 
 
-def _user(text: str) -> dict[str, str]:
+def _user_message(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
 
 
-def chosen(questions: Sequence[Question], count: int) -> list[Question]:
+def choose_questions(questions: Sequence[Question], count: int) -> list[Question]:
     """Return so many questions, of each group as many as of the others where there are enough."""
-    groups = [[q for q in questions if q.group == group] for group in GROUPS]
-    turns = (question for turn in zip_longest(*groups) for question in turn if question)
-    return [question for question, _ in zip(turns, range(count), strict=False)]
+    groups: dict[str, list[Question]] = {group: [] for group in GROUPS}
+    for question in questions:
+        groups[question.group].append(question)
+    result: list[Question] = []
+    for turn in zip_longest(*groups.values()):
+        result += [question for question in turn if question]
+    return result[:count]

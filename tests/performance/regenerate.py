@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import resay
-from performance.regenerate_rows import COLUMNS, Taken, row_of
+from performance.regenerate_rows import COLUMNS, RequestCost, row_of
 from performance.serving import simulated_elsewhere
 from performance.turns import Ask, Setting, in_turns
 from resay import Guard, Request
@@ -129,7 +129,7 @@ async def _documents() -> AsyncGenerator[Retriever]:
         yield retriever
 
 
-def _asking(way: Way, params: Mapping[str, Any], retriever: Retriever) -> Ask[Taken]:
+def _asking(way: Way, params: Mapping[str, Any], retriever: Retriever) -> Ask[RequestCost]:
     if way.chain is None:
         return lambda number: _plainly(_query(number, params))
     guard = Guard(way.policy, retriever=retriever if way.mode else None)
@@ -143,27 +143,27 @@ def _query(number: int, params: Mapping[str, Any]) -> Request:
     return Request.of(question, model=_MODEL, params={"seed": seed, **params})
 
 
-async def _plainly(request: Request) -> Taken:
+async def _plainly(request: Request) -> RequestCost:
     meter = Metered(LiteLLMProvider())
     started = time.perf_counter()
     await meter.complete(request)
-    return Taken(time.perf_counter() - started, meter.usage)
+    return RequestCost(time.perf_counter() - started, meter.usage)
 
 
-async def _whole(guard: Guard, request: Request) -> Taken:
+async def _whole(guard: Guard, request: Request) -> RequestCost:
     started = time.perf_counter()
     answer = await guard.aask(request)
-    return Taken.by(answer, time.perf_counter() - started)
+    return RequestCost.by(answer, time.perf_counter() - started)
 
 
-async def _held(guard: Guard, request: Request) -> Taken:
+async def _held(guard: Guard, request: Request) -> RequestCost:
     first_s: float | None = None
     started = time.perf_counter()
     async with guard.astream(request, stream_mode="hold") as stream:
         async for part in stream:
             if first_s is None and part.text.strip():
                 first_s = time.perf_counter() - started
-    return Taken.by(stream.answer, time.perf_counter() - started, first_s)
+    return RequestCost.by(stream.answer, time.perf_counter() - started, first_s)
 
 
 _NOTES = (

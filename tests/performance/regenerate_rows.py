@@ -1,9 +1,9 @@
-"""What an answer that may have been repaired took, and what many of them took."""
+"""The cost of answers that may have been repaired, and the rows that sum it up."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
@@ -11,7 +11,7 @@ from performance.latency import percentile
 from resay import Answer, Usage
 from resay_lab.benchmarks.table import Column, Row
 
-__all__ = ["COLUMNS", "Taken", "row_of"]
+__all__ = ["COLUMNS", "RequestCost", "row_of"]
 
 COLUMNS = (
     Column("way", "way"),
@@ -35,20 +35,20 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What one request took, and what came of it.
+class RequestCost:
+    """The cost and the outcome of one request.
 
     Attributes:
-        seconds: From asking to the whole answer.
-        usage: What everything cost.
-        first_s: For a stream, from asking to the first sentence released.
-        decision: What was found of the answer in the end; None where nothing was checked.
+        seconds: The time to the whole answer, in seconds.
+        usage: The calls, tokens and dollars of everything.
+        first_s: For a stream, the time to the first released sentence, in seconds.
+        decision: The decision on the final answer; None where nothing was checked.
         flagged: Whether the draft was flagged.
-        repaired: Whether another answer was given in its place.
-        replaced: How many sentences of the draft got another one in their place.
-        removed: How many were left out.
-        repair_s: How long the attempts to repair it took: searching, writing and checking.
-        repair: What they cost.
+        repaired: Whether another answer took the place of the draft.
+        replaced: How many sentences of the draft were replaced.
+        removed: How many sentences of the draft were removed.
+        repair_s: The time of the attempts to repair it (searching, writing, checking), in seconds.
+        repair: The calls, tokens and dollars of those attempts.
     """
 
     seconds: float
@@ -63,13 +63,13 @@ class Taken:
     repair: Usage = field(default_factory=Usage)
 
     @classmethod
-    def by(cls, answer: Answer, seconds: float, first_s: float | None = None) -> Taken:
-        """Read off an answer what came of it.
+    def by(cls, answer: Answer, seconds: float, first_s: float | None = None) -> RequestCost:
+        """Return the cost of an answer.
 
         Args:
             answer: The answer.
-            seconds: How long it took.
-            first_s: How long its first sentence took, where it was streamed.
+            seconds: The time to the whole answer, in seconds.
+            first_s: The time to its first sentence, in seconds, where it was streamed.
         """
         verdict, regeneration = answer.verdict, answer.verdict.regeneration
         edits = regeneration.edits if regeneration else ()
@@ -79,7 +79,7 @@ class Taken:
             answer.usage,
             first_s,
             verdict.decision,
-            # Only what is flagged is tried to be repaired.
+            # Only flagged drafts are repaired.
             flagged=verdict.flagged or regeneration is not None,
             repaired=answer.regenerated,
             replaced=sum(1 for edit in edits if edit.after),
@@ -89,25 +89,27 @@ class Taken:
         )
 
 
-def row_of(name: str, taken: Sequence[Taken], guarded: Sequence[Taken] | None) -> Row:
+def row_of(
+    name: str, requests: Sequence[RequestCost], guarded: Sequence[RequestCost] | None
+) -> Row:
     """Return the row of a way.
 
     Args:
-        name: The way.
-        taken: What its requests took, at least one.
-        guarded: What those of the way took that does the same and repairs nothing; None for none.
+        name: The name of the way.
+        requests: The costs of its requests, at least one.
+        guarded: The costs of the way that does the same and repairs nothing; None for none.
     """
-    return {"way": name, **_times(taken, guarded), **_costs(taken), **_found(taken)}
+    return {"way": name, **_times(requests, guarded), **_costs(requests), **_outcomes(requests)}
 
 
-def _times(taken: Sequence[Taken], guarded: Sequence[Taken] | None) -> Row:
-    seconds = [one.seconds for one in taken]
-    first = [one.first_s for one in taken if one.first_s is not None]
-    repair = [one.repair_s for one in taken if one.repair_s]
+def _times(requests: Sequence[RequestCost], guarded: Sequence[RequestCost] | None) -> Row:
+    seconds = [request.seconds for request in requests]
+    first = [request.first_s for request in requests if request.first_s is not None]
+    repair = [request.repair_s for request in requests if request.repair_s]
     ratios: dict[float, float | None] = {0.5: None, 0.95: None}
     if guarded:
-        beside = [one.seconds for one in guarded]
-        ratios = {p: percentile(seconds, p) / percentile(beside, p) for p in ratios}
+        guarded_seconds = [request.seconds for request in guarded]
+        ratios = {p: percentile(seconds, p) / percentile(guarded_seconds, p) for p in ratios}
     return {
         "p50_ms": _ms(seconds, 0.5),
         "p95_ms": _ms(seconds, 0.95),
@@ -120,41 +122,42 @@ def _times(taken: Sequence[Taken], guarded: Sequence[Taken] | None) -> Row:
     }
 
 
-def _costs(taken: Sequence[Taken]) -> Row:
-    usages = [one.usage for one in taken]
-    total = sum(usages, Usage())
-    repair = sum((one.repair for one in taken), Usage())
+def _costs(requests: Sequence[RequestCost]) -> Row:
+    count = len(requests)
+    total = sum((request.usage for request in requests), Usage())
+    repair = sum((request.repair for request in requests), Usage())
     cost = total.cost_usd
     return {
-        "calls": total.calls / len(taken),
-        "cancelled": total.cancelled / len(taken),
-        "prompt_tokens": total.prompt_tokens / len(taken),
-        "completion_tokens": total.completion_tokens / len(taken),
-        "usd_per_1000": None if cost is None else 1000 * cost / len(taken),
-        "repair_calls": repair.calls / len(taken),
-        "repair_prompt_tokens": repair.prompt_tokens / len(taken),
-        "repair_completion_tokens": repair.completion_tokens / len(taken),
+        "calls": total.calls / count,
+        "cancelled": total.cancelled / count,
+        "prompt_tokens": total.prompt_tokens / count,
+        "completion_tokens": total.completion_tokens / count,
+        "usd_per_1000": None if cost is None else 1000 * cost / count,
+        "repair_calls": repair.calls / count,
+        "repair_prompt_tokens": repair.prompt_tokens / count,
+        "repair_completion_tokens": repair.completion_tokens / count,
     }
 
 
-def _found(taken: Sequence[Taken]) -> Row:
-    decisions = Counter(one.decision for one in taken if one.decision)
-    replaced, removed = sum(one.replaced for one in taken), sum(one.removed for one in taken)
-    checked = any(one.decision for one in taken)
+def _outcomes(requests: Sequence[RequestCost]) -> Row:
+    decisions = Counter(request.decision for request in requests if request.decision)
+    replaced = sum(request.replaced for request in requests)
+    removed = sum(request.removed for request in requests)
+    flagged, repaired, consistent = None, None, None
+    if decisions:
+        flagged = 100 * fmean(request.flagged for request in requests)
+        repaired = 100 * fmean(request.repaired for request in requests)
+        consistent = 100 * decisions["consistent"] / len(requests)
     return {
-        "requests": len(taken),
-        "flagged": _percent(one.flagged for one in taken) if checked else None,
-        "repaired": _percent(one.repaired for one in taken) if checked else None,
-        "consistent": _percent(one.decision == "consistent" for one in taken) if checked else None,
+        "requests": len(requests),
+        "flagged": flagged,
+        "repaired": repaired,
+        "consistent": consistent,
         "decisions": dict(decisions),
         "replaced_sentences": replaced,
         "removed_sentences": removed,
         "removed": 100 * removed / (replaced + removed) if replaced + removed else None,
     }
-
-
-def _percent(which: Iterable[bool]) -> float:
-    return 100 * fmean(which)
 
 
 def _ms(seconds: Sequence[float], share: float) -> float | None:

@@ -13,7 +13,15 @@ from typer.testing import CliRunner
 from performance.__main__ import app
 from performance.handbook import outcome_of
 from performance.handbook_models import HandbookModel, Statement, by_statements, statements
-from performance.handbook_world import ATTRIBUTES, GROUPS, Claim, Handbook, Question, chosen, says
+from performance.handbook_world import (
+    ATTRIBUTES,
+    GROUPS,
+    Claim,
+    Handbook,
+    Question,
+    choose_questions,
+    says,
+)
 from resay import Answer, Document, Passage, Request, SentenceVerdict, Verdict
 from resay.engine.regeneration.prompts import repair_prompt, rewrite_request
 from resay.scorers.common import document_prompt
@@ -34,14 +42,14 @@ def document() -> dict[str, Any]:
     return table(*TINY)
 
 
-def test_a_row_for_what_happens_otherwise(document: Mapping[str, Any]) -> None:
+def test_each_action_on_unrepaired_answers_has_a_row(document: Mapping[str, Any]) -> None:
     assert [row["otherwise"] for row in document["rows"]] == ["annotate", "block"]
     assert (document["pages"], document["questions"], document["judge"]) == (200, 12, "statements")
 
 
-def test_every_claim_comes_to_something(document: Mapping[str, Any]) -> None:
-    asked = chosen(WORLD.questions, 12)
-    claims = Counter(claim.kind for question in asked for claim in question.claims)
+def test_every_claim_has_an_outcome(document: Mapping[str, Any]) -> None:
+    answer_to = choose_questions(WORLD.questions, 12)
+    claims = Counter(claim.kind for question in answer_to for claim in question.claims)
     for row in document["rows"]:
         assert row["claims"] == claims
         assert {kind: sum(c.values()) for kind, c in row["outcomes"].items()} == claims
@@ -52,7 +60,7 @@ def test_every_claim_comes_to_something(document: Mapping[str, Any]) -> None:
             assert failed["outcome"] in row["outcomes"][failed["kind"]]
 
 
-def test_what_cannot_be_repaired_is_withheld_where_the_policy_says_so(
+def test_unrepaired_answers_are_withheld_where_the_policy_blocks(
     document: Mapping[str, Any],
 ) -> None:
     annotated, blocked = document["rows"]
@@ -60,7 +68,9 @@ def test_what_cannot_be_repaired_is_withheld_where_the_policy_says_so(
     assert blocked["repaired"] == annotated["repaired"] > 0
 
 
-def test_what_is_not_installed_has_a_row_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_retriever_that_is_not_installed_has_a_row_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def nothing(name: str) -> None:
         """Find no module."""
 
@@ -69,7 +79,7 @@ def test_what_is_not_installed_has_a_row_that_says_so(monkeypatch: pytest.Monkey
     assert (row["retriever"], row["remark"]) == ("qdrant", "not installed")
 
 
-def test_a_reader_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_reader_skips_the_bench(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["handbook", *TINY, "--reader", str(tmp_path)])
     assert result.exit_code == 0
     assert "handbook skipped: there is no reader in" in result.stderr
@@ -78,7 +88,7 @@ def test_a_reader_that_is_not_there_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options", [("--retriever", "shelf"), ("--mode", "mend"), ("--judge", "nobody")]
 )
-def test_a_setting_that_is_none_is_refused(options: tuple[str, str]) -> None:
+def test_an_unknown_option_is_refused(options: tuple[str, str]) -> None:
     assert CliRunner().invoke(app, ["handbook", *options]).exit_code == 2
 
 
@@ -92,15 +102,17 @@ def test_the_same_seed_makes_the_same_handbook() -> None:
 def test_the_newest_pages_say_the_values_and_older_editions_others() -> None:
     assert len(WORLD.pages) == len({page.path for page in WORLD.pages}) == 200
     for edition, values in ((2024, WORLD.values), (2021, WORLD.old)):
-        said = {
+        stated = {
             (s.product, s.attribute): s.value
             for page in WORLD.pages
             for s in statements(page.markdown)
             if page.edition == edition
         }
-        assert said.items() >= values.items() if edition == 2021 else said == values
+        assert stated.items() >= values.items() if edition == 2021 else stated == values
     assert WORLD.old
-    assert all(WORLD.values[place] != value for place, value in WORLD.old.items())
+    assert all(
+        WORLD.values[product_attribute] != value for product_attribute, value in WORLD.old.items()
+    )
     undocumented = [
         (p, a) for p in WORLD.products for a in ATTRIBUTES if (p, a) not in WORLD.values
     ]
@@ -108,7 +120,7 @@ def test_the_newest_pages_say_the_values_and_older_editions_others() -> None:
     assert any(not text for page in WORLD.pages for _, text in page.sections)
 
 
-def test_pages_begin_with_what_is_known_of_them() -> None:
+def test_pages_begin_with_their_metadata() -> None:
     page = next(page for page in WORLD.pages if page.edition == 2021)
     lines = page.markdown.splitlines()
     assert lines[:5] == [
@@ -135,13 +147,13 @@ def test_the_questions_are_of_all_groups_and_their_answers_say_the_claims() -> N
     assert set(counts) == set(GROUPS)
     for question in WORLD.questions:
         for claim in question.claims:
-            place = question.product, claim.attribute
-            assert says(question.draft, claim.said)
-            assert claim.right == WORLD.values.get(place)
-            assert (claim.said == claim.right) is (claim.kind == "right")
-            assert claim.kind != "outdated" or claim.old == WORLD.old[place]
+            product_attribute = question.product, claim.attribute
+            assert says(question.draft, claim.value)
+            assert claim.right == WORLD.values.get(product_attribute)
+            assert (claim.value == claim.right) is (claim.kind == "right")
+            assert claim.kind != "outdated" or claim.old == WORLD.old[product_attribute]
             if claim.kind != "right":
-                assert not any(says(sample, claim.said) for sample in question.samples)
+                assert not any(says(sample, claim.value) for sample in question.samples)
 
 
 def test_some_inventions_are_true_of_a_product_that_is_alike() -> None:
@@ -151,7 +163,7 @@ def test_some_inventions_are_true_of_a_product_that_is_alike() -> None:
         for claim in question.claims
         if claim.kind == "invention"
         for other in WORLD.alike(question.product)
-        if WORLD.values.get((other, claim.attribute)) == claim.said
+        if WORLD.values.get((other, claim.attribute)) == claim.value
     ]
     assert len(trapped) >= 15
 
@@ -163,66 +175,68 @@ def test_a_value_is_not_found_in_a_longer_one() -> None:
 
 
 def test_a_statement_is_about_the_product_named_last() -> None:
-    (said,) = statements("Garmo X110: data\n## Weight\n\nIt weighs 4.2 kg.")
-    assert said == Statement("Garmo X110", "weight", "4.2 kg", "It weighs 4.2 kg.")
+    (statement,) = statements("Garmo X110: data\n## Weight\n\nIt weighs 4.2 kg.")
+    assert statement == Statement("Garmo X110", "weight", "4.2 kg", "It weighs 4.2 kg.")
     (bare,) = statements("4.2 kg.", "What is the weight of the Garmo X100-S?")
     assert (bare.product, bare.attribute) == ("Garmo X100-S", "weight")
     assert statements("4.2 kg.") == []
     assert statements("What does it weigh, 4.2 kg?") == []
 
 
-def asked(prompt: str) -> str:
+def answer_to(prompt: str) -> str:
     answer = by_statements([{"role": "user", "content": prompt}])
     assert answer is not None
     return answer
 
 
-def judged(claim: str, *documents: str, conversation: str = "") -> dict[str, Any]:
-    shown = list(enumerate(documents))
-    return json.loads(asked(document_prompt.render([claim], shown, conversation)))[0]
+def judgement_of(claim: str, *documents: str, conversation: str = "") -> dict[str, Any]:
+    numbered = list(enumerate(documents))
+    return json.loads(answer_to(document_prompt.render([claim], numbered, conversation)))[0]
 
 
-def test_the_judge_goes_by_the_product() -> None:
+def test_the_judge_compares_statements_about_the_same_product() -> None:
     own, other = "Garmo X100: data\nIt weighs 4.2 kg.", "Garmo X100-S: data\nIt weighs 5.1 kg."
-    said = judged(f"The {PRODUCT} weighs 4.2 kg.", own, other)
-    assert (said["supported_by"], said["contradicted_by"]) == ([1], [])
-    assert said["quote"] == "It weighs 4.2 kg."
-    said = judged(f"The {PRODUCT} weighs 5.1 kg.", own, other)
-    assert (said["supported_by"], said["contradicted_by"]) == ([], [1])
-    said = judged("It weighs 5.1 kg.", own, other, conversation=f"user: What is the {PRODUCT}?")
-    assert (said["supported_by"], said["contradicted_by"]) == ([], [1])
-    said = judged(f"The {PRODUCT} was launched in 1984.", own, other)
-    assert (said["supported_by"], said["contradicted_by"]) == ([], [])
+    judgement = judgement_of(f"The {PRODUCT} weighs 4.2 kg.", own, other)
+    assert (judgement["supported_by"], judgement["contradicted_by"]) == ([1], [])
+    assert judgement["quote"] == "It weighs 4.2 kg."
+    judgement = judgement_of(f"The {PRODUCT} weighs 5.1 kg.", own, other)
+    assert (judgement["supported_by"], judgement["contradicted_by"]) == ([], [1])
+    judgement = judgement_of(
+        "It weighs 5.1 kg.", own, other, conversation=f"user: What is the {PRODUCT}?"
+    )
+    assert (judgement["supported_by"], judgement["contradicted_by"]) == ([], [1])
+    judgement = judgement_of(f"The {PRODUCT} was launched in 1984.", own, other)
+    assert (judgement["supported_by"], judgement["contradicted_by"]) == ([], [])
 
 
 def test_the_judge_knows_no_more_than_the_prompt() -> None:
     own, other = "Garmo X100: data\nIt weighs 4.2 kg.", "Garmo X100-S: data\nIt weighs 5.1 kg."
-    # Nobody says whom it is about.
-    assert judged("It weighs 5.1 kg.", own, other)["supported_by"] == [2]
+    # The prompt does not name the product.
+    assert judgement_of("It weighs 5.1 kg.", own, other)["supported_by"] == [2]
 
 
-def repaired(sentence: str, *documents: str) -> str:
-    shown = [Document(str(i), text) for i, text in enumerate(documents)]
+def repair_of(sentence: str, *documents: str) -> str:
+    numbered = [Document(str(i), text) for i, text in enumerate(documents)]
     question = f"What is the weight of the {PRODUCT}?"
-    return asked(repair_prompt(question, "", sentence, "", shown))
+    return answer_to(repair_prompt(question, "", sentence, "", numbered))
 
 
 def test_the_writer_says_what_the_documents_say() -> None:
     other = "# Garmo X100-S: data\n\nIt weighs 5.1 kg."
     old = "edition: 2021\n# Garmo X100: data\n\nIt weighs 3.3 kg."
     new = "edition: 2024\n# Garmo X100: data\n\nIt weighs 4.2 kg."
-    assert repaired("It weighs 9.9 kg.", other, old, new) == "It weighs 4.2 kg. [3]"
-    assert repaired("It weighs 4.2 kg.", other, new) == "It weighs 4.2 kg. [2]"
-    assert repaired("It weighs 5.1 kg.", other) == "REMOVE"
-    assert repaired("It was launched in 1984.", new) == "REMOVE"
+    assert repair_of("It weighs 9.9 kg.", other, old, new) == "It weighs 4.2 kg. [3]"
+    assert repair_of("It weighs 4.2 kg.", other, new) == "It weighs 4.2 kg. [2]"
+    assert repair_of("It weighs 5.1 kg.", other) == "REMOVE"
+    assert repair_of("It was launched in 1984.", new) == "REMOVE"
 
 
 def test_the_writer_says_what_the_documents_do_not() -> None:
     request = Request.of(f"When was the {PRODUCT} launched?")
-    found = rewrite_request(request, [Document("a", "# Garmo X100\n\nIt weighs 4.2 kg.")])
-    assert asked(found.question).endswith("[?]")
-    found = rewrite_request(request, [Document("a", "# Garmo X100\n\nIt was launched in 1984.")])
-    assert asked(found.question) == f"The {PRODUCT} was launched in 1984. [1]"
+    rewrite = rewrite_request(request, [Document("a", "# Garmo X100\n\nIt weighs 4.2 kg.")])
+    assert answer_to(rewrite.question).endswith("[?]")
+    rewrite = rewrite_request(request, [Document("a", "# Garmo X100\n\nIt was launched in 1984.")])
+    assert answer_to(rewrite.question) == f"The {PRODUCT} was launched in 1984. [1]"
 
 
 @pytest.mark.anyio
@@ -271,14 +285,14 @@ RIGHT = Claim("right", "weight", "4.2 kg", "4.2 kg")
 def test_what_became_of_a_claim(
     claim: Claim, text: str | None, flagged: bool, outcome: str
 ) -> None:
-    given = text or "It weighs 9.9 kg."
+    draft = text or "It weighs 9.9 kg."
     sentences = tuple(
         SentenceVerdict(s.text, s.start, s.end, flagged=flagged)
-        for s in Passage.of(given).sentences
+        for s in Passage.of(draft).sentences
     )
     verdict = Verdict("flagged" if flagged else "consistent", 0.0, "", sentences)
-    shown = "There is no answer that it could give consistently." if text is None else given
-    answer = Answer(shown, given, "block" if text is None else "annotate", verdict)
+    shown = "There is no answer that it could give consistently." if text is None else draft
+    answer = Answer(shown, draft, "block" if text is None else "annotate", verdict)
     messages = ({"role": "user", "content": f"What is the weight of the {PRODUCT}?"},)
     question = Question("q", claim.kind, PRODUCT, messages, "", (), (claim,))
     assert outcome_of(claim, question, answer) == outcome

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from performance.__main__ import app
 from performance.regenerate import WAYS, Way
-from performance.regenerate_rows import Taken, row_of
+from performance.regenerate_rows import RequestCost, row_of
 from resay import Document, Guard, Usage
 from simulation import SimulatedProvider
 
@@ -94,7 +94,7 @@ def test_a_way_is_compared_with_the_one_that_repairs_nothing() -> None:
 
 def test_a_row_counts_what_came_of_the_answers() -> None:
     spent, repair = Usage(12, 100, 50, 0.002), Usage(3, 60, 20, 0.001)
-    repaired = Taken(
+    repaired = RequestCost(
         2.0,
         spent,
         decision="consistent",
@@ -105,8 +105,8 @@ def test_a_row_counts_what_came_of_the_answers() -> None:
         repair_s=0.5,
         repair=repair,
     )
-    still = Taken(3.0, Usage(14, 200, 70, 0.004), decision="flagged", flagged=True)
-    fine = Taken(1.0, Usage(8, 30, 30, 0.0), decision="consistent")
+    still = RequestCost(3.0, Usage(14, 200, 70, 0.004), decision="flagged", flagged=True)
+    fine = RequestCost(1.0, Usage(8, 30, 30, 0.0), decision="consistent")
     row = row_of("prompt, repair", [repaired, still, fine, fine], [fine])
     assert (row["p50_ms"], row["p95_ms"], row["ratio_p50"]) == (1000.0, 3000.0, 1.0)
     assert (row["flagged"], row["repaired"], row["consistent"]) == (50, 25, 75)
@@ -114,7 +114,7 @@ def test_a_row_counts_what_came_of_the_answers() -> None:
     assert (row["calls"], row["repair_calls"]) == (10.5, 0.75)
     assert row["usd_per_1000"] == pytest.approx(1.5)
     assert row["repair_p50_ms"] == 500.0
-    unpriced = row_of("prompt", [Taken(1.0, Usage(cost_usd=None))], None)
+    unpriced = row_of("prompt", [RequestCost(1.0, Usage(cost_usd=None))], None)
     assert unpriced["usd_per_1000"] is None
 
 
@@ -130,9 +130,9 @@ def test_an_answer_that_nothing_could_repair_counts_as_flagged() -> None:
             retriever=Nothing(),
         )
         answer = guard.ask("Tell me about Canberra.", params=provider.params)
-    taken = Taken.by(answer, 1.0)
-    assert (taken.decision, taken.flagged, taken.repaired) == ("flagged", True, False)
-    assert (taken.replaced, taken.removed, taken.repair.calls) == (0, 0, 0)
+    cost = RequestCost.by(answer, 1.0)
+    assert (cost.decision, cost.flagged, cost.repaired) == ("flagged", True, False)
+    assert (cost.replaced, cost.removed, cost.repair.calls) == (0, 0, 0)
 
 
 def test_the_bench_is_skipped_without_litellm(monkeypatch: pytest.MonkeyPatch) -> None:
