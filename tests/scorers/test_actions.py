@@ -71,6 +71,22 @@ def test_a_call_that_failed_is_quoted() -> None:
     assert claim.contradicted_by.text == "delete_coupons: deleted: 0"
 
 
+@pytest.mark.parametrize(
+    ("result", "verdict"),
+    [
+        ("500 rows exported", "done"),
+        ("412 billing.csv", "done"),
+        ("500 Internal Server Error", "failed"),
+        ("503: try again later", "failed"),
+        ("550 5.1.1 User unknown", "failed"),
+    ],
+)
+def test_a_number_at_the_start_of_a_result_is_no_status_of_http(result: str, verdict: str) -> None:
+    exported = call("export_rows", {"table": "billing"}, result)
+    (part,) = parts_of(check("I exported the rows.", "Export the billing rows.", exported))
+    assert part.verdict == verdict
+
+
 def test_an_identifier_that_stands_nowhere_is_invented() -> None:
     opened = call("create_ticket", {"title": "Badge reader"}, {"key": "HELP-2291"})
     verdict = check("I opened ticket HELP-2219.", "Open a ticket for the reader.", opened)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from http import HTTPStatus
 from typing import Any, Final, Literal, cast
 
 from resay._internal.patterns import lazy_pattern
@@ -103,12 +104,15 @@ _COMMAND_CHARS: Final = 2_000
 _SQL_KEYS: Final = frozenset({"", "sql", "query", "statement", "command", "code", "q"})
 _READING: Final = frozenset({"search", "read", "test", "download"})
 _PARTIAL: Final = lazy_pattern(r"(?<![a-z])partial\w*(?![a-z])", re.IGNORECASE)
+_STATUS_PHRASES: Final = "|".join(status.phrase for status in HTTPStatus if status >= 400)
+# "404 Not Found", "503", "500: no answer", "550 5.1.1 User unknown", but not "500 rows exported".
+_STATUS: Final = rf"[45]\d\d(?=\s*$|\s*:|\s+(?:{_STATUS_PHRASES})\b|[ -][45]\.\d+\.\d)"
 _TEXT_ERROR: Final = lazy_pattern(
     r"(?im)^[^\w\n]*(?!\S{1,80}\.[a-z]\w{0,4}(?:\s|$))(?!\w{1,40}(?:\W{1,3}0\b|\s{0,3}=))"
     r"(?:error|err!|failed|failure|fatal|traceback|exception|warning: no"
     r"|permission denied|access denied|not found|no such|could not|cannot|can't|unable|denied"
     r"|time(?:d)? ?out|timeout|usage:|rejected|refused|invalid|unauthori[sz]ed|forbidden|unknown"
-    r"|\w*(?:error|exception)\b:?|[45]\d\d\b|http/?\S* [45]\d\d"
+    rf"|\w*(?:error|exception)\b:?|{_STATUS}|http/?\S* [45]\d\d"
     r"|fehler|erreur|errore|fout|erro|błąd|ошибка|hata|エラー|错误"
     r"|오류|خطأ)"
     r"|command not found|\bFAIL(?:ED)?\b|exit(?:ed)?(?: with)?(?: code| status)? [1-9]",

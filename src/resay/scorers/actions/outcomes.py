@@ -62,15 +62,14 @@ def judge_outcome(claim: ActionClaim, match: Match, conversation: Conversation) 
     facts = match.facts
     outcome, quote = facts.outcome
     families = claim.families
-    is_told_by = facts.reads and not families <= READS and not claim.vouches
-    status = facts.status if is_told_by else None
+    reading = families <= READS | {"test"} and not claim.vouches
+    status = facts.status if facts.reads and not reading and not claim.vouches else None
     if status is not None:
         reason = f"{facts.label} says {status}"
         return about_claim(claim, "failed", reason, facts, status)
     undone = undoing(facts, conversation.calls)
     if undone is not None and not families <= READS:
         return about_claim(claim, "failed", f"{undone.label} undid it", undone)
-    reading = families <= READS | {"test"} and not claim.vouches
     finds = conversation.words.finds.search(claim.text)
     has_found = outcome == "nothing" and finds and not conversation.words.denied.search(claim.text)
     is_fine = outcome != "error" and reading and not has_found
