@@ -134,7 +134,9 @@ class CachedTokenizer:
         unknown_runs = tokens - self._words
         tokens -= unknown_runs
         for run in unknown_runs:
-            if _is_word(run):
+            if run in self._others:
+                tokens.update(self._others[run])
+            elif _is_word(run):
                 self._words.add(run)
                 tokens.add(run)
             else:

@@ -80,7 +80,7 @@ class NamesAndWords:
                 continue
             is_name = word[0].isupper() and _is_name(text, written, i, nouns=nouns)
             # Hosts and files are called so, whatever the sentence says of them.
-            is_name = is_name or _HOST_OR_FILE.search(word) is not None
+            is_name = is_name or ("." in word and _HOST_OR_FILE.search(word) is not None)
             parts = word_stems(word.lower())
             for part in parts:
                 if part in known:
