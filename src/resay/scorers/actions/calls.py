@@ -80,8 +80,6 @@ CHANGES: Final = frozenset({"save", "create", "update", "delete", "move"})
 """Changes after which an earlier check vouches for nothing."""
 PATHS: Final = lazy_pattern(r"(?<![\w~+-])[\w~+-]+\.[a-z]\w{1,4}(?!\w)|(?:/[\w.+-]+){2,}")
 _IN_QUOTES: Final = lazy_pattern(r"'[^']*'|\"[^\"]*\"")
-# "47 ok, 1 checksum mismatch"
-_SOME_FAILED: Final = lazy_pattern(r"\b[1-9]\d* ok\b[,;] *([1-9]\d* [^\n]{1,80})", re.IGNORECASE)
 # "212/215"
 _SHARE: Final = lazy_pattern(r"(?<![\w./-])(\d{1,6}) ?/ ?(\d{1,6})(?![\w./-])")
 _ACCEPTED: Final = lazy_pattern(r"\s*2\d\d[ -][a-zA-Z]")
@@ -534,9 +532,6 @@ class CallFacts:
             if self.failed_items:
                 return "partial", excerpt(self.failed_items[0])
             result = self._without_echoes(call.result)
-            some = _SOME_FAILED.search(result)
-            if some is not None and fields().failures.search(some[1].lower()):
-                return "partial", excerpt(some[0])
             share = _SHARE.search(result)
             if share is not None and 0 < int(share[1]) < int(share[2]) and not self.reads:
                 return "partial", excerpt(call.result)

@@ -98,7 +98,7 @@ def _judge_claim(
     if not matches:
         finding = finding_without_call(claim, conversation)
         return [] if finding is None else [finding]
-    match = deciding_match(claim, matches, conversation)
+    match = deciding_match(matches, conversation)
     finding = judge_outcome(claim, match, conversation)
     if claim.voice == "passive" and _only_reports(claim, match, finding, conversation):
         return []

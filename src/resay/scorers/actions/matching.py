@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +11,7 @@ from resay._internal.patterns import lazy_pattern
 from resay.core.call_log import CallLog, is_observation
 from resay.core.quantities import Quantity, quantities
 from resay.core.request import Message, text_of
-from resay.scorers.actions.calls import CallFacts, Leaf, beginning, solid, tells_failures
+from resay.scorers.actions.calls import CallFacts, beginning, solid, tells_failures
 from resay.scorers.actions.claims import READS, ActionClaim
 from resay.scorers.actions.values import Source, Value, values_in
 from resay.scorers.actions.words import ActionWords, fields, stems, tool_words
@@ -77,8 +76,6 @@ _POLITE: Final = lazy_pattern(
 _TOOL: Final = lazy_pattern(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
 _NAME: Final = lazy_pattern(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’]*[a-zà-ÿłśżа-яё][\w'’]*")
 _INNER_NAME: Final = lazy_pattern(rf"(?<=[\w,] )({_NAME.pattern})")
-_AS: Final = lazy_pattern(r"\b(?:as|under|als|unter|sous|comme|bajo|como|come|sotto|som|jako)\W+\Z")
-_MAX_AS: Final = 12
 _MIN_ALIAS: Final = 2
 # "Ben's", and in Turkish "Ayşe'yi"
 _POSSESSIVE: Final = lazy_pattern(r"['’]\w{0,4}\Z")
@@ -322,10 +319,9 @@ class Conversation:
             fit = _fit(families, near, facts)
             if fit != _EXACT and not facts.reads and is_named_after(verbs, facts):
                 fit = _EXACT
-            if fit is None:
-                fit = self._fit_by_values(families, values, facts)
-            if fit is None:
+            if fit is None and not _is_about(families, values, facts):
                 continue
+            fit = fit or _CLOSE
             shared = sum(1 for stem in claim_stems if stem in facts.stems)
             shared_ids = sum(1 for name in ids if name and name in facts.solid)
             shared_names = sum(1 for name in names if name in facts.words)
@@ -361,17 +357,6 @@ class Conversation:
             )
         return sorted(matches, key=lambda match: -match.score)
 
-    def _fit_by_values(
-        self,
-        families: frozenset[str],
-        values: Sequence[Value],
-        facts: CallFacts,
-    ) -> float | None:
-        """Return how well a call fits by what it gave or was given; None if not at all."""
-        if not facts.reads and self._results_in(values, facts):
-            return _EXACT
-        return _CLOSE if _is_about(families, values, facts) else None
-
     def names_in(self, claim: ActionClaim, values: Sequence[Value]) -> list[str]:
         """Return the names in a claim that stand in the conversation, in lower case.
 
@@ -406,16 +391,6 @@ class Conversation:
             if not is_same and verbs.isdisjoint(facts.result_stems):
                 continue
             if not others or others & facts.result_stems or things & facts.things:
-                return True
-        return False
-
-    def _results_in(self, values: Sequence[Value], facts: CallFacts) -> bool:
-        """Return whether a claim names what a call gave: "is booked as D-5530"."""
-        arguments = solid(str(facts.call.arguments))
-        for value in values:
-            before = self.text[max(0, value.start - _MAX_AS) : value.start].lower()
-            is_new = value.kind == "id" and solid(value.text) not in arguments
-            if is_new and _AS.search(before) and solid(value.text) in facts.solid:
                 return True
         return False
 
@@ -521,27 +496,6 @@ def most_are_in(claimed: Collection[str], others: Collection[str]) -> bool:
     return sum(stem in others for stem in claimed) > _MOST * len(claimed)
 
 
-def is_opposed(facts: CallFacts, later: CallFacts) -> bool:
-    """Return whether a call does the opposite of another: `lock`, `unlock`."""
-    opposites = frozenset[str]().union(
-        *(fields().opposites.get(word, frozenset()) for word in facts.doing_words)
-    )
-    return bool(opposites & later.doing_words - facts.doing_words)
-
-
-def same_target(facts: CallFacts, other: CallFacts) -> bool:
-    """Return whether two calls differ in numbers, times and what they do only."""
-    own = {leaf.key: leaf.value for leaf in facts.argument_leaves if _is_of_target(leaf)}
-    others = {leaf.key: leaf.value for leaf in other.argument_leaves if _is_of_target(leaf)}
-    return own == others
-
-
-def _is_of_target(leaf: Leaf) -> bool:
-    is_text = isinstance(leaf.value, str) and not re.search(r"\d", leaf.value)
-    is_doing = leaf.key in fields().doing
-    return (is_text and not is_doing) or leaf.key in fields().targets
-
-
 def undoing(facts: CallFacts, calls: Sequence[CallFacts]) -> CallFacts | None:
     """Return a later call that undoes what a call did, if there is one.
 
@@ -560,8 +514,7 @@ def undoing(facts: CallFacts, calls: Sequence[CallFacts]) -> CallFacts | None:
             continue
         is_same = facts.identifiers & later.identifiers or doing & fields().reverting
         is_same = is_same or (facts.call.arguments and facts.call.arguments == later.call.arguments)
-        is_opposite = is_opposed(facts, later) and same_target(facts, later)
-        if (doing & words and is_same) or is_opposite:
+        if doing & words and is_same:
             undone = later
         elif undone is not None and later.families & facts.families:
             undone = None

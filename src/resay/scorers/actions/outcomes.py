@@ -25,9 +25,7 @@ _PROBLEMS: Final[Mapping[Outcome, str]] = {
 }
 
 
-def deciding_match(
-    claim: ActionClaim, matches: Sequence[Match], conversation: Conversation
-) -> Match:
+def deciding_match(matches: Sequence[Match], conversation: Conversation) -> Match:
     """Return the call that decides: of attempts that fit alike, the last that succeeded."""
     best = matches[0]
     alike = [

@@ -45,9 +45,6 @@ def _of_another_value(
     candidates: Source,
     conversation: Conversation,
 ) -> Finding | None:
-    if "read" in claim.families and "read" in facts.families:
-        # What was searched for and found need not have been read.
-        candidates = Source(calls=[c for c in conversation.calls if "read" in c.families])
     for value in values:
         if not value.is_name or value.kind == "quote" or candidates.has(value):
             continue

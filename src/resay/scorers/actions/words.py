@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Final, cast
@@ -93,7 +93,6 @@ class ActionWords:
         begun: What is claimed to be begun, and not to be through.
         perfect: What says that something was done, as opposed to being so.
         weak: Verbs that say much else besides.
-        lists: What joins things.
         finds: What says that something was found.
         states: What says how things are since something was done.
         prepositions: What ends the object of a verb.
@@ -140,7 +139,6 @@ class ActionWords:
     earlier: re.Pattern[str]
     later: re.Pattern[str]
     habit: re.Pattern[str]
-    lists: re.Pattern[str]
     weak: re.Pattern[str]
     perfect: re.Pattern[str]
     stop: frozenset[str]
@@ -296,7 +294,6 @@ def action_words(code: str) -> ActionWords:
         earlier=pattern("earlier"),
         later=pattern("later"),
         habit=pattern("habit"),
-        lists=pattern("lists"),
         weak=pattern("weak"),
         perfect=pattern("perfect") if fields.get("perfect") else _ALWAYS,
         stop=load(code).common_words,
@@ -504,7 +501,6 @@ class Fields:
         flags: The first words of arguments that are true for what a tool does besides.
         recipients: Arguments with whom it is for.
         extensions: The endings of files' names.
-        targets: Arguments with what it is done to.
         nouns: Words of tools' names that are things, unless they are all that a name has.
         making: Verbs that do what their noun says.
         reading: Words of tools that change nothing, in other languages.
@@ -513,7 +509,6 @@ class Fields:
         agents: Words of tools that leave the work to another agent.
         editing: Words of tools that change a file.
         besides: Words of tools that change nothing that a check vouches for.
-        opposites: Pairs of words of tools that undo each other.
         undoing: Words of tools that undo what was done.
         restoring: Words of tools that undo that something was removed.
         reverting: Words of tools that undo what was done last.
@@ -537,7 +532,6 @@ class Fields:
     flags: frozenset[str]
     recipients: frozenset[str]
     extensions: frozenset[str]
-    targets: frozenset[str]
     nouns: frozenset[str]
     making: frozenset[str]
     reading: frozenset[str]
@@ -546,7 +540,6 @@ class Fields:
     agents: frozenset[str]
     editing: frozenset[str]
     besides: frozenset[str]
-    opposites: Mapping[str, frozenset[str]]
     undoing: frozenset[str]
     restoring: frozenset[str]
     reverting: frozenset[str]
@@ -574,22 +567,12 @@ def fields() -> Fields:
         "pending": re.compile(rf"(?<![a-z])(?:{_joined(pending)})(?![a-z])", re.I),
         "waiting": re.compile(entries["waiting"]),
         "trying": re.compile(entries["trying"]),
-        "opposites": _opposites(entries["opposites"].split()),
         "soft": re.compile(entries["soft"]),
         "counting": re.compile(_joined(entries["counting"])),
         "failures": _pattern("en", entries["failures"]),
     }
     words = {name: word_set(text) for name, text in entries.items() if name not in patterns}
     return Fields(**cast("dict[str, Any]", {**words, **patterns}))
-
-
-def _opposites(pairs: Iterable[str]) -> Mapping[str, frozenset[str]]:
-    opposites: dict[str, set[str]] = {}
-    for pair in pairs:
-        word, _, other = pair.partition("/")
-        opposites.setdefault(word, set()).add(other)
-        opposites.setdefault(other, set()).add(word)
-    return {word: frozenset(others) for word, others in opposites.items()}
 
 
 def _joined(pattern: str) -> str:
