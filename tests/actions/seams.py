@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import anthropic
@@ -141,11 +141,13 @@ def by_gateway(path: str, body: Callable[[Mapping[str, Any]], Mapping[str, Any]]
 def by_batch(upstream: FixedAnswer, stack: ExitStack, policy: Mapping[str, Any]) -> Ask:
     """A row of a batch."""
     del upstream
-    folder = Path(stack.enter_context(TemporaryDirectory()))
+    # Cases of two sets may be called alike.
+    folders = Path(stack.enter_context(TemporaryDirectory()))
     guard = Guard(policy)
 
     def ask(case: Mapping[str, Any]) -> Verdict:
-        source, target = folder / "in.jsonl", folder / f"{case['id']}.jsonl"
+        folder = Path(mkdtemp(dir=folders))
+        source, target = folder / "in.jsonl", folder / "out.jsonl"
         row = {"id": case["id"], "response": case["answer"], "messages": case["messages"]}
         source.write_text(json.dumps(row))
         run_batch(guard, source, target, engine="local", workers=1, params=tools_of(case))

@@ -119,7 +119,6 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.actions.claims": _ACTIONS,
     "resay.scorers.actions.commands": ("scorers/test_action_commands.py", "actions/test_cases.py"),
     "resay.scorers.actions.details": _ACTIONS,
-    "resay.scorers.actions.failures": ("scorers/test_action_failures.py", "actions/test_cases.py"),
     "resay.scorers.actions.findings": _ACTIONS,
     "resay.scorers.actions.invented": _ACTIONS,
     "resay.scorers.actions.judging": _ACTIONS,

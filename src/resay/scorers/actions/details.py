@@ -82,10 +82,6 @@ def _judge_number(
         return None
     if contrary is None and not facts.reads and not candidates.yields(value):
         contrary = _contrary(value, facts, conversation, any_field=True)
-    is_both = contrary is not None and conversation.requested.has(value)
-    if is_both and is_told(quantities(contrary or ""), conversation):
-        # "It seats 10, so your group of 8 fits"
-        return None
     if contrary is not None:
         reason = f"{facts.label} says {contrary}"
         return contradicted_value(value, conversation.text, reason, facts, contrary)
