@@ -279,6 +279,9 @@ class CallFacts:
         if not families or not families <= _READING:
             for leaf in self.argument_leaves:
                 families |= _families_of_argument(leaf)
+        if not families <= _READING:
+            for leaf in self.result_leaves:
+                families |= _families_of_result(leaf)
         return frozenset(families)
 
     @cached_property
@@ -785,6 +788,20 @@ def _families_of_flag(leaf: Leaf) -> set[str]:
     for token in tokens if is_on or is_flag else ():
         if token in flags or (is_on and token not in fields().nouns):
             families |= tool_words().get(token, frozenset())
+    return families
+
+
+def _families_of_result(leaf: Leaf) -> set[str]:
+    """Return what a field of a result says was done besides: `"notified": ["ben@…"]`."""
+    if leaf.value in (None, False, "", 0):
+        return set()
+    words = split_name(leaf.key)
+    families: set[str] = set()
+    if leaf.key in fields().statuses and isinstance(leaf.value, str):
+        words = split_name(leaf.value)
+    for word in words:
+        if word.endswith(("ed", "sent", "paid", "written")) and word not in {"failed", "saved"}:
+            families |= tool_words().get(word, frozenset())
     return families
 
 
