@@ -1,7 +1,7 @@
-"""What `resay batch` adds to the checks: to the processor, to the waiting for calls, to the memory.
+"""The overhead of `resay batch` over the checks: processor time, waiting for calls, memory.
 
-Processor time is that of this process's children, so that what others do on the machine meanwhile
-counts little: each turn runs in a process of its own.
+Each turn runs in a process of its own. Its processor time is that of this process's children, so
+that other work on the machine counts little.
 """
 
 from __future__ import annotations
@@ -100,24 +100,25 @@ def rows_of(count: int, sentences: int = 3) -> Iterator[dict[str, Any]]:
         "It has {lamps} lamps.",
         "It is {metres} metres long and was built by the city of Lyon.",
     )
+    template = " ".join(facts[:sentences])
     for i in range(count):
-        texts = [
-            " ".join(facts[:sentences]).format(
-                i=i, year=1900 + i % 90, lamps=i % 700 + n * (i % 3 == 0), metres=i % 80 + 20
-            )
-            for n in range(4)
-        ]
+        texts: list[str] = []
+        for n in range(4):
+            # In every third row the samples differ.
+            lamps = i % 700 + (n if i % 3 == 0 else 0)
+            text = template.format(i=i, year=1900 + i % 90, lamps=lamps, metres=i % 80 + 20)
+            texts.append(text)
         yield {"question": "What of it?", "response": texts[0], "samples": texts[1:]}
 
 
 def _beside_a_pool(method: str, count: int) -> Reading:
     with TemporaryDirectory() as folder:
-        source = _written(Path(folder), rows_of(count))
+        source = _write_rows(Path(folder), rows_of(count))
         times: dict[str, list[tuple[float, float]]] = {"ours": [], "pool": []}
         for turn in range(_TURNS):
             out = Path(folder) / f"{turn}.jsonl"
-            times["ours"].append(_timed("ours", method, source, out))
-            times["pool"].append(_timed("pool", method, source, out))
+            times["ours"].append(_run_timed("ours", method, source, out))
+            times["pool"].append(_run_timed("pool", method, source, out))
     ours, pool = (min(cpu for cpu, _ in times[name]) for name in ("ours", "pool"))
     walls = {name: min(wall for _, wall in times[name]) for name in times}
     return Reading(
@@ -134,7 +135,7 @@ def _beside_a_pool(method: str, count: int) -> Reading:
     )
 
 
-def _written(folder: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+def _write_rows(folder: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
     source = folder / "in.jsonl"
     with source.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)
@@ -152,24 +153,26 @@ def _processes() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _timed(*words: str | Path) -> tuple[float, float]:
-    """Run this module with some words; return processor time, children's too, and wall time."""
+def _run_timed(*words: str | Path) -> tuple[float, float]:
+    """Run this module with arguments; return its processor time and its time, in seconds."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    _started(*words)
+    _run_module(*words)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return cpu, time.perf_counter() - started
 
 
-def _started(*words: str | Path) -> str:
+def _run_module(*words: str | Path) -> str:
     command = [sys.executable, "-m", "performance.batch", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
-    if done.returncode:
-        raise SkippedError(done.stderr.strip().rpartition("\n")[2])
-    return done.stdout
+    completed = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment()
+    )
+    if completed.returncode:
+        raise SkippedError(completed.stderr.strip().rpartition("\n")[2])
+    return completed.stdout
 
 
-class _Later:
+class _SlowProvider:
     """A provider that answers after a while."""
 
     async def takes_n(self, request: Request) -> bool:
@@ -191,7 +194,7 @@ def _waiting(count: int) -> Reading:
     }
     rows = ({**row, "samples": row["samples"][:1]} for row in rows_of(count, sentences=1))
     with TemporaryDirectory() as folder:
-        guard = Guard(policy, provider=_Later())
+        guard = Guard(policy, provider=_SlowProvider())
         summary = run_batch(guard, rows, Path(folder) / "out.jsonl")
     calls = summary.tally.calls
     must_s = math.ceil(calls / _AT_ONCE) * _CALL_S
@@ -201,7 +204,7 @@ def _waiting(count: int) -> Reading:
 
 def _memory(kind: str, count: int) -> Reading:
     tenth = max(count // 10, 1)
-    few, most = (json.loads(_started("memory", kind, str(n))) for n in (tenth, count))
+    few, most = (json.loads(_run_module("memory", kind, str(n))) for n in (tenth, count))
     return Reading(
         most["peak_mib"] / few["peak_mib"],
         f"{most['peak_mib']:.0f} MiB over {count:,} rows, {few['peak_mib']:.0f} MiB over a tenth",
@@ -250,9 +253,9 @@ def _ray_memory(count: int) -> Reading:
 def _ray(count: int) -> Reading:
     _require_ray()
     with TemporaryDirectory() as folder:
-        source = _written(Path(folder), rows_of(count))
-        local_cpu, local_s = _timed("ours", "ngram", source, Path(folder) / "local.jsonl")
-        ray_cpu, ray_s = _timed("ray", "ngram", source, Path(folder) / "ray.jsonl")
+        source = _write_rows(Path(folder), rows_of(count))
+        local_cpu, local_s = _run_timed("ours", "ngram", source, Path(folder) / "local.jsonl")
+        ray_cpu, ray_s = _run_timed("ray", "ngram", source, Path(folder) / "ray.jsonl")
     figures = {"rows": count, "ray_s": round(ray_s, 2), "local_s": round(local_s, 2)}
     # What Ray starts is not all its child, so that its processor time is not known.
     del local_cpu, ray_cpu
@@ -305,15 +308,15 @@ def _peak(kind: str, count: int) -> None:
     with TemporaryDirectory() as folder:
         out = Path(folder) / "out.jsonl"
         rows = rows_of(count, sentences=1)
-        source = _written(Path(folder), _with_documents(rows)) if kind == "file" else rows
+        source = _write_rows(Path(folder), _with_documents(rows)) if kind == "file" else rows
         size = source.stat().st_size if isinstance(source, Path) else None
         summary = run_batch(guard, source, out, engine=engine)
     # `getrusage` would count what the process was a copy of before.
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     peak = int(status.partition("VmHWM:")[2].split()[0]) / 1024
     rate = summary.new / summary.elapsed_s
-    found = {"rows": summary.tally.rows, "bytes": size, "peak_mib": peak, "rows_per_s": rate}
-    print(json.dumps(found))  # noqa: T201
+    result = {"rows": summary.tally.rows, "bytes": size, "peak_mib": peak, "rows_per_s": rate}
+    print(json.dumps(result))  # noqa: T201
 
 
 def _main(kind: str, *words: str) -> None:

@@ -1,6 +1,6 @@
-"""What a check without calls costs, beside what can hardly be beaten, in turns in one run.
+"""The processor time of a check without calls, beside a lower bound, in turns in one run.
 
-Processor time, the best of several turns: other work on the machine counts for neither.
+Each time is the best of several turns, so that other work on the machine counts for neither.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from math import inf, log
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any
 
-from performance.growth import listed, sentences
+from performance.growth import Check, list_check, sentence_check
 from performance.readings import Part, Reading, environment, evenly, row_of
 from performance.serving import simulated_elsewhere
 from performance.skipping import SkippedError
@@ -69,8 +68,8 @@ def measure_checks(
     Args:
         data: The folder with the WikiBio data.
         rows: Which rows of it to take.
-        size: By how much smaller to make the long answers.
-        turns: How often to measure each side.
+        size: The divisor of the length of the long answers.
+        turns: How often each side is measured.
 
     Returns:
         A row for each part; those that need data say so where there is none.
@@ -80,9 +79,9 @@ def measure_checks(
         row_of(_PASSAGE, partial(_on_passages, _check, data, rows, turns)),
         row_of(_SCORER, partial(_on_passages, _ngram, data, rows, turns)),
         row_of(_FACTS, partial(_on_passages, _facts, data, rows, turns)),
-        row_of(_FLAGGED, partial(_slope, sentences, 480 // size, turns)),
+        row_of(_FLAGGED, partial(_slope, sentence_check, 480 // size, turns)),
         row_of(_ITEMS, partial(_object, 1000 // size, turns)),
-        row_of(_GROWING, partial(_slope, listed, 1000 // size, turns)),
+        row_of(_GROWING, partial(_slope, list_check, 1000 // size, turns)),
         row_of(
             _START,
             partial(
@@ -110,20 +109,21 @@ def measure_checks(
 def _beside(
     ours: Callable[[], float], limit: Callable[[], float], what: str, turns: int, count: int = 1
 ) -> Reading:
-    """Measure two things by turns.
+    """Measure ours and its limit, in turns.
 
     Args:
-        ours: Takes so many seconds.
-        limit: The same of what it is compared with.
-        what: What that is.
-        turns: How often.
-        count: How many both do each time.
+        ours: Returns the seconds of ours.
+        limit: Returns the seconds of what it is compared with.
+        what: The name of what it is compared with.
+        turns: How often each is measured.
+        count: How many checks each does in a turn.
     """
-    best, least = inf, inf
+    ours_s, limit_s = inf, inf
     for _ in range(turns):
-        best, least = min(best, ours()), min(least, limit())
-    best_ms, least_ms = 1000 * best / count, 1000 * least / count
-    return Reading(best_ms, None, {"turns": turns}, what, least_ms)
+        ours_s = min(ours_s, ours())
+        limit_s = min(limit_s, limit())
+    ours_ms, limit_ms = 1000 * ours_s / count, 1000 * limit_s / count
+    return Reading(ours_ms, None, {"turns": turns}, what, limit_ms)
 
 
 def _first_verdict(turns: int) -> Reading:
@@ -164,10 +164,10 @@ def _on_passages(
     if data is None:
         raise SkippedError("no data; pass --data or set RESAY_DATA")
     try:
-        everything = wikibio.load(data, rows).items
+        all_items = wikibio.load(data, rows).items
     except ConfigurationError as error:
         raise SkippedError(str(error)) from error
-    items = [everything[i] for i in evenly(len(everything), _ROWS)]
+    items = [all_items[i] for i in evenly(len(all_items), _ROWS)]
     run = work(items)
     run()
     count = partial(_count_words, items)
@@ -207,35 +207,32 @@ def _count_words(items: Sequence[Item]) -> None:
         Counter(word for text in item.samples for word in _WORD.findall(text.lower()))
 
 
-def _slope(made: Callable[[int], Any], count: int, turns: int) -> Reading:
-    """Measure checks of some length, and of four times that."""
-    one, four = made(count), made(4 * count)
-    for asked in (one, four):
-        run_sync(asked.check)
-    short, long = inf, inf
+def _slope(make_check: Callable[[int], Check], count: int, turns: int) -> Reading:
+    """Measure checks of some length, and of four times that length."""
+    short, long = make_check(count), make_check(4 * count)
+    run_sync(short.check)
+    run_sync(long.check)
+    short_s, long_s = inf, inf
     for _ in range(turns):
-        short = min(short, _cpu_s(partial(run_sync, one.check)))
-        long = min(long, _cpu_s(partial(run_sync, four.check)))
+        short_s = min(short_s, _cpu_s(partial(run_sync, short.check)))
+        long_s = min(long_s, _cpu_s(partial(run_sync, long.check)))
+    short_ms, long_ms = 1000 * short_s, 1000 * long_s
     return Reading(
-        log(long / short) / log(4),
-        f"{1000 * short:.1f} ms, and {1000 * long:.1f} ms for four times as much",
-        {"ms": round(1000 * short, 3), "four_times_ms": round(1000 * long, 3), "turns": turns},
+        log(long_s / short_s) / log(4),
+        f"{short_ms:.1f} ms, and {long_ms:.1f} ms for four times as much",
+        {"ms": round(short_ms, 3), "four_times_ms": round(long_ms, 3), "turns": turns},
         "in proportion",
         1.0,
     )
 
 
 def _object(count: int, turns: int) -> Reading:
-    asked = listed(count)
-    run_sync(asked.check)
-    text = " ".join((asked.response, *asked.others))
-    check = partial(_cpu_s, partial(run_sync, asked.check))
-    return _beside(
-        check,
-        partial(_cpu_s, lambda: Counter[str](_WORD.findall(text))),
-        "counting its words",
-        turns,
-    )
+    checked = list_check(count)
+    run_sync(checked.check)
+    text = " ".join((checked.response, *checked.others))
+    check = partial(_cpu_s, partial(run_sync, checked.check))
+    count_words = partial(_cpu_s, lambda: Counter[str](_WORD.findall(text)))
+    return _beside(check, count_words, "counting its words", turns)
 
 
 def _cpu_s(work: Callable[[], object]) -> float:

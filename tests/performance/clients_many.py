@@ -1,7 +1,7 @@
-"""What a guarded request of OpenAI's SDK takes of a core where many are under way at once.
+"""The processor time of guarded requests of OpenAI's SDK, many at a time.
 
-The same requests by clients with different connections, in turns: the guarded client as it is made
-by itself, one with the SDK's own pool, and one with the SDK's aiohttp transport where that is
+Clients with different connections send the same requests, in turns: the guarded client with its own
+connections, one with the SDK's pool, and one with the SDK's aiohttp transport where that is
 installed (`openai[aiohttp]`).
 """
 
@@ -87,39 +87,49 @@ def run(concurrency: int = 32, rounds: int = 4, latency_s: float = 0.4) -> Resul
         simulated_elsewhere(latency_s=latency_s, judge_latency_s=latency_s / 3) as params,
         progress("clients-at-once", rounds) as done,
     ):
-        found = run_sync(_measure, params, concurrency, rounds, done)
-    rows = [_row(name, turns, found[_PLAIN]) for name, turns in found.items()]
+        measured = run_sync(_measure, params, concurrency, rounds, done)
+    rows = [_row(name, turns, measured[_PLAIN]) for name, turns in measured.items()]
     about = {"concurrency": concurrency, "rounds": rounds, "latency_s": latency_s}
     return ResultTable("clients-at-once", _COLUMNS, tuple(rows), _NOTES, about)
 
 
 @dataclass(frozen=True, slots=True)
 class _Round:
+    """One turn of a client.
+
+    Attributes:
+        cpu_s: The processor time of a request, in seconds.
+        seconds: The time on the clock of each request, in seconds.
+        calls: The calls of a request, the mean.
+    """
+
     cpu_s: float
     seconds: Sequence[float]
     calls: float
 
 
 def _row(name: str, turns: Sequence[_Round], plain: Sequence[_Round]) -> Row:
-    (cpu_ms, p50_ms), (limit_ms, plain_ms) = (
-        (
-            1000 * median(one.cpu_s for one in some),
-            1000 * percentile([s for one in some for s in one.seconds], 0.5),
-        )
-        for some in (turns, plain)
-    )
-    wanted = name != _PLAIN
+    cpu_ms, p50_ms = _medians_ms(turns)
+    plain_cpu_ms, plain_ms = _medians_ms(plain)
+    has_goal = name != _PLAIN
     return {
         "client": name,
         "cpu_ms": round(cpu_ms, 2),
-        "limit_ms": round(limit_ms, 2),
-        "cpu_ratio": round(cpu_ms / limit_ms, 2),
+        "limit_ms": round(plain_cpu_ms, 2),
+        "cpu_ratio": round(cpu_ms / plain_cpu_ms, 2),
         "p50_ms": round(p50_ms, 1),
         "ratio": round(p50_ms / plain_ms, 2),
-        "calls": round(sum(one.calls for one in turns) / len(turns), 2),
-        "target": f"<= {_CPU_MS:g} ms, p50 <= {_P50:g}" if wanted else None,
-        "met": cpu_ms <= _CPU_MS and p50_ms <= _P50 * plain_ms if wanted else None,
+        "calls": round(sum(turn.calls for turn in turns) / len(turns), 2),
+        "target": f"<= {_CPU_MS:g} ms, p50 <= {_P50:g}" if has_goal else None,
+        "met": cpu_ms <= _CPU_MS and p50_ms <= _P50 * plain_ms if has_goal else None,
     }
+
+
+def _medians_ms(turns: Sequence[_Round]) -> tuple[float, float]:
+    """Return the median processor time and the median time of a request, in milliseconds."""
+    cpu_s = median(turn.cpu_s for turn in turns)
+    seconds = [second for turn in turns for second in turn.seconds]
+    return 1000 * cpu_s, 1000 * percentile(seconds, 0.5)
 
 
 def _clients(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,18 +137,22 @@ def _clients(params: Mapping[str, Any]) -> dict[str, Any]:
 
     from resay_openai import GuardedAsyncOpenAI
 
-    given: dict[str, Any] = {"base_url": params["api_base"], "api_key": "simulated", "timeout": 600}
-    guarded: dict[str, Any] = {**given, "policy": _POLICY}
+    options: dict[str, Any] = {
+        "base_url": params["api_base"],
+        "api_key": "simulated",
+        "timeout": 600,
+    }
+    guarded_options: dict[str, Any] = {**options, "policy": _POLICY}
     clients: dict[str, Any] = {
-        _PLAIN: AsyncOpenAI(**given),
-        "guarded": GuardedAsyncOpenAI(**guarded),
+        _PLAIN: AsyncOpenAI(**options),
+        "guarded": GuardedAsyncOpenAI(**guarded_options),
         "guarded, the SDK's own pool": GuardedAsyncOpenAI(
-            **guarded, http_client=DefaultAsyncHttpxClient()
+            **guarded_options, http_client=DefaultAsyncHttpxClient()
         ),
     }
     if find_spec("httpx_aiohttp") is not None:
         clients["guarded, the SDK's aiohttp transport"] = GuardedAsyncOpenAI(
-            **guarded, http_client=DefaultAioHttpClient()
+            **guarded_options, http_client=DefaultAioHttpClient()
         )
     return clients
 
@@ -147,19 +161,19 @@ async def _measure(
     params: Mapping[str, Any], concurrency: int, rounds: int, done: Callable[[], object]
 ) -> dict[str, list[_Round]]:
     clients = _clients(params)
-    found: dict[str, list[_Round]] = {name: [] for name in clients}
+    measured: dict[str, list[_Round]] = {name: [] for name in clients}
     for number in range(-1, rounds):
         names = list(clients)
         first = number % len(names)
         for name in (*names[first:], *names[:first]):
             figure = await _turn(clients[name], concurrency)
-            # What is loaded at first use is no figure.
+            # The first round is not counted: it loads modules.
             if number >= 0:
-                found[name].append(figure)
+                measured[name].append(figure)
         done()
     for client in clients.values():
         await client.close()
-    return found
+    return measured
 
 
 async def _turn(client: Any, concurrency: int) -> _Round:

@@ -1,4 +1,4 @@
-"""What searching a folder takes, and indexing it, beside SQLite's full-text search alone."""
+"""The time of searching and indexing a folder, beside SQLite's full-text search alone."""
 
 from __future__ import annotations
 
@@ -62,75 +62,75 @@ def run(documents: int = 20_000) -> ResultTable:
     """
     rows: list[Row] = []
     for count in (max(documents // 10, 100), documents):
-        with tempfile.TemporaryDirectory() as place:
-            rows += _rows(Path(place), _Texts.of(count))
+        with tempfile.TemporaryDirectory() as directory:
+            rows += _rows(Path(directory), _Corpus.of(count))
     return ResultTable("folder", _COLUMNS, tuple(rows), _NOTES)
 
 
 @dataclass(frozen=True, slots=True)
-class _Texts:
-    """What is searched, and what for."""
+class _Corpus:
+    """Random texts, and questions about them."""
 
     texts: Sequence[str]
     questions: Sequence[str]
 
     @classmethod
-    def of(cls, count: int) -> _Texts:
-        chance = random.Random(count)
-        vocabulary = [*_STOP_WORDS, *_made_up(40_000, chance)]
+    def of(cls, count: int) -> _Corpus:
+        rng = random.Random(count)
+        vocabulary = [*_STOP_WORDS, *_random_words(40_000, rng)]
         weights = list(accumulate(1 / (rank + 2.7) for rank in range(len(vocabulary))))
-        drawn = [
-            chance.choices(vocabulary, cum_weights=weights, k=chance.randint(50, 150))
-            for _ in range(count)
-        ]
-        texts = [
-            " ".join(
-                f"{' '.join(words[i : i + 14]).capitalize()}." for i in range(0, len(words), 14)
-            )
-            for words in drawn
-        ]
-        common = set(_STOP_WORDS)
-        rarer = [[word for word in words if word not in common] for words in drawn]
-        chosen = [chance.sample(chance.choice(rarer), 4) for _ in range(_QUESTIONS)]
-        questions = [
-            f"When was the {a} of {b} {c} in the {d} and which was it?" for a, b, c, d in chosen
-        ]
+        stop_words = set(_STOP_WORDS)
+        texts: list[str] = []
+        rare_words: list[list[str]] = []
+        for _ in range(count):
+            words = rng.choices(vocabulary, cum_weights=weights, k=rng.randint(50, 150))
+            texts.append(_sentences(words))
+            rare_words.append([word for word in words if word not in stop_words])
+        questions: list[str] = []
+        for _ in range(_QUESTIONS):
+            a, b, c, d = rng.sample(rng.choice(rare_words), 4)
+            questions.append(f"When was the {a} of {b} {c} in the {d} and which was it?")
         return cls(texts, questions)
 
 
-def _made_up(count: int, chance: random.Random) -> list[str]:
+def _sentences(words: Sequence[str]) -> str:
+    """Return a text of sentences of 14 words."""
+    starts = range(0, len(words), 14)
+    return " ".join(f"{' '.join(words[i : i + 14]).capitalize()}." for i in starts)
+
+
+def _random_words(count: int, rng: random.Random) -> list[str]:
     starts = (*"bcdfghjklmnprstvwz", "br", "st", "tr", "pl", "ch", "sh")
     vowels = (*"aeiou", "ea", "ou")
     endings = ["", "s", "ing", "ed", "er", "ation", "ly", "es"]
-    found: dict[str, None] = {}
-    while len(found) < count:
-        syllables = (
-            chance.choice(starts) + chance.choice(vowels) for _ in range(chance.randint(2, 3))
-        )
-        stem = "".join(syllables) + chance.choice(starts)
-        found.update(dict.fromkeys(stem + ending for ending in chance.sample(endings, 3)))
-    return list(found)[:count]
+    # A dictionary, since a set has no order.
+    result: dict[str, None] = {}
+    while len(result) < count:
+        syllables = (rng.choice(starts) + rng.choice(vowels) for _ in range(rng.randint(2, 3)))
+        stem = "".join(syllables) + rng.choice(starts)
+        result.update(dict.fromkeys(stem + ending for ending in rng.sample(endings, 3)))
+    return list(result)[:count]
 
 
-def _rows(place: Path, made: _Texts) -> list[Row]:
-    count = len(made.texts)
+def _rows(directory: Path, corpus: _Corpus) -> list[Row]:
+    count = len(corpus.texts)
     bare = sqlite3.connect(":memory:")
-    bare_ms = _cpu_ms(partial(_fill, bare, made.texts))
-    rows = [_index_row("index, stems alone", count, _stemmed_ms(made.texts), bare_ms)]
+    bare_ms = _cpu_ms(partial(_fill, bare, corpus.texts))
+    rows = [_index_row("index, stems alone", count, _stemmed_ms(corpus.texts), bare_ms)]
     for part, per_file in (("index, a file each", 1), ("index, 50 to a file", 50)):
-        folder = place / str(per_file)
-        _write(folder, made.texts, per_file)
+        folder = directory / str(per_file)
+        _write_files(folder, corpus.texts, per_file)
         ours_ms = _cpu_ms(partial(index_folder, folder))
         rows.append(_index_row(part, count, ours_ms, bare_ms))
-    for part, wanted in (("search", {}), ("search with a filter", {"half": "even"})):
-        retriever = FolderRetriever(folder, refresh=False, filter=wanted)
-        ours_ms, limit_ms = asyncio.run(_searched_ms(retriever, bare, made.questions))
+    for part, conditions in (("search", {}), ("search with a filter", {"half": "even"})):
+        retriever = FolderRetriever(folder, refresh=False, filter=conditions)
+        ours_ms, limit_ms = asyncio.run(_search_ms(retriever, bare, corpus.questions))
         rows.append(_search_row(part, count, ours_ms, limit_ms))
     bare.close()
     return rows
 
 
-async def _searched_ms(
+async def _search_ms(
     retriever: FolderRetriever, bare: sqlite3.Connection, questions: Sequence[str]
 ) -> tuple[float, float]:
     ours: list[float] = []
@@ -139,7 +139,7 @@ async def _searched_ms(
         started = time.perf_counter()
         await retriever.retrieve(question, k=_K)
         ours.append(1000 * (time.perf_counter() - started))
-        limit.append(_timed_ms(partial(_ask, bare, question)))
+        limit.append(_timed_ms(partial(_bare_search, bare, question)))
     return median(ours), median(limit)
 
 
@@ -179,7 +179,7 @@ def _timed_ms(work: Callable[[], object]) -> float:
     return 1000 * (time.perf_counter() - started)
 
 
-def _write(folder: Path, texts: Sequence[str], per_file: int) -> None:
+def _write_files(folder: Path, texts: Sequence[str], per_file: int) -> None:
     folder.mkdir()
     for first in range(0, len(texts), per_file):
         half = "odd" if first // per_file % 2 else "even"
@@ -214,7 +214,7 @@ def _fill_stemmed(
     connection.execute("COMMIT")
 
 
-def _ask(bare: sqlite3.Connection, question: str) -> object:
+def _bare_search(bare: sqlite3.Connection, question: str) -> object:
     words = dict.fromkeys(question.lower().replace("?", "").split())
     expression = " OR ".join(f'"{word}"' for word in words)
     statement = "SELECT rowid, text FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"

@@ -1,7 +1,7 @@
-"""What the gateway takes of a core for a request, beside a proxy that only passes it on.
+"""The processor time of a request through the gateway, beside a proxy that only passes it on.
 
-The upstream, the bare proxy and the gateways are processes of their own, and take turns in short
-rounds.
+The upstream, the bare proxy and the gateways are processes of their own. The proxy and the gateways
+take turns in short rounds.
 """
 
 from __future__ import annotations
@@ -57,13 +57,21 @@ _NOTES = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Measured:
+    """Something that is measured.
+
+    Attributes:
+        subject: The requests that are sent.
+        server: The name of the server that gets them.
+        most: The most processor time allowed, as a multiple of the bare proxy's.
+    """
+
     subject: Subject
     server: str
     most: float | None = None
 
 
-def _asked(server: str, *, goals: bool) -> list[_Asked]:
+def _gateway_subjects(server: str, *, goals: bool) -> list[_Measured]:
     off = {"policy": "off", "decisions": frozenset({"skipped"})}
     checked = {
         "policy": "ngram",
@@ -71,15 +79,15 @@ def _asked(server: str, *, goals: bool) -> list[_Asked]:
         "samples": SAMPLES,
     }
 
-    def one(name: str, most: float, *, streamed: bool, about: Mapping[str, Any]) -> _Asked:
-        subject = Subject(f"{server}, {name}", "gateway", streamed=streamed, **about)
-        return _Asked(subject, server, most if goals else None)
+    def measured(name: str, most: float, policy: Mapping[str, Any], *, streamed: bool) -> _Measured:
+        subject = Subject(f"{server}, {name}", "gateway", streamed=streamed, **policy)
+        return _Measured(subject, server, most if goals else None)
 
     return [
-        one("off", 2.5, streamed=False, about=off),
-        one("ngram", 8, streamed=False, about=checked),
-        one("off", 2.5, streamed=True, about=off),
-        one("ngram, held", 8, streamed=True, about=checked),
+        measured("off", 2.5, off, streamed=False),
+        measured("ngram", 8, checked, streamed=False),
+        measured("off", 2.5, off, streamed=True),
+        measured("ngram, held", 8, checked, streamed=True),
     ]
 
 
@@ -90,9 +98,9 @@ def serving_gateway(config: Path, log: Path, source: Path | None, workers: int) 
     env = environment()
     if source is not None:
         env["PYTHONPATH"] = os.pathsep.join([str(source), env.get("PYTHONPATH", "")])
-    words = ["--config", str(config), "--port", str(port)]
-    words += ["--workers", str(workers)] if workers > 1 else []
-    command = [sys.executable, "-m", "resay", "serve", *words]
+    command = [sys.executable, "-m", "resay", "serve"]
+    command += ["--config", str(config), "--port", str(port)]
+    command += ["--workers", str(workers)] if workers > 1 else []
     with start("resay serve", command, f"http://127.0.0.1:{port}", "/readyz", log, env) as server:
         # The first of several workers is ready before the others.
         while b"serving on" not in log.read_bytes():
@@ -100,20 +108,21 @@ def serving_gateway(config: Path, log: Path, source: Path | None, workers: int) 
         yield server
 
 
-def _serving(pid: int) -> list[int]:
-    """Return the processes that were started by one, without what keeps their semaphores."""
+def _worker_pids(pid: int) -> list[int]:
+    """Return the workers of a process, without the process that keeps their semaphores."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [
-        int(child)
-        for child in children
-        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
-    ]
+    return [int(child) for child in children if _is_worker(child)]
+
+
+def _is_worker(pid: str) -> bool:
+    return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def cpu_of(server: Server) -> float:
-    """Return the seconds of processor time that a server and its workers have taken."""
+    """Return the processor time of a server and its workers so far, in seconds."""
+    pids = [server.pid, *_worker_pids(server.pid)]
     # The clocks of other processes (clock_getcpuclockid(3)); /proc has hundredths of a second.
-    return sum(time.clock_gettime(~pid << 3 | 2) for pid in (server.pid, *_serving(server.pid)))
+    return sum(time.clock_gettime(~pid << 3 | 2) for pid in pids)
 
 
 def gateway_cpu(
@@ -183,20 +192,21 @@ def run(
         SkippedError: Nothing can be measured here.
     """
     bare = [
-        _Asked(Subject("bare proxy", "gateway", streamed=streamed), "bare")
+        _Measured(Subject("bare proxy", "gateway", streamed=streamed), "bare")
         for streamed in (False, True)
     ]
-    asked = [*bare, *_asked("gateway", goals=True)]
+    measured = [*bare, *_gateway_subjects("gateway", goals=True)]
     if before is not None:
-        asked += _asked("before", goals=False)
+        measured += _gateway_subjects("before", goals=False)
     if workers is not None:
-        asked += _asked(f"{workers} workers", goals=False)
+        measured += _gateway_subjects(f"{workers} workers", goals=False)
     if shared:
-        asked += _asked("shared state", goals=False)
-    asked = [one for one in asked if only is None or one in bare or only in one.subject.name]
+        measured += _gateway_subjects("shared state", goals=False)
+    if only is not None:
+        measured = [item for item in measured if item in bare or only in item.subject.name]
     require_client()
     raise_file_limit(_FILES)
-    with progress("gateway-cpu", len(asked) * rounds) as done, ExitStack() as stack:
+    with progress("gateway-cpu", len(measured) * rounds) as done, ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="resay-cpu-")))
         provider = stack.enter_context(
             upstream("performance.load_upstream", {}, folder / "upstream.log")
@@ -215,7 +225,7 @@ def run(
             ("shared state", None, 1),
         ]
         for name, source, count in kinds:
-            if any(one.server == name for one in asked):
+            if any(item.server == name for item in measured):
                 if name == "shared state":
                     redis = Redis(folder)
                     stack.callback(redis.stop)
@@ -226,14 +236,22 @@ def run(
                 log = folder / f"{name}.log"
                 servers[name] = stack.enter_context(serving_gateway(config, log, source, count))
         turn = Turn(requests, concurrency, turns=1, latency_s=0.0)
-        figures = run_sync(_measure, servers, asked, rounds, turn, done)
+        figures = run_sync(_measure, servers, measured, rounds, turn, done)
     about = {"concurrency": concurrency, "rounds": rounds, "requests": requests}
-    rows = [_row(one, figures, bare) for one in asked]
+    rows = [_row(item, figures, bare) for item in measured]
     return ResultTable("gateway-cpu", _COLUMNS, tuple(rows), _NOTES, about)
 
 
 @dataclass(frozen=True, slots=True)
 class _Round:
+    """One turn of a subject.
+
+    Attributes:
+        cpu_s: The processor time of one request, in seconds.
+        seconds: The time on the clock of the turn, by its requests.
+        problems: What was wrong with its answers.
+    """
+
     cpu_s: float
     seconds: float
     problems: Sequence[str]
@@ -241,20 +259,21 @@ class _Round:
 
 async def _measure(
     servers: Mapping[str, Server],
-    asked: Sequence[_Asked],
+    measured: Sequence[_Measured],
     rounds: int,
     turn: Turn,
     done: Callable[[], object],
 ) -> dict[Subject, list[_Round]]:
-    figures: dict[Subject, list[_Round]] = {one.subject: [] for one in asked}
+    figures: dict[Subject, list[_Round]] = {item.subject: [] for item in measured}
     async with client() as session:
         for number in range(-1, rounds):
-            first = number % len(asked)
-            for one in (*asked[first:], *asked[:first]):
-                figure = await _turn(session, servers[one.server], one.subject, turn)
-                # What is loaded at first use, and what the upstream thinks up, is no figure.
+            # Each round begins with another one.
+            first = number % len(measured)
+            for item in (*measured[first:], *measured[:first]):
+                figure = await _turn(session, servers[item.server], item.subject, turn)
+                # The first round is not counted: it loads modules, and the upstream records.
                 if number >= 0:
-                    figures[one.subject].append(figure)
+                    figures[item.subject].append(figure)
                     done()
     return figures
 
@@ -268,27 +287,30 @@ async def _turn(session: Any, server: Server, subject: Subject, turn: Turn) -> _
     worked, started = cpu_of(server), time.perf_counter()
     sent = (await in_turns({"": ask}, turn, lambda: None))[""]
     seconds = time.perf_counter() - started
-    problems = [one.problem for one in sent if one.problem]
+    problems = [answer.problem for answer in sent if answer.problem]
     return _Round((cpu_of(server) - worked) / turn.requests, seconds / turn.requests, problems)
 
 
-def _row(one: _Asked, figures: Mapping[Subject, Sequence[_Round]], bare: Sequence[_Asked]) -> Row:
-    own = figures[one.subject]
-    beside = next(b.subject for b in bare if b.subject.streamed == one.subject.streamed)
+def _row(
+    item: _Measured, figures: Mapping[Subject, Sequence[_Round]], bare: Sequence[_Measured]
+) -> Row:
+    own = figures[item.subject]
+    streamed = item.subject.streamed
+    beside = next(proxy.subject for proxy in bare if proxy.subject.streamed == streamed)
     cpu = median(figure.cpu_s for figure in own)
     limit = median(figure.cpu_s for figure in figures[beside])
     ratio = cpu / limit
-    met = None if one.most is None else ratio <= one.most
+    met = None if item.most is None else ratio <= item.most
     problems = [problem for figure in own for problem in figure.problems]
     return {
-        "subject": one.subject.name,
-        "answer": "streamed" if one.subject.streamed else "whole",
+        "subject": item.subject.name,
+        "answer": "streamed" if streamed else "whole",
         "cpu_ms": round(1000 * cpu, 3),
         "limit_ms": round(1000 * limit, 3),
         "ratio": round(ratio, 2),
         "rate": round(1 / median(figure.seconds for figure in own), 1),
         "per_core": round(1 / cpu, 1),
-        "target": None if one.most is None else f"<= {one.most:g}",
+        "target": None if item.most is None else f"<= {item.most:g}",
         "met": met,
         "outcome": None if met is None else "met" if met else "MISSED",
         "remark": f"{len(problems)} failed: {problems[0]}" if problems else None,

@@ -1,4 +1,4 @@
-"""How work grows with what is given: ten doublings of each part of a check, and of hostile text."""
+"""How the work of a check grows with its input: ten doublings of each part, and of hostile text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ import gc
 import json
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +25,7 @@ from resay.engine.regeneration.replacements import parse_replacement
 from resay.plugins import Chunk, Completion, Completions
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 
-__all__ = ["listed", "run", "sentences"]
+__all__ = ["list_check", "run", "sentence_check"]
 
 _FIRST = 4
 _POLICY: Mapping[str, Any] = {
@@ -49,16 +56,16 @@ _NOTES = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """One check.
+class Check:
+    """One check of a response.
 
     Attributes:
-        response: What is checked.
-        others: What it is compared with.
+        response: The response.
+        others: The samples or documents that it is compared with.
         referring: Whether those are documents in place of samples.
-        question: What is asked, where that matters.
-        params: The parameters of the question.
-        model: The model that is asked, if any.
+        question: The question, where it matters.
+        params: The parameters of the request.
+        model: The model, if any.
     """
 
     response: str
@@ -75,22 +82,22 @@ class _Asked:
     async def check(self) -> Verdict:
         step = {"method": "ngram"} | ({"evidence": "references"} if self.referring else {})
         guard = Guard({**_POLICY, "chain": [step]})
-        given = {"references" if self.referring else "samples": self.others}
+        evidence = {"references" if self.referring else "samples": self.others}
         return await guard.acheck(
             self.response,
             question=self.question,
             params=self.params,
             model=self.model,
-            **given,
+            **evidence,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Streamed:
-    """One response that is held while it is written, and whoever writes it.
+class StreamedCheck:
+    """A check of a response that is held while it is streamed, and the provider of both.
 
     Attributes:
-        response: What is streamed, word by word.
+        response: The response, which is streamed word by word.
         others: The samples.
     """
 
@@ -128,46 +135,46 @@ def run(doublings: int = 10) -> ResultTable:
     """Measure checks, each twice as large as the one before.
 
     Args:
-        doublings: How many.
+        doublings: How often each part is doubled.
 
     Returns:
-        One row for each check.
+        A row for each size of each part.
     """
+    counts = [_FIRST * 2**power for power in range(doublings + 1)]
     rows: list[Row] = []
-    for part, asked in _PARTS.items():
-        before: float | None = None
-        for power in range(doublings + 1):
-            count = _FIRST * 2**power
-            row = run_sync(_measured, asked(count))
-            ratio = row["milliseconds"] / before if before else None
-            rows.append({"part": part, "count": count, "ratio": ratio, **row})
-            before = row["milliseconds"]
+    for part, make_check in _PARTS.items():
+        measured = [run_sync(_check_row, make_check(count)) for count in counts]
+        rows += _with_ratios(part, counts, measured)
     for part, (read, unit) in _READERS.items():
-        before = None
-        for power in range(doublings + 1):
-            text = unit * (_FIRST * 2**power)
-            started = time.process_time()
-            read(text)
-            taken = 1000 * (time.process_time() - started)
-            rows.append(
-                {
-                    "part": part,
-                    "count": _FIRST * 2**power,
-                    "chars": len(text),
-                    "milliseconds": taken,
-                    "ratio": taken / before if before else None,
-                }
-            )
-            before = taken
+        measured = [_reader_row(read, unit * count) for count in counts]
+        rows += _with_ratios(part, counts, measured)
     return ResultTable("growth", _COLUMNS, tuple(rows), _NOTES)
 
 
-async def _measured(asked: _Asked | _Streamed) -> Row:
-    await asked.check()
+def _with_ratios(part: str, counts: Sequence[int], measured: Sequence[Row]) -> list[Row]:
+    """Return rows with the ratio of each to the one before."""
+    rows: list[Row] = []
+    before: float | None = None
+    for count, row in zip(counts, measured, strict=True):
+        ratio = row["milliseconds"] / before if before else None
+        rows.append({"part": part, "count": count, "ratio": ratio, **row})
+        before = row["milliseconds"]
+    return rows
+
+
+def _reader_row(read: Callable[[str], object], text: str) -> Row:
     started = time.process_time()
-    turns, verdict = await _turns(asked.check)
+    read(text)
+    milliseconds = 1000 * (time.process_time() - started)
+    return {"chars": len(text), "milliseconds": milliseconds}
+
+
+async def _check_row(checked: Check | StreamedCheck) -> Row:
+    await checked.check()
+    started = time.process_time()
+    turns, verdict = await _turns(checked.check)
     return {
-        "chars": asked.chars,
+        "chars": checked.chars,
         "flagged": len(verdict.flagged_sentences),
         "milliseconds": 1000 * (time.process_time() - started),
         "loop_ms": 1000 * max(turn - collected for turn, collected in turns),
@@ -178,11 +185,11 @@ async def _measured(asked: _Asked | _Streamed) -> Row:
 async def _turns(
     work: Callable[[], Awaitable[Verdict]],
 ) -> tuple[list[tuple[float, float]], Verdict]:
-    """Return how long others on the event loop waited for work each time, in processor time.
+    """Measure how long work holds the event loop each time, in seconds of processor time.
 
     Returns:
-        For each turn all of its time, and how much of that was garbage collection; and what the
-        work returned.
+        For each turn of the loop all of its time, and how much of that was garbage collection; and
+        what the work returned.
     """
     turns: list[tuple[float, float]] = []
     loop = threading.get_ident()
@@ -193,7 +200,7 @@ async def _turns(
         if threading.get_ident() == loop:
             collected += time.thread_time() if phase == "stop" else -time.thread_time()
 
-    async def take_turns() -> None:
+    async def watch() -> None:
         nonlocal collected
         last = time.thread_time()
         while True:
@@ -203,21 +210,21 @@ async def _turns(
             last, collected = now, 0.0
 
     gc.callbacks.append(collecting)
-    taking = asyncio.ensure_future(take_turns())
+    watcher = asyncio.ensure_future(watch())
     try:
         await asyncio.sleep(0)
-        done = await work()
+        verdict = await work()
         await asyncio.sleep(0)
     finally:
-        taking.cancel()
+        watcher.cancel()
         gc.callbacks.remove(collecting)
-    return turns, done
+    return turns, verdict
 
 
 def _sentence(number: int, other: int) -> str:
-    place, year = (number * 7 + other) % 977, 1000 + (number * 31 + other * 17) % 1000
+    harbour, year = (number * 7 + other) % 977, 1000 + (number * 31 + other * 17) % 1000
     builder = f"K{number}x{other}"
-    return f"Bridge {number} over the harbour of {place} was opened in {year} by {builder}."
+    return f"Bridge {number} over the harbour of {harbour} was opened in {year} by {builder}."
 
 
 def _text(sentences: int, other: int = 0) -> str:
@@ -228,51 +235,51 @@ def _long(words: int, other: int = 0) -> str:
     return "It says " + " ".join(f"word{i * 13 + other}" for i in range(words)) + "."
 
 
-def sentences(count: int) -> _Asked:
-    """Return a check of a response of so many sentences, nearly all of which are flagged."""
-    return _Asked(_text(count), tuple(_text(count, j) for j in range(1, 4)))
+def sentence_check(count: int) -> Check:
+    """Return a check of a response with so many sentences, nearly all of which are flagged."""
+    return Check(_text(count), tuple(_text(count, j) for j in range(1, 4)))
 
 
-def _held(count: int) -> _Streamed:
-    return _Streamed(_text(count), tuple(_text(count, j) for j in range(1, 4)))
+def _held(count: int) -> StreamedCheck:
+    return StreamedCheck(_text(count), tuple(_text(count, j) for j in range(1, 4)))
 
 
-def _paragraphs(count: int) -> _Streamed:
+def _paragraphs(count: int) -> StreamedCheck:
     held = _held(count)
     return replace(held, response=held.response.replace(". ", ".\n\n"))
 
 
-def _words(count: int) -> _Asked:
-    return _Asked(_long(count), tuple(_long(count, j) for j in range(1, 4)))
+def _words(count: int) -> Check:
+    return Check(_long(count), tuple(_long(count, j) for j in range(1, 4)))
 
 
-def _samples(count: int) -> _Asked:
-    return _Asked(_text(8), tuple(_text(8, j + 1) for j in range(count)))
+def _samples(count: int) -> Check:
+    return Check(_text(8), tuple(_text(8, j + 1) for j in range(count)))
 
 
-def _documents(count: int) -> _Asked:
-    return _Asked(_text(8), tuple(_text(8, j + 1) for j in range(count)), referring=True)
+def _documents(count: int) -> Check:
+    return Check(_text(8), tuple(_text(8, j + 1) for j in range(count)), referring=True)
 
 
-def listed(count: int) -> _Asked:
+def list_check(count: int) -> Check:
     """Return a check of an object with so many items."""
 
     def written(other: int) -> str:
         return json.dumps({"items": [f"item {i * 3 + other}" for i in range(count)]})
 
     others = tuple(written(j) for j in range(1, 4))
-    wanted = {"response_format": {"type": "json_object"}}
-    return _Asked(written(0), others, question="Which?", params=wanted, model="none")
+    params = {"response_format": {"type": "json_object"}}
+    return Check(written(0), others, question="Which?", params=params, model="none")
 
 
-_PARTS: Mapping[str, Callable[[int], _Asked | _Streamed]] = {
-    "sentences of the response and of 3 samples": sentences,
+_PARTS: Mapping[str, Callable[[int], Check | StreamedCheck]] = {
+    "sentences of the response and of 3 samples": sentence_check,
     "sentences of a response in `hold`": _held,
     "paragraphs of a response in `hold`": _paragraphs,
     "words of the only sentence of each": _words,
     "samples": _samples,
     "documents": _documents,
-    "items of a list": listed,
+    "items of a list": list_check,
 }
 
 

@@ -1,8 +1,8 @@
-"""What guarding adds to the time an answer takes, against a provider that takes its time.
+"""The time that guarding adds to an answer, with a simulated provider that takes its time.
 
-The same questions are asked in several ways, in turns, so that a machine that is busy for a while
-slows all of them: plainly, guarded, and checked by hand in the way one would write first. Requests
-of one way run beside each other, as many as `concurrency` says.
+The same questions are asked in several ways: unguarded, guarded, and checked by hand in the way one
+would write first. The ways take turns, so that a machine that is busy for a while slows all of
+them. Requests of one way run beside each other, as many as `concurrency` says.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from resay.providers.layers import FanOut
 from resay.scorers.prompt import Prompt
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 
-__all__ = ["WAYS", "Taken", "by_hand", "percentile", "row_of", "run"]
+__all__ = ["WAYS", "RequestTime", "by_hand", "percentile", "row_of", "run"]
 
 _MODEL = "openai/gpt-4.1-mini"
 _UNKNOWN = "the lighthouse at Quarrel Point"
@@ -54,14 +54,14 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What one request took.
+class RequestTime:
+    """The time and the calls of one request.
 
     Attributes:
-        seconds: From asking to the answer; for a stream to the first release.
-        calls: How many calls.
+        seconds: The time to the answer, for a stream to the first release, in seconds.
+        calls: How many calls it made.
         samples: How many samples were compared.
-        ready_s: For a stream, when what the first release needs was there.
+        ready_s: For a stream, the time until the first release was possible, in seconds.
     """
 
     seconds: float
@@ -70,43 +70,48 @@ class Taken:
     ready_s: float | None = None
 
 
-Way = Callable[[int, str], Awaitable[Taken]]
-"""Asks the question with a number, and says what it took."""
+Way = Callable[[int, str], Awaitable[RequestTime]]
+"""Asks a question, with its number, and returns the time that it took."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What is wanted of a way: a multiple of the plain one's time, or of when it could be."""
+class _Goal:
+    """The goal of a way.
+
+    Attributes:
+        plain: The most time, as a multiple of the unguarded request's.
+        ready: The most time to the first release, as a multiple of when it was possible.
+    """
 
     plain: float | None = None
     ready: float | None = None
 
 
-_WANTED: Mapping[str, _Wanted] = {
-    "unguarded": _Wanted(),
-    "ngram": _Wanted(plain=1.15),
-    "prompt": _Wanted(plain=1.6),
-    "prompt, in doubt": _Wanted(plain=2.6),
-    "prompt, none ahead": _Wanted(),
-    "prompt, in doubt, none ahead": _Wanted(),
-    "same calls": _Wanted(),
-    "by hand": _Wanted(),
-    "hold, ngram": _Wanted(ready=1.1),
-    "hold, prompt": _Wanted(ready=1.1),
+_GOALS: Mapping[str, _Goal] = {
+    "unguarded": _Goal(),
+    "ngram": _Goal(plain=1.15),
+    "prompt": _Goal(plain=1.6),
+    "prompt, in doubt": _Goal(plain=2.6),
+    "prompt, none ahead": _Goal(),
+    "prompt, in doubt, none ahead": _Goal(),
+    "same calls": _Goal(),
+    "by hand": _Goal(),
+    "hold, ngram": _Goal(ready=1.1),
+    "hold, prompt": _Goal(ready=1.1),
 }
 
 
-WAYS = tuple(_WANTED)
+WAYS = tuple(_GOALS)
 """The ways of asking, in order."""
 
 
 @dataclass(slots=True)
 class _Ways:
-    """The ways of asking, against one server.
+    """The ways of asking one server.
 
     Attributes:
-        params: How to reach it.
-        compared: By the number of a question, how many samples the guard looked at.
+        params: The parameters of its address and key.
+        compared: How many samples the guard compared, by the number of the question.
     """
 
     params: Mapping[str, Any]
@@ -135,60 +140,60 @@ class _Ways:
     def _by(self, name: str, guards: Mapping[str, Guard], *, in_doubt: bool = False) -> Way:
         about = _HALF_KNOWN if in_doubt else _UNKNOWN
 
-        def ask(number: int, question: str) -> Awaitable[Taken]:
+        def ask(number: int, question: str) -> Awaitable[RequestTime]:
             compares = name == "prompt"
-            asked = question.replace(_UNKNOWN, about)
-            return self._guarded(guards[name], number, asked, compares=compares)
+            own_question = question.replace(_UNKNOWN, about)
+            return self._guarded(guards[name], number, own_question, compares=compares)
 
         return ask
 
-    async def _plainly(self, number: int, question: str) -> Taken:
+    async def _plainly(self, number: int, question: str) -> RequestTime:
         litellm: Any = import_module("litellm")
         messages = [{"role": "user", "content": question}]
         started = time.perf_counter()
         await litellm.acompletion(model=_MODEL, messages=messages, max_retries=0, **self.params)
-        return Taken(time.perf_counter() - started)
+        return RequestTime(time.perf_counter() - started)
 
     async def _guarded(
         self, guard: Guard, number: int, question: str, *, compares: bool = False
-    ) -> Taken:
+    ) -> RequestTime:
         started = time.perf_counter()
         answer = await guard.aask(question, params=self.params)
         seconds = time.perf_counter() - started
-        _must_have_worked(answer.verdict.inconclusive, answer.verdict.reason)
+        _raise_if_inconclusive(answer.verdict.inconclusive, answer.verdict.reason)
         if compares and _UNKNOWN in question:
             self.compared[number] = answer.verdict.samples
-        return Taken(seconds, answer.usage.calls, answer.verdict.samples)
+        return RequestTime(seconds, answer.usage.calls, answer.verdict.samples)
 
-    async def _by_hand(self, number: int, question: str, *, at_once: bool) -> Taken:
+    async def _by_hand(self, number: int, question: str, *, at_once: bool) -> RequestTime:
         meter = Metered(LiteLLMProvider())
         request = Request.of(question, model=_MODEL, params=self.params)
         samples = self.compared.get(number) or Policy.default().sampling.max
         started = time.perf_counter()
         await by_hand(meter, request, samples, at_once=at_once)
-        return Taken(time.perf_counter() - started, meter.usage.calls, samples)
+        return RequestTime(time.perf_counter() - started, meter.usage.calls, samples)
 
-    async def _held(self, guard: Guard, question: str) -> Taken:
+    async def _held(self, guard: Guard, question: str) -> RequestTime:
         request = Request.of(question, model=_MODEL, params=self.params)
         released = await first_release(guard, request, LiteLLMProvider())
-        _must_have_worked(released.inconclusive, "a stream was inconclusive")
-        return Taken(released.seconds, released.calls, released.samples, released.ready_s)
+        _raise_if_inconclusive(released.inconclusive, "a stream was inconclusive")
+        return RequestTime(released.seconds, released.calls, released.samples, released.ready_s)
 
 
-def _must_have_worked(inconclusive: bool, reason: str) -> None:
+def _raise_if_inconclusive(inconclusive: bool, reason: str) -> None:
     if inconclusive:
-        raise SkippedError(f"a check was not what it should be: {reason}")
+        raise SkippedError(f"a check was inconclusive: {reason}")
 
 
 async def by_hand(provider: Provider, request: Request, samples: int, *, at_once: bool) -> None:
     """Check an answer without a guard: ask, draw samples in one go, ask a judge about them.
 
     Args:
-        provider: Who is asked everything.
-        request: What is asked.
-        samples: How many samples are drawn, and judged.
-        at_once: Whether samples come with the answer; else one thing is done after the other, as
-            one would write it first.
+        provider: The provider of answers, samples and judgements.
+        request: The request of the answer.
+        samples: How many samples are drawn and judged.
+        at_once: Whether samples are drawn beside the answer; else after it, as one would write it
+            first.
     """
     judge = Prompt(Prompt.Config(restate=False))
     texts: list[str] = []
@@ -223,7 +228,7 @@ async def run(
     """Measure all ways.
 
     Args:
-        setting: What is asked, and how long it takes.
+        setting: How many questions are asked, and how long the answers take.
         done: Called after each request.
 
     Returns:
@@ -241,12 +246,12 @@ async def run(
         for name, way in ways.items():
             await way(-1, f"Tell me about {_UNKNOWN}. ({name})")
         asks = {name: _asking(name, way) for name, way in ways.items()}
-        taken = await in_turns(asks, setting, done)
-    rows = [row_of(name, taken[name], taken["unguarded"]) for name in ways]
+        times = await in_turns(asks, setting, done)
+    rows = [row_of(name, times[name], times["unguarded"]) for name in ways]
     return ResultTable("latency", _COLUMNS, tuple(rows), _NOTES, {"setting": asdict(setting)})
 
 
-def _asking(name: str, way: Way) -> Ask[Taken]:
+def _asking(name: str, way: Way) -> Ask[RequestTime]:
     # Nobody has been asked this before.
     return lambda number: way(number, f"Tell me about {_UNKNOWN}. ({name} {number})")
 
@@ -262,20 +267,21 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ranked[max(0, -int(-share * len(ranked) // 1) - 1)]
 
 
-def row_of(name: str, taken: Sequence[Taken], plain: Sequence[Taken]) -> Row:
+def row_of(name: str, times: Sequence[RequestTime], plain: Sequence[RequestTime]) -> Row:
     """Return the row of a way.
 
     Args:
         name: The way, one of `WAYS`.
-        taken: What its requests took, at least one.
-        plain: What unguarded requests took.
+        times: The times of its requests, at least one.
+        plain: The times of unguarded requests.
     """
-    seconds, plainly = ([one.seconds for one in some] for some in (taken, plain))
-    ready = [one.seconds / one.ready_s for one in taken if one.ready_s]
-    ratios = {p: percentile(seconds, p) / percentile(plainly, p) for p in (0.5, 0.95)}
+    seconds = [request.seconds for request in times]
+    plain_seconds = [request.seconds for request in plain]
+    ready = [request.seconds / request.ready_s for request in times if request.ready_s]
+    ratios = {p: percentile(seconds, p) / percentile(plain_seconds, p) for p in (0.5, 0.95)}
     release = percentile(ready, 0.5) if ready else None
-    wanted = _WANTED[name]
-    limit, value = (wanted.plain, ratios[0.5]) if wanted.plain else (wanted.ready, release)
+    goal = _GOALS[name]
+    limit, value = (goal.plain, ratios[0.5]) if goal.plain else (goal.ready, release)
     return {
         "way": name,
         "p50_ms": round(1000 * percentile(seconds, 0.5), 1),
@@ -286,9 +292,9 @@ def row_of(name: str, taken: Sequence[Taken], plain: Sequence[Taken]) -> Row:
         "release_p95": round(percentile(ready, 0.95), 3) if ready else None,
         "target": f"<= {limit:g}" if limit else None,
         "met": value <= limit if limit and value is not None else None,
-        "requests": len(taken),
-        "calls": sum(one.calls for one in taken) / len(taken),
-        "samples": sum(one.samples for one in taken) / len(taken),
+        "requests": len(times),
+        "calls": sum(request.calls for request in times) / len(times),
+        "samples": sum(request.samples for request in times) / len(times),
     }
 
 

@@ -16,7 +16,7 @@ __all__ = ["Moments", "Released", "first_release"]
 
 
 class Moments(Layer):
-    """Keeps when samples, and the pieces of a stream, were there.
+    """Records when samples, and the pieces of a stream, arrived.
 
     Attributes:
         samples: For each sample when it came, in seconds of `time.perf_counter`.
@@ -32,11 +32,11 @@ class Moments(Layer):
 
     async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Ask the wrapped provider, and keep when its answers came."""
-        asked = time.perf_counter()
+        started = time.perf_counter()
         completions = await self.inner.complete(request, n=n)
-        came = time.perf_counter()
-        self.samples += [came] * len(completions.items)
-        self.questions.append((request.question, came - asked))
+        ended = time.perf_counter()
+        self.samples += [ended] * len(completions.items)
+        self.questions.append((request.question, ended - started))
         return completions
 
     @asynccontextmanager

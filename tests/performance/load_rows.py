@@ -1,4 +1,4 @@
-"""What the load bench makes of its rounds."""
+"""The rows of the load bench."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from resay_lab.benchmarks.table import Column, Row
 __all__ = ["COLUMNS", "Round", "row_of", "rows_of"]
 
 _LOW, _HIGH = 0.05, 0.95
-_TOLD = 3
+_MOST_PROBLEMS = 3
 
 COLUMNS = (
     Column("subject", "who is asked"),
@@ -41,10 +41,10 @@ class Round:
     """One turn of a subject.
 
     Attributes:
-        seconds: How long all of its requests took together.
-        sent: What came of each.
-        cpu_s: What the process took of a core meanwhile; None where unknown.
-        calls: How many requests the upstream was sent meanwhile.
+        seconds: The time on the clock of the whole turn, in seconds.
+        sent: The answers to its requests.
+        cpu_s: The processor time of the server meanwhile, in seconds; None where unknown.
+        calls: How many requests the upstream got meanwhile.
     """
 
     seconds: float
@@ -55,7 +55,7 @@ class Round:
     @property
     def rate(self) -> float:
         """Good answers per second."""
-        return sum(one.problem is None for one in self.sent) / self.seconds
+        return sum(answer.problem is None for answer in self.sent) / self.seconds
 
 
 def rows_of(
@@ -97,11 +97,12 @@ def row_of(subject: Subject, rounds: Sequence[Round], peer: Sequence[Round]) -> 
         rounds: Its rounds, at least one.
         peer: What is compared with in the same rounds; empty where there is nothing.
     """
-    rates = [one.rate for one in rounds]
-    seconds = [sent.seconds for one in rounds for sent in one.sent if sent.problem is None]
-    requests = sum(len(one.sent) for one in rounds)
-    cpu = [one.cpu_s for one in rounds if one.cpu_s is not None]
-    problems = Counter(sent.problem for one in rounds for sent in one.sent if sent.problem)
+    answers = [answer for turn in rounds for answer in turn.sent]
+    requests = len(answers)
+    rates = [turn.rate for turn in rounds]
+    seconds = [answer.seconds for answer in answers if answer.problem is None]
+    cpu = [turn.cpu_s for turn in rounds if turn.cpu_s is not None]
+    problems = Counter(answer.problem for answer in answers if answer.problem)
     ratios = _ratios(subject, rounds, peer)
     ratio = percentile(ratios, 0.5) if ratios else None
     met = None if ratio is None or subject.least is None else ratio >= subject.least
@@ -112,7 +113,7 @@ def row_of(subject: Subject, rounds: Sequence[Round], peer: Sequence[Round]) -> 
         "p50_ms": _ms(seconds, 0.5),
         "p99_ms": _ms(seconds, 0.99),
         "cpu_ms": round(1000 * sum(cpu) / requests, 3) if len(cpu) == len(rounds) else None,
-        "calls": round(sum(one.calls for one in rounds) / requests, 3),
+        "calls": round(sum(turn.calls for turn in rounds) / requests, 3),
         **_spread("ratio", ratios),
         "target": None if subject.least is None else f">= {subject.least:g}",
         "met": met,
@@ -128,7 +129,8 @@ def row_of(subject: Subject, rounds: Sequence[Round], peer: Sequence[Round]) -> 
 def _ratios(subject: Subject, rounds: Sequence[Round], peer: Sequence[Round]) -> list[float]:
     if subject.server != "gateway" or subject.least is None:
         return []
-    return [one.rate / other.rate for one, other in zip(rounds, peer, strict=False) if other.rate]
+    pairs = zip(rounds, peer, strict=False)
+    return [own.rate / other.rate for own, other in pairs if other.rate]
 
 
 def _spread(name: str, values: Sequence[float]) -> dict[str, float | None]:
@@ -146,6 +148,6 @@ def _ms(seconds: Sequence[float], share: float) -> float | None:
 def _remark(problems: Mapping[str, int]) -> str | None:
     if not problems:
         return None
-    most = sorted(problems.items(), key=lambda pair: -pair[1])[:_TOLD]
-    told = ", ".join(f"{count} x {problem}" for problem, count in most)
-    return f"{sum(problems.values())} requests failed: {told}"
+    most = sorted(problems.items(), key=lambda pair: -pair[1])[:_MOST_PROBLEMS]
+    listed = ", ".join(f"{count} x {problem}" for problem, count in most)
+    return f"{sum(problems.values())} requests failed: {listed}"

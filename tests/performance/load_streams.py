@@ -47,14 +47,14 @@ _STREAMED = Subject(
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What came of all streams.
+    """The streams of a run, and the memory of the gateway.
 
     Attributes:
-        held: How many the upstream held at the same time.
-        sent: What came of each.
-        before_mb: What the gateway's process held before, in MiB; None where unknown.
-        open_mb: What it held while all were open.
-        peak_mb: The most that it ever held.
+        held: How many streams the upstream held at the same time.
+        sent: The answer of each stream.
+        before_mb: The memory of the gateway's process before, in MiB; None where unknown.
+        open_mb: Its memory while all streams were open, in MiB.
+        peak_mb: Its largest memory, in MiB.
     """
 
     held: int
@@ -66,7 +66,7 @@ class Held:
     @property
     def whole(self) -> int:
         """How many streams ended as they should, with a verdict."""
-        return sum(one.problem is None for one in self.sent)
+        return sum(answer.problem is None for answer in self.sent)
 
 
 def run(streams: int = 1000, *, done: Callable[[], object] = lambda: None) -> ResultTable:
@@ -98,7 +98,7 @@ def run(streams: int = 1000, *, done: Callable[[], object] = lambda: None) -> Re
         config = write_gateway(folder, provider.url, streams)
         ours = stack.enter_context(gateway(config, folder / "gateway.log"))
         held = run_sync(_hold, ours, provider, streams, done)
-    about = {"streams": streams, "seconds": round(max(one.seconds for one in held.sent), 3)}
+    about = {"streams": streams, "seconds": round(max(answer.seconds for answer in held.sent), 3)}
     return ResultTable("streams", COLUMNS, rows(held, streams), _NOTES, about)
 
 
@@ -151,19 +151,19 @@ def _held(held: Held) -> Callable[[], Reading]:
 
 
 def _whole(held: Held) -> Callable[[], Reading]:
-    problems = Counter(one.problem for one in held.sent if one.problem)
-    told = ", ".join(f"{count} x {problem}" for problem, count in problems.most_common(3))
-    return lambda: Reading(held.whole, told or None)
+    problems = Counter(answer.problem for answer in held.sent if answer.problem)
+    listed = ", ".join(f"{count} x {problem}" for problem, count in problems.most_common(3))
+    return lambda: Reading(held.whole, listed or None)
 
 
 def _peak(held: Held) -> Callable[[], Reading]:
     def measure() -> Reading:
         if held.peak_mb is None:
             raise SkippedError("the system does not say what a process holds")
-        known = {"before": held.before_mb, "while open": held.open_mb}
-        details = {name: round(size, 1) for name, size in known.items() if size is not None}
-        told = ", ".join(f"{size:.0f} MiB {name}" for name, size in details.items())
-        return Reading(held.peak_mb, told or None, details)
+        sizes = {"before": held.before_mb, "while open": held.open_mb}
+        details = {name: round(size, 1) for name, size in sizes.items() if size is not None}
+        remark = ", ".join(f"{size:.0f} MiB {name}" for name, size in details.items())
+        return Reading(held.peak_mb, remark or None, details)
 
     return measure
 

@@ -1,10 +1,11 @@
-"""What `premise: sentences` saves of `nli`: tokens that go through the model, and time."""
+"""What `nli` saves by `premise: sentences`: tokens that go through the model, and time."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,7 @@ _DEFAULT = Nli.Config().nearest
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What goes through a model.
+    """The input of a model.
 
     Attributes:
         pairs: Pairs of texts.
@@ -146,8 +147,11 @@ def _time_rows(items: Sequence[Item], model: str, repeats: int) -> list[Row]:
     ]
     for scorer in scorers:
         run_sync(_score_all, scorer, [_shortened(items[0])])
-    rounds = [[_time_s(scorer, items) for scorer in scorers] for _ in range(repeats)]
-    whole_s, *parts_s = map(min, zip(*rounds, strict=True))
+    best = [inf] * len(scorers)
+    for _ in range(repeats):
+        for index, scorer in enumerate(scorers):
+            best[index] = min(best[index], _time_s(scorer, items))
+    whole_s, *parts_s = best
     return [
         _time_row(whole_s, part_s, len(items), nearest)
         for nearest, part_s in zip(_TIMED, parts_s, strict=True)

@@ -1,8 +1,8 @@
-"""The ratios of the fast programs beside stored ones, to notice what became slower.
+"""Compare the ratios of the fast benches with stored ones, to notice what became slower.
 
-Times do not travel from one machine to another; ratios do, nearly. What seems to be worse is
-measured again, and the smallest ratio counts: other work on a machine makes ratios larger more
-often than smaller.
+Times differ between machines; ratios are nearly the same. A ratio that seems worse is measured
+again, and the smallest one counts: other work on a machine makes ratios larger more often than
+smaller.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from resay.commands import JsonOption
 from resay_lab.benchmarks.bench import DataOption, MarkdownOption, format_of, print_result
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 
-__all__ = ["STORED", "Ratios", "compared", "measured_again", "ratios"]
+__all__ = ["STORED", "Ratios", "compared", "ratios", "smallest_ratios"]
 
 STORED = Path(__file__).with_name("ratios.json")
 """Where the ratios are that `make compare-performance` compares with."""
@@ -50,8 +50,8 @@ class Ratios:
 
     Attributes:
         date: When they were measured.
-        machine: Where.
-        ratios: What ours takes by what it is compared with, by name; less is better.
+        machine: The machine.
+        ratios: The cost of ours by that of what it is compared with, by name; less is better.
     """
 
     date: str
@@ -88,23 +88,28 @@ def ratios(
     stored = _read(file)
 
     def measure(names: Iterable[str]) -> dict[str, float]:
-        return {name: ratio for program in names for name, ratio in _measured(program, data)}
+        result: dict[str, float] = {}
+        for program in names:
+            result |= _measured_ratios(program, data)
+        return result
 
     if write:
-        taken = [measure(chosen) for _ in range(passes)]
-        names = dict.fromkeys(name for one in taken for name in one)
-        new = {n: round(median(one[n] for one in taken if n in one), 4) for n in names}
-        # What could not be measured here keeps the ratio that it had.
-        kept = {**(stored.ratios if stored else {}), **new}
-        ratios = Ratios(date.today().isoformat(), _machine(), dict(sorted(kept.items())))
+        measured: dict[str, list[float]] = {}
+        for _ in range(passes):
+            for name, ratio in measure(chosen).items():
+                measured.setdefault(name, []).append(ratio)
+        new = {name: round(median(values), 4) for name, values in measured.items()}
+        # A ratio that could not be measured here stays as it was.
+        merged = {**(stored.ratios if stored else {}), **new}
+        ratios = Ratios(date.today().isoformat(), _machine(), dict(sorted(merged.items())))
         file.write_text(json.dumps(asdict(ratios), indent=2) + "\n", encoding="utf-8")
         typer.echo(f"{len(new)} ratios are in {file}")
         return
     if stored is None:
         raise typer.BadParameter(f"there is no {str(file)!r}; make it with --write")
-    known = {name: r for name, r in stored.ratios.items() if _program_of(name) in chosen}
-    found = measured_again(known, measure, chosen, tolerance=tolerance, passes=passes)
-    rows = compared(known, found, tolerance)
+    before = {name: r for name, r in stored.ratios.items() if _program_of(name) in chosen}
+    now = smallest_ratios(before, measure, chosen, tolerance=tolerance, passes=passes)
+    rows = compared(before, now, tolerance)
     notes = (
         f"stored: {stored.date}, {stored.machine}. Worse: more than {tolerance:g} times the stored"
         f" ratio, {passes} times over; better: less than the stored one by {tolerance:g}.",
@@ -143,7 +148,7 @@ def compared(
     return rows
 
 
-def measured_again(
+def smallest_ratios(
     stored: Mapping[str, float],
     measure: Callable[[Sequence[str]], Mapping[str, float]],
     programs: Sequence[str],
@@ -151,27 +156,28 @@ def measured_again(
     tolerance: float,
     passes: int,
 ) -> dict[str, float]:
-    """Measure programs, and again those with a ratio that seems to be worse.
+    """Measure benches, and again those with a ratio that seems worse.
 
     Args:
         stored: The stored ratios, by name.
-        measure: Measures programs.
-        programs: Which.
+        measure: Measures some benches, and returns their ratios by name.
+        programs: The names of the benches.
         tolerance: By how much larger a ratio may be than the stored one.
         passes: How often a program is measured at most.
 
     Returns:
         The smallest ratio of each name.
     """
-    found: dict[str, float] = {}
+    smallest: dict[str, float] = {}
     for _ in range(passes):
         for name, ratio in measure(programs).items():
-            found[name] = min(ratio, found.get(name, ratio))
-        worse = [r["name"] for r in compared(stored, found, tolerance) if r["outcome"] == _WORSE]
-        programs = [one for one in programs if one in set(map(_program_of, worse))]
+            smallest[name] = min(ratio, smallest.get(name, ratio))
+        rows = compared(stored, smallest, tolerance)
+        worse = {_program_of(row["name"]) for row in rows if row["outcome"] == _WORSE}
+        programs = [program for program in programs if program in worse]
         if not programs:
             break
-    return found
+    return smallest
 
 
 def _program_of(name: str) -> str:
@@ -184,13 +190,13 @@ def _read(file: Path) -> Ratios | None:
     return Ratios(**json.loads(file.read_text(encoding="utf-8")))
 
 
-def _measured(program: str, data: Path | None) -> list[tuple[str, float]]:
+def _measured_ratios(program: str, data: Path | None) -> dict[str, float]:
     try:
-        found = _PROGRAMS[program](data)
+        ratios = _PROGRAMS[program](data)
     except SkippedError as error:
         typer.echo(f"{program} skipped: {error}", err=True)
-        return []
-    return [(f"{program}: {name}", ratio) for name, ratio in found.items()]
+        return {}
+    return {f"{program}: {name}": ratio for name, ratio in ratios.items()}
 
 
 def _speed(data: Path | None) -> dict[str, float]:
@@ -198,20 +204,21 @@ def _speed(data: Path | None) -> dict[str, float]:
 
 
 def _growth(_: Path | None) -> dict[str, float]:
-    taken: dict[str, list[float]] = {}
+    """Return by how much each part grows with a doubling, the mean of the last four."""
+    milliseconds: dict[str, list[float]] = {}
     for row in growth.run(doublings=8).rows:
-        taken.setdefault(row["part"], []).append(row["milliseconds"])
-    return {part: (ms[-1] / ms[-5]) ** 0.25 for part, ms in taken.items()}
+        milliseconds.setdefault(row["part"], []).append(row["milliseconds"])
+    return {part: (ms[-1] / ms[-5]) ** 0.25 for part, ms in milliseconds.items()}
 
 
 def _folder(_: Path | None) -> dict[str, float]:
-    # An index is made once: the best of three.
-    found: dict[str, float] = {}
+    # The bench makes each index once, so the best of three runs counts.
+    best: dict[str, float] = {}
     for _turn in range(3):
         for row in folder.run(2000).rows:
             name = f"{row['part']}, {row['documents']}"
-            found[name] = min(row["ratio"], found.get(name, row["ratio"]))
-    return found
+            best[name] = min(row["ratio"], best.get(name, row["ratio"]))
+    return best
 
 
 def _disk(_: Path | None) -> dict[str, float]:

@@ -115,8 +115,8 @@ async def run(
             # Everything once before, for what is loaded at the first use.
             for ask in asks.values():
                 await ask(setting.requests)
-            taken = await in_turns(asks, setting, done)
-    rows = [row_of(way.name, taken[way.name], taken.get(way.guarded or "")) for way in WAYS]
+            costs = await in_turns(asks, setting, done)
+    rows = [row_of(way.name, costs[way.name], costs.get(way.guarded or "")) for way in WAYS]
     return ResultTable("regenerate", COLUMNS, tuple(rows), _NOTES, {"setting": asdict(setting)})
 
 

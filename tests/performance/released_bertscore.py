@@ -1,4 +1,4 @@
-"""SelfCheckGPT's BERTScore model the plain way, to measure ours against.
+"""SelfCheckGPT's BERTScore scorer as released, to compare ours with.
 
 Written from what the released code does with version 0.3.13 of the `bert_score` package: for each
 sample the model and its tokenizer are loaded again; the distinct ones of all sentences, those of
@@ -18,7 +18,7 @@ from resay.adapters import load_optional
 
 __all__ = ["score_plainly"]
 
-_AT_ONCE = 64
+_BATCH_SIZE = 64
 
 
 def score_plainly(
@@ -28,7 +28,7 @@ def score_plainly(
 
     Args:
         folder: The encoder.
-        layer: After which of its layers the embeddings are taken.
+        layer: The layer whose output is the embedding.
         sentences: The sentences of the passage.
         samples: The sentences of each sample, at least one.
 
@@ -48,33 +48,31 @@ def _best(folder: Path, layer: int, sentences: Sequence[str], others: Sequence[s
     model = transformers.AutoModel.from_pretrained(folder).eval()
     model.encoder.layer = model.encoder.layer[:layer]
     with torch.no_grad():
-        known = _embedded(torch, model, tokenizer, {*sentences, *others})
-        pairs = [(known[a], known[b]) for a in sentences for b in others]
-        found = [
-            value
-            for start in range(0, len(pairs), _AT_ONCE)
-            for value in _f1(torch, pairs[start : start + _AT_ONCE])
-        ]
+        embeddings = _embeddings(torch, model, tokenizer, {*sentences, *others})
+        pairs = [(embeddings[a], embeddings[b]) for a in sentences for b in others]
+        scores: list[float] = []
+        for start in range(0, len(pairs), _BATCH_SIZE):
+            scores += _f1(torch, pairs[start : start + _BATCH_SIZE])
     count = len(others)
-    return [max(found[i * count : (i + 1) * count]) for i in range(len(sentences))]
+    return [max(scores[i * count : (i + 1) * count]) for i in range(len(sentences))]
 
 
-def _embedded(torch: Any, model: Any, tokenizer: Any, texts: set[str]) -> dict[str, Any]:
+def _embeddings(torch: Any, model: Any, tokenizer: Any, texts: set[str]) -> dict[str, Any]:
     # By words, then in any order that does not change from run to run.
     ordered = sorted(texts, key=lambda text: (-len(text.split(" ")), text))
-    known: dict[str, Any] = {}
-    for start in range(0, len(ordered), _AT_ONCE):
-        batch = ordered[start : start + _AT_ONCE]
+    embeddings: dict[str, Any] = {}
+    for start in range(0, len(ordered), _BATCH_SIZE):
+        batch = ordered[start : start + _BATCH_SIZE]
         inputs = tokenizer(batch, padding=True, truncation=True, return_tensors="pt")
         rows = model(**inputs)[0]
         rows = rows / torch.norm(rows, dim=-1, keepdim=True)
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
-        known |= {text: rows[i, : lengths[i]] for i, text in enumerate(batch)}
-    return known
+        embeddings |= {text: rows[i, : lengths[i]] for i, text in enumerate(batch)}
+    return embeddings
 
 
 def _f1(torch: Any, pairs: Sequence[tuple[Any, Any]]) -> list[float]:
-    """Return F1 of pairs of texts, both padded to the longest."""
+    """Return the F1 of each pair of texts, both padded to the longest."""
     rows, row_mask, row_weights = _padded(torch, [a for a, _ in pairs])
     others, other_mask, other_weights = _padded(torch, [b for _, b in pairs])
     likeness = torch.bmm(others, rows.transpose(1, 2))
@@ -85,12 +83,12 @@ def _f1(torch: Any, pairs: Sequence[tuple[Any, Any]]) -> list[float]:
 
 
 def _padded(torch: Any, rows: Sequence[Any]) -> tuple[Any, Any, Any]:
-    """Return embeddings, what of them is not padding, and what each token counts."""
+    """Return embeddings, the mask of tokens that are no padding, and the weights of tokens."""
     padded = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
     lengths = torch.tensor([len(row) for row in rows]).unsqueeze(1)
-    places = torch.arange(padded.shape[1]).unsqueeze(0)
-    counted = ((places > 0) & (places < lengths - 1)).float()
-    mask = (places < lengths).float()
+    positions = torch.arange(padded.shape[1]).unsqueeze(0)
+    counted = ((positions > 0) & (positions < lengths - 1)).float()
+    mask = (positions < lengths).float()
     return padded, mask, counted / counted.sum(dim=1, keepdim=True)
 
 

@@ -1,4 +1,4 @@
-"""SelfCheckGPT's n-gram model the plain way, to measure ours against.
+"""SelfCheckGPT's n-gram scorer as published, to compare ours with.
 
 Written from the published description, with the libraries the authors used: for each check a spaCy
 pipeline is built; each text is split into sentences and each sentence tokenized by it, lower-cased
@@ -29,7 +29,7 @@ def tokenize_plainly(text: str) -> list[str]:
     Raises:
         MissingDependencyError: spaCy is not installed.
     """
-    return _tokens(_kept_pipeline(), text)
+    return _tokens(_cached_pipeline(), text)
 
 
 def build_pipeline() -> Any:
@@ -43,7 +43,7 @@ def build_pipeline() -> Any:
     return nlp
 
 
-_kept_pipeline = cache(build_pipeline)
+_cached_pipeline = cache(build_pipeline)
 
 
 def score_plainly(
@@ -70,14 +70,14 @@ def score_plainly(
             for gram in _grams(_tokens(nlp, sentence.text.strip()), n):
                 counts[gram] = counts.get(gram, 0) + 1
     total = sum(counts.values())
-    surprises = [
-        [
-            -log(counts[gram] / total) if gram in counts else inf
-            for gram in _grams(_tokens(nlp, sentence), n)
-        ]
-        for sentence in sentences
-    ]
-    return [fmean(values) for values in surprises], [max(values) for values in surprises]
+    averages: list[float] = []
+    maxima: list[float] = []
+    for sentence in sentences:
+        grams = _grams(_tokens(nlp, sentence), n)
+        surprises = [-log(counts[gram] / total) if gram in counts else inf for gram in grams]
+        averages.append(fmean(surprises))
+        maxima.append(max(surprises))
+    return averages, maxima
 
 
 def _tokens(nlp: Any, text: str) -> list[str]:

@@ -1,8 +1,8 @@
-"""What a second model finds of the mistakes that the first makes each time, and its cost.
+"""How many consistent mistakes of a model a second model finds, and at what cost.
 
-Both models know the same subjects. Of the facts, the first has a tenth wrong, the same way each
-time, and the second another tenth. Beside its facts each answer has a detail that is made up
-afresh each time, which consistency finds.
+Both models know the same subjects. The first has a tenth of the facts wrong, the same way each
+time, and the second another tenth. Beside its facts each answer has a detail that the model invents
+anew each time, which consistency finds.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _TEMPLATES = (
 
 @dataclass(frozen=True, slots=True)
 class Worlds:
-    """What each of the two models believes.
+    """The facts of both models.
 
     Attributes:
-        first: What the first model believes.
-        second: What the second does.
-        wrong: The facts that the first has wrong, in its wordings.
-        right: Those that it has right.
-        doubted: Of these, those that the second has wrong.
+        first: The facts of the first model.
+        second: The facts of the second model.
+        wrong: The facts that the first model has wrong, in its wordings.
+        right: The facts that it has right, in its wordings.
+        doubted: Those of its facts that the second model has wrong.
     """
 
     first: World
@@ -68,38 +68,49 @@ class Worlds:
             subjects: How many subjects both know.
             wrong: The share of the facts that each has wrong; they have none of these in common.
             unknown: The share of the facts that the second has never heard of.
-            seed: What the facts are drawn from.
+            seed: The seed of the facts.
         """
         rng = random.Random(seed)
-        places = [(i, n) for i in range(subjects) for n in range(len(_TEMPLATES))]
-        rng.shuffle(places)
-        count = round(wrong * len(places))
-        mistaken = frozenset(places[:count]), frozenset(places[count : 2 * count])
-        believed: tuple[list[Subject], list[Subject]] = [], []
-        said: dict[str, set[str]] = {"wrong": set(), "right": set(), "doubted": set()}
+        numbers = [(i, n) for i in range(subjects) for n in range(len(_TEMPLATES))]
+        rng.shuffle(numbers)
+        count = round(wrong * len(numbers))
+        first_mistakes = frozenset(numbers[:count])
+        second_mistakes = frozenset(numbers[count : 2 * count])
+        first: list[Subject] = []
+        second: list[Subject] = []
+        kinds: dict[str, set[str]] = {"wrong": set(), "right": set(), "doubted": set()}
         for i in range(subjects):
             name = f"{_STEMS[i % 11]}{_ENDINGS[i // 11 % 8]} {_KINDS[i // 88 % 8]} {i:03}"
             truth = _values(rng)
             false = _values(rng, other_than=truth)
-            for model in (0, 1):
-                values = [
-                    false[n] if (i, n) in mistaken[model] else value
-                    for n, value in enumerate(truth)
-                ]
-                facts = [
-                    tuple(wording.format(name=name, value=value) for wording in wordings)
-                    for wordings, value in zip(_TEMPLATES, values, strict=True)
-                ]
-                if model == 1:
-                    # Of the name it has heard.
-                    facts = [f for n, f in enumerate(facts) if not n or rng.random() >= unknown]
-                made_up = Invention(f"The first visitor of the {name} was {{person}} in {{year}}.")
-                believed[model].append(Subject(name, (), facts, (made_up,)))
-                for n, fact in enumerate(facts if model == 0 else ()):
-                    said["wrong" if (i, n) in mistaken[0] else "right"].update(fact)
-                    said["doubted"].update(fact if (i, n) in mistaken[1] else ())
-        sets = (frozenset(said[kind]) for kind in ("wrong", "right", "doubted"))
-        return cls(World(believed[0]), World(believed[1]), *sets)
+            invention = Invention(f"The first visitor of the {name} was {{person}} in {{year}}.")
+            facts: list[tuple[str, ...]] = []
+            for n in range(len(_TEMPLATES)):
+                value = false[n] if (i, n) in first_mistakes else truth[n]
+                fact = _wordings(n, name, value)
+                facts.append(fact)
+                kinds["wrong" if (i, n) in first_mistakes else "right"].update(fact)
+                if (i, n) in second_mistakes:
+                    kinds["doubted"].update(fact)
+            first.append(Subject(name, (), facts, (invention,)))
+            second_facts: list[tuple[str, ...]] = []
+            for n in range(len(_TEMPLATES)):
+                # The second model knows the first fact of every subject.
+                if n == 0 or rng.random() >= unknown:
+                    value = false[n] if (i, n) in second_mistakes else truth[n]
+                    second_facts.append(_wordings(n, name, value))
+            second.append(Subject(name, (), second_facts, (invention,)))
+        return cls(
+            first=World(first),
+            second=World(second),
+            wrong=frozenset(kinds["wrong"]),
+            right=frozenset(kinds["right"]),
+            doubted=frozenset(kinds["doubted"]),
+        )
+
+
+def _wordings(template: int, name: str, value: str) -> tuple[str, ...]:
+    return tuple(text.format(name=name, value=value) for text in _TEMPLATES[template])
 
 
 def _values(rng: random.Random, other_than: Sequence[str] = ()) -> list[str]:
@@ -115,8 +126,8 @@ class Models:
     """Both models behind one provider, which counts the calls of each.
 
     Attributes:
-        worlds: What they believe.
-        calls: How many calls each was sent.
+        worlds: The facts of both.
+        calls: How many calls each got.
     """
 
     worlds: Worlds
@@ -124,23 +135,23 @@ class Models:
     _drawn: Counter[str] = field(default_factory=Counter[str])
 
     async def takes_n(self, request: Request) -> bool:
-        """Return that each answer is asked for alone."""
+        """Return that each answer takes a request of its own."""
         return False
 
     async def complete(self, request: Request, *, n: int = 1) -> Completions:
-        """Answer as the model that is asked."""
+        """Answer as the model of the request."""
         model = request.model or FIRST
         self.calls[model] += 1
         world = self.worlds.second if model == SECOND else self.worlds.first
-        said = [
+        prompts = [
             str(message["content"]) for message in request.messages if message["role"] == "user"
         ]
-        key = f"{model} {said}"
+        key = f"{model} {prompts}"
         self._drawn[key] += 1
         rng = random.Random(f"{self._drawn[key]} {key}")
-        task = find_task(said)
-        text = task.answer(world, rng) if task else world.answer(said[-1], rng).text
-        return Completions((Completion(text),), Usage(1, len(str(said)) // 4, len(text) // 4))
+        task = find_task(prompts)
+        text = task.answer(world, rng) if task else world.answer(prompts[-1], rng).text
+        return Completions((Completion(text),), Usage(1, len(str(prompts)) // 4, len(text) // 4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,14 +196,14 @@ WAYS = (
 
 @dataclass(slots=True)
 class Tally:
-    """What one way found.
+    """The counts of one way.
 
     Attributes:
         answers: How many answers were checked.
-        inconclusive: How many of them could not be decided about.
+        inconclusive: How many verdicts were inconclusive.
         calls: How many calls the checks made, by model.
         flagged: How many claims of each kind were flagged.
-        claims: How many there were.
+        claims: How many claims of each kind there were.
     """
 
     answers: int = 0
@@ -223,27 +234,27 @@ class Tally:
 
 
 async def ask(way: Way, worlds: Worlds) -> Tally:
-    """Ask the first model about each subject, and count what the check finds.
+    """Ask the first model about each subject, and count the flagged claims.
 
     Args:
-        way: How it is checked.
-        worlds: What the models believe.
+        way: How answers are checked.
+        worlds: The facts of both models.
     """
-    models, found = Models(worlds), Tally()
+    models, tally = Models(worlds), Tally()
     guard = Guard(way.policy, model=FIRST, provider=models)
     slots = anyio.Semaphore(8)
 
-    async def one(name: str) -> None:
+    async def ask_about(name: str) -> None:
         async with slots:
             answer = await guard.aask(f"Tell me about the {name}.")
-            found.add(answer.verdict, worlds)
+            tally.add(answer.verdict, worlds)
 
     async with anyio.create_task_group() as tasks:
         for subject in worlds.first.subjects:
-            tasks.start_soon(one, subject.name)
-    found.calls = models.calls
-    found.calls[FIRST] -= found.answers
-    return found
+            tasks.start_soon(ask_about, subject.name)
+    tally.calls = models.calls
+    tally.calls[FIRST] -= tally.answers
+    return tally
 
 
 _COLUMNS = (
@@ -281,16 +292,17 @@ async def run(subjects: int, unknown: float = 0.0) -> ResultTable:
     rows: list[dict[str, Any]] = []
     alone: dict[str, float] = {}
     for way in WAYS:
-        found = await ask(way, worlds)
-        own, others = (found.calls[model] / found.answers for model in (FIRST, SECOND))
+        tally = await ask(way, worlds)
+        own = tally.calls[FIRST] / tally.answers
+        others = tally.calls[SECOND] / tally.answers
         alone.setdefault(way.chain, own + others)
         rows.append(
             {
                 "way": way.name,
-                "wrong": 100 * found.share("wrong"),
-                "made_up": 100 * found.share("made up"),
-                "alarms": 100 * found.share("right", "doubted"),
-                "both_right": 100 * found.share("right"),
+                "wrong": 100 * tally.share("wrong"),
+                "made_up": 100 * tally.share("made up"),
+                "alarms": 100 * tally.share("right", "doubted"),
+                "both_right": 100 * tally.share("right"),
                 "own": own,
                 "second": others,
                 "more": own + others - alone[way.chain],

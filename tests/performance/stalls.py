@@ -1,4 +1,4 @@
-"""Many checks at once on one model: do they get the same results, and does the event loop stall?"""
+"""Many checks at once with one model: do results differ, and does the event loop stall?"""
 
 from __future__ import annotations
 
@@ -113,45 +113,45 @@ def _scorer(model: str, window_ms: float) -> Nli:
 
 
 async def longest_stalls(work: Callable[[], Awaitable[Columns]]) -> tuple[list[float], Columns]:
-    """Do some work, and beat beside it.
+    """Do some work, and measure how long it holds up the event loop.
 
     Args:
         work: What is done on the running event loop.
 
     Returns:
-        By how many seconds each beat was late, and what the work gave.
+        By how many seconds each beat of a timer was late, and what the work returned.
     """
     late: list[float] = []
 
     async def beat() -> None:
         while True:
-            wanted = time.perf_counter() + _BEAT_S
+            due = time.perf_counter() + _BEAT_S
             await asyncio.sleep(_BEAT_S)
-            late.append(max(time.perf_counter() - wanted, 0.0))
+            late.append(max(time.perf_counter() - due, 0.0))
 
     beats = asyncio.ensure_future(beat())
     try:
         # One beat before the work begins, so that there is one.
         await asyncio.sleep(2 * _BEAT_S)
-        done = await work()
+        result = await work()
         # And one after it, so that a stall at its very end is seen.
         await asyncio.sleep(2 * _BEAT_S)
     finally:
         beats.cancel()
         await asyncio.wait([beats])
-    return late, done
+    return late, result
 
 
 async def _all_at_once(scorer: Nli, items: Sequence[Item]) -> Columns:
-    found: dict[int, list[float]] = {}
+    scores: dict[int, list[float]] = {}
 
-    async def score(place: int, item: Item) -> None:
-        found[place] = await _score(scorer, item)
+    async def score(index: int, item: Item) -> None:
+        scores[index] = await _score(scorer, item)
 
     async with anyio.create_task_group() as tasks:
-        for place, item in enumerate(items):
-            tasks.start_soon(score, place, item)
-    return [found[place] for place in sorted(found)]
+        for index, item in enumerate(items):
+            tasks.start_soon(score, index, item)
+    return [scores[index] for index in sorted(scores)]
 
 
 async def _score(scorer: Nli, item: Item) -> list[float]:

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from performance.__main__ import app
-from performance.latency import WAYS, Taken, by_hand, percentile, row_of
+from performance.latency import WAYS, RequestTime, by_hand, percentile, row_of
 from performance.latency_hold import Moments, first_release
 from resay import Guard, Request
 from resay.plugins import Chunk, Completion, Completions
@@ -61,20 +61,22 @@ def test_percentiles(share: float, value: float) -> None:
 
 
 def test_a_row_compares_with_the_plain_way() -> None:
-    plain = [Taken(0.4), Taken(0.5), Taken(0.4)]
-    row = row_of("ngram", [Taken(0.44, 2, 3), Taken(0.44, 2, 3), Taken(1.0, 3, 5)], plain)
+    plain = [RequestTime(0.4), RequestTime(0.5), RequestTime(0.4)]
+    row = row_of(
+        "ngram", [RequestTime(0.44, 2, 3), RequestTime(0.44, 2, 3), RequestTime(1.0, 3, 5)], plain
+    )
     assert (row["p50_ms"], row["p95_ms"]) == (440.0, 1000.0)
     assert (row["ratio_p50"], row["ratio_p95"]) == (1.1, 2.0)
     assert (row["target"], row["met"]) == ("<= 1.15", True)
     assert (row["requests"], row["calls"], row["samples"]) == (3, pytest.approx(7 / 3), 11 / 3)
     assert row["release"] is row["release_p95"] is None
-    assert row_of("ngram", [Taken(0.47)], plain)["met"] is False
+    assert row_of("ngram", [RequestTime(0.47)], plain)["met"] is False
     assert row_of("unguarded", plain, plain)["met"] is None
 
 
 def test_a_row_of_a_stream_compares_with_when_it_could_have_been_released() -> None:
-    taken = [Taken(0.5, 2, 3, ready_s=0.4), Taken(0.6, 2, 3, ready_s=0.5)]
-    row = row_of("hold, ngram", taken, [Taken(0.1)])
+    taken = [RequestTime(0.5, 2, 3, ready_s=0.4), RequestTime(0.6, 2, 3, ready_s=0.5)]
+    row = row_of("hold, ngram", taken, [RequestTime(0.1)])
     assert (row["release"], row["release_p95"]) == (1.2, 1.25)
     assert (row["target"], row["met"]) == ("<= 1.1", False)
     assert row["ratio_p50"] is None

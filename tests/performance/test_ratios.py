@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from performance import ratios as ratios_bench
 from performance.__main__ import app
-from performance.ratios import STORED, Ratios, compared, measured_again
+from performance.ratios import STORED, Ratios, compared, smallest_ratios
 
 STORED_RATIOS = {"speed: a": 2.0, "speed: b": 0.5, "disk: c": 1.0, "disk: d": 4.0}
 
@@ -33,43 +33,40 @@ def test_what_seems_worse_is_measured_again_and_the_smallest_counts():
         {"speed: a": 9.0, "speed: b": 0.5, "disk: c": 1.0, "disk: d": 4.0},
         {"speed: a": 2.1, "speed: b": 0.9},
     ]
-    asked = []
+    measured = []
 
     def measure(programs):
-        asked.append(list(programs))
-        return passes[len(asked) - 1]
+        measured.append(list(programs))
+        return passes[len(measured) - 1]
 
-    found = measured_again(STORED_RATIOS, measure, ["speed", "disk"], tolerance=1.3, passes=3)
-    assert asked == [["speed", "disk"], ["speed"]]
-    assert found == {"speed: a": 2.1, "speed: b": 0.5, "disk: c": 1.0, "disk: d": 4.0}
+    ratios = smallest_ratios(STORED_RATIOS, measure, ["speed", "disk"], tolerance=1.3, passes=3)
+    assert measured == [["speed", "disk"], ["speed"]]
+    assert ratios == {"speed: a": 2.1, "speed: b": 0.5, "disk: c": 1.0, "disk: d": 4.0}
 
 
 def test_what_stays_worse_is_not_measured_for_ever():
-    asked = []
+    measured = []
 
     def measure(programs):
-        asked.append(list(programs))
+        measured.append(list(programs))
         return {"speed: a": 9.0}
 
-    found = measured_again({"speed: a": 2.0}, measure, ["speed"], tolerance=1.3, passes=3)
-    assert len(asked) == 3
-    assert found == {"speed: a": 9.0}
+    ratios = smallest_ratios({"speed: a": 2.0}, measure, ["speed"], tolerance=1.3, passes=3)
+    assert len(measured) == 3
+    assert ratios == {"speed: a": 9.0}
 
 
 @pytest.fixture
 def command(tmp_path, monkeypatch):
-    """Run `ratios` with programs that find given ratios."""
+    """Run `ratios` with benches that return the given ratios."""
     file = tmp_path / "ratios.json"
 
-    def run(found, *arguments):
-        programs = {
-            name: lambda data, name=name: {
-                key.removeprefix(f"{name}: "): ratio
-                for key, ratio in found.items()
-                if key.startswith(f"{name}: ")
-            }
-            for name in ("speed", "disk")
-        }
+    def run(ratios, *arguments):
+        def program(prefix):
+            names = [name for name in ratios if name.startswith(prefix)]
+            return lambda data: {name.removeprefix(prefix): ratios[name] for name in names}
+
+        programs = {name: program(f"{name}: ") for name in ("speed", "disk")}
         monkeypatch.setattr(ratios_bench, "_PROGRAMS", programs)
         return CliRunner().invoke(app, ["ratios", "--file", str(file), *arguments])
 

@@ -14,25 +14,25 @@ import anyio
 
 __all__ = ["Ask", "Setting", "in_turns"]
 
-TakenT = TypeVar("TakenT")
+ResultT = TypeVar("ResultT")
 
-Ask = Callable[[int], Awaitable[TakenT]]
-"""Asks the question with a number, and says what it took."""
+Ask = Callable[[int], Awaitable[ResultT]]
+"""Asks the question with this number, and returns what was measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is asked, and how long it takes to answer.
+    """How many questions are asked, and how long the answers take.
 
     Attributes:
         requests: How many questions are asked in each way.
         concurrency: How many of them at the same time.
-        turns: In how many turns the ways are gone through.
-        latency_s: How long an answer takes at least, in seconds.
+        turns: How many turns each way has.
+        latency_s: The shortest time of an answer, in seconds.
         judge_latency_s: The same for a judge's answer.
-        jitter_s: By how much longer an answer takes at the most.
+        jitter_s: How much longer an answer takes at the most, in seconds.
         judge_jitter_s: The same for a judge's answer.
-        first_token_s: How long a stream takes to its first piece.
+        first_token_s: The time of a stream to its first piece, in seconds.
     """
 
     requests: int = 200
@@ -46,14 +46,14 @@ class Setting:
 
     @property
     def server(self) -> dict[str, float]:
-        """How the simulated provider takes its time."""
+        """The times of the simulated provider."""
         names = ("latency_s", "judge_latency_s", "jitter_s", "judge_jitter_s", "first_token_s")
         return {name: getattr(self, name) for name in names}
 
 
 async def in_turns(
-    asks: Mapping[str, Ask[TakenT]], setting: Setting, done: Callable[[], object]
-) -> Mapping[str, Sequence[TakenT]]:
+    asks: Mapping[str, Ask[ResultT]], setting: Setting, done: Callable[[], object]
+) -> Mapping[str, Sequence[ResultT]]:
     """Ask in all ways.
 
     Args:
@@ -62,29 +62,29 @@ async def in_turns(
         done: Called after each request.
 
     Returns:
-        What each request took, by the name of its way.
+        What was measured of each request, by the name of its way.
     """
-    taken: dict[str, list[TakenT]] = {name: [] for name in asks}
+    results: dict[str, list[ResultT]] = {name: [] for name in asks}
     for turn in range(setting.turns):
         numbers = range(setting.requests)[turn :: setting.turns]
         for name, ask in asks.items():
-            line = iter(numbers)
+            queue = iter(numbers)
             async with anyio.create_task_group() as tasks:
-                for place in range(min(setting.concurrency, len(numbers))):
+                for caller in range(min(setting.concurrency, len(numbers))):
                     # Callers do not all begin in the same moment.
-                    wait_s = place * setting.latency_s / setting.concurrency
-                    tasks.start_soon(_work, ask, line, wait_s, taken[name], done)
-    return taken
+                    wait_s = caller * setting.latency_s / setting.concurrency
+                    tasks.start_soon(_ask_numbers, ask, queue, wait_s, results[name], done)
+    return results
 
 
-async def _work(
-    ask: Ask[TakenT],
-    line: Iterator[int],
+async def _ask_numbers(
+    ask: Ask[ResultT],
+    queue: Iterator[int],
     wait_s: float,
-    taken: list[TakenT],
+    results: list[ResultT],
     done: Callable[[], object],
 ) -> None:
     await anyio.sleep(wait_s)
-    for number in line:
-        taken.append(await ask(number))
+    for number in queue:
+        results.append(await ask(number))
         done()
