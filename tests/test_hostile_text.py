@@ -11,6 +11,7 @@ import pytest
 from resay import Passage, Request
 from resay.adapters import CheckContext
 from resay.core.quantities import negations, quantities
+from resay.core.quotes import find_quote
 from resay.core.tokens import tokenize
 from resay.engine.code_names import compare_names, index_samples, names_in
 from resay.engine.regeneration.citations import parse_citations
@@ -134,6 +135,10 @@ def _entity(text: str) -> None:
     names_entity(f"the{text}Ada Lovelace", "Ada Lovelace")
 
 
+def _quotation(text: str) -> None:
+    find_quote(f"{text}. 46{text}x", f"It is {text}46{text}.")
+
+
 def _facts(text: str) -> None:
     evidence = Evidence(Samples([text, text[::-1]]), request=Request.of(f"Is {text}?"))
     asyncio.run(Facts().score(Passage.from_sentences([f"x{text}"]), evidence))
@@ -169,6 +174,10 @@ def _facts(text: str) -> None:
         (lambda text: parse_named_scores(text, ["a"]), (" ", "a ", "1", "a:", "a1 ")),
         (_names, (*SPACES, *MARKS, *WORDS, *CODE)),
         (_entity, (" ", ".", "the ", "not ")),
+        (
+            _quotation,
+            (*SPACES, *MARKS, *WORDS, "+", "£ ", "1.", "a…", "[...] ", "e\u0301", "ক\u09be"),
+        ),
         (phrases_of, (*SPACES, *WORDS, "橋", "ไทย", "a橋")),
     ],
 )

@@ -21,9 +21,11 @@ _IN_WORD = rf"\w{COMBINING_SIGNS}"
 _WORD = lazy_pattern(rf"\w[{_IN_WORD}]*")
 # Signs that belong to a number or a name, unlike punctuation: "£46", "82 %", "#12", "-5 °C".
 _SYMBOL = r"[^\w\s.,;:!?…¡¿。、，；：！？'\"`‘’‚“”„«»‹›「」『』()\[\]{}<>|*_]"
-_SYMBOLS_BEFORE = lazy_pattern(rf"({_SYMBOL}+)\s?\Z")
-_SYMBOLS_AFTER = lazy_pattern(rf"\s?({_SYMBOL}+)")
-_ELLIPSIS = lazy_pattern(r"\s*(?:\[\s*(?:…|\.{2,})\s*\]|\(\s*(?:…|\.{2,})\s*\)|…|\.{3,})\s*")
+# Without limits, a line of thousands of symbols or spaces would take quadratic time.
+_SYMBOLS_BEFORE = lazy_pattern(rf"({_SYMBOL}{{1,8}})\s?\Z")
+_SYMBOLS_AFTER = lazy_pattern(rf"\s?({_SYMBOL}{{1,8}})")
+_ELLIPSIS = lazy_pattern(r"\[\s*(?:…|\.{2,})\s*\]|\(\s*(?:…|\.{2,})\s*\)|…|\.{3,}")
+_MAX_PIECES = 50
 _MAX_WORDS = 200
 # Each of these numbers of words may have one wrong word more.
 _WORDS_WITH_AN_ERROR = (5, 12, 24)
@@ -31,8 +33,10 @@ _MAX_CANDIDATES = 8
 
 
 def quoted_pieces(quote: str) -> list[str]:
-    """Return the pieces of a quotation that ellipses separate."""
-    return [part for part in _ELLIPSIS.split(normalized(quote)) if _WORD.search(part)]
+    """Return the pieces of a quotation that ellipses separate, if many the first of them."""
+    parts = _ELLIPSIS.split(normalized(quote))
+    pieces = [part.strip() for part in parts if _WORD.search(part)]
+    return pieces[:_MAX_PIECES]
 
 
 def find_quote(quote: str, text: str) -> Span | None:
