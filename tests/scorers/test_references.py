@@ -502,7 +502,8 @@ async def test_a_page_about_something_with_nearly_the_same_name_supports_nothing
     [
         ("Yes. The Garmo bridge opened in 1932.", "consistent"),
         ("Yes. The Garmo bridge opened in 1950.", "flagged"),
-        ("No. The Garmo bridge opened in 1932.", "flagged"),
+        ("No. The Garmo bridge opened in 1932.", "consistent"),
+        ("No. The Garmo bridge opened in 1950.", "flagged"),
     ],
 )
 async def test_a_bare_yes_goes_with_its_reason(answer: str, decision: str) -> None:

@@ -43,7 +43,6 @@ from resay._internal.patterns import lazy_pattern
 from resay.core.grounds import Grounds
 from resay.core.normalization import normalized
 from resay.core.passage import Passage, Sentence
-from resay.core.quantities import negations
 from resay.core.quotes import find_quote, quoted_pieces
 from resay.core.quoting import quotable
 from resay.core.references import Reference
@@ -309,6 +308,7 @@ class References:
             apply_numbers(claim, numbers, owners)
             claims.append(claim)
         _score_bare_answers(passage, claims)
+        _leave_labels_open(passage, claims)
         await check_claims(passage, claims, references, evidence)
 
         def column(document: int) -> tuple[float | None, ...]:
@@ -516,16 +516,22 @@ def _relevant_sentences(text: str, documents: Sequence[str]) -> list[str]:
     return shortened
 
 
-def _score_bare_answers(passage: Passage, claims: Sequence[GroundedClaim]) -> None:
-    """Give a bare "Yes." or "No.", which has no words to compare, the score of the next sentence.
+def _leave_labels_open(passage: Passage, claims: Sequence[GroundedClaim]) -> None:
+    """Leave open a word that only says what the next claims are about, as the first cell of a row.
 
-    A yes followed by a negated reason, or a no by one that is not, is left as it is.
+    It may be the answer's own word for what documents call otherwise.
     """
     for index, (sentence, following) in enumerate(pairwise(passage.sentences)):
-        answer = stance(sentence.text)
-        if answer is None or len(sentence.text.split()) > 1:
-            continue
-        if bool(negations(following.text)) == (answer == "no"):
+        is_word = len(sentence.text.split()) == 1 and sentence.text.isalpha()
+        is_label = is_word and following.standalone.startswith(f"{sentence.text}: ")
+        if is_label and claims[index].is_flagged:
+            claims[index].leave_open("it says what the next claims are about")
+
+
+def _score_bare_answers(passage: Passage, claims: Sequence[GroundedClaim]) -> None:
+    """Give a bare "Yes." or "No.", which has no words to compare, the score of its explanation."""
+    for index, (sentence, _) in enumerate(pairwise(passage.sentences)):
+        if stance(sentence.text) is not None and len(sentence.text.split()) == 1:
             bare, explained = claims[index], claims[index + 1]
             bare.score, bare.reason = explained.score, explained.reason
             bare.grounds = explained.grounds

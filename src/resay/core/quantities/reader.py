@@ -378,7 +378,8 @@ class Reader:
             return None
         if low.kind != "number" or high.kind != "number" or low.unit not in ("", high.unit):
             return None
-        value = low.low if low.unit else low.plain * high.scale
+        # Degrees do not begin at zero.
+        value = low.low if low.unit else high.low - (high.plain - low.plain) * high.scale
         if value >= high.low:
             return None
         return high._replace(start=low.start, low=value, about=high.about or low.about)

@@ -2,8 +2,8 @@
 
 A number, date, code, quotation or name that no document about its subject has, or a sentence to the
 contrary, is something else. Of a claim without any of these, words cannot tell whether it is true,
-unless documents have nearly nothing of it. What it denies, or which of two values is the larger,
-need not be in them.
+unless documents have none of its words, or their only sentence nearly none. What it denies, or
+which of two values is the larger, need not be in them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from resay.scorers.common.fact import Fact
 from resay.scorers.common.fact_comparison import ELSEWHERE
 from resay.scorers.common.words import stems_of, words_of
 
-# Documents have nearly nothing of a claim if they have at most this share of its words. On answers
-# from documents, 0.1 is as good; on SHROOM, whose references are one sentence, a third is better.
+# A document of one sentence has nearly nothing of a claim if it has at most this share of its
+# words. Longer ones have more to be said in other words: of such claims, they have no word.
 _NEARLY_NOTHING = 1 / 3
 # Forms of a word begin with as many characters: "written", "writing".
 _COMMON_CHARS = 4
@@ -56,7 +56,7 @@ def may_be_worded_differently(
         return False
     if has_value or names or needs_no_words:
         return True
-    return _share(words, sentences) > _NEARLY_NOTHING
+    return _share(words, sentences) > (_NEARLY_NOTHING if len(sentences) == 1 else 0)
 
 
 def _is_other_word(fact: Fact) -> bool:

@@ -26,6 +26,7 @@ _PART = lazy_pattern(r"[^,;]+")
 _BETWEEN = lazy_pattern(r"\s-\s")
 _QUOTED = lazy_pattern(r"\A\W{0,3}\"([^\"\n]{2,80})\"")
 _WORD_BEFORE = lazy_pattern(r"([^\W\d_]+)\s\Z")
+_PARENTHESES = lazy_pattern(r"\s\([^()]*\)")
 _MAX_FIELD_WORDS = 12
 _MAX_FIELDS = 8
 _MAX_NAME_WORDS = 4
@@ -80,9 +81,11 @@ def _are_alike(entries: Sequence[Entry]) -> bool:
 
 
 def _are_of_a_kind(fields: Sequence[str]) -> bool:
-    parsed = [{quantity.unit for quantity in quantities(field)} for field in fields]
-    if any(parsed):
-        return all(parsed) and any(all(unit in units for units in parsed) for unit in parsed[0])
+    units = [{quantity.unit for quantity in quantities(field)} for field in fields]
+    with_units = [of_field for of_field in units if of_field]
+    if with_units:
+        # One of them may be "room temperature".
+        return len(with_units) > 1 and bool(set[str].intersection(*with_units))
     words = [field.split() for field in fields]
     if max(map(len, words)) > _MAX_NAME_WORDS:
         return False
@@ -113,10 +116,10 @@ def _fields_of(text: str) -> tuple[dict[Hashable, str], str]:
     signs: list[str] = []
     start = 0
     for match in _SEPARATOR.finditer(text):
-        fields[len(fields)] = text[start : match.start()].strip(" .")
+        fields[len(fields)] = _PARENTHESES.sub("", text[start : match.start()]).strip(" .")
         signs.append(match[0].strip() or match[0])
         start = match.end()
-    fields[len(fields)] = text[start:].strip(" .")
+    fields[len(fields)] = _PARENTHESES.sub("", text[start:]).strip(" .")
     is_short = all(len(field.split()) <= _MAX_FIELD_WORDS for field in fields.values())
     if not is_short or len(fields) > _MAX_FIELDS or not all(fields.values()):
         return {}, ""

@@ -40,7 +40,6 @@ _BEHIND_GERMAN_ARTICLE = lazy_pattern(
 _NUMBER_BEHIND = lazy_pattern(r"[ \u00a0]\d.*")
 _LATER_CAPITAL = lazy_pattern(r"(?<![\w’'-])[a-z]{1,3}(?=[A-Z])")
 _NOUN_BEFORE = lazy_pattern(r"([^\W\d_]+)[ \u00a0]\Z")
-_WORD_BEFORE = lazy_pattern(r"(\w[\w’-]*)[ \u00a0]\Z")
 _NOUN_AFTER = lazy_pattern(r"[ \u00a0]([^\W\d_]+)")
 _QUALIFIER = lazy_pattern(
     r"\s*(?:\(([^\W\d_][^()\n]{0,40})\)|,\s+([A-ZÀ-ÖØ-Þ][\w’-]*),"
@@ -178,7 +177,7 @@ class DocumentSubjects:
     def _names_in_question(self, question: str) -> list[str]:
         """Return the names in the question, without a verb before the first: "Compare X200"."""
         names: list[str] = []
-        for start, end in _runs(question):
+        for start, end in _runs_without_values(question):
             name = without_article(question[start:end])
             first, _, without = name.partition(" ")
             if start == 0 and without and not self._mentioning([name]):
@@ -302,7 +301,7 @@ class DocumentSubjects:
         cuts = [start for start, _ in parts_of(claim)]
         stretches: list[Stretch] = []
         opened = False
-        current = Stretch(0, len(claim), (about,), self._related(question_names))
+        current = Stretch(0, len(claim), (about,), frozenset())
         for i, name in enumerate(names):
             before = names[i - 1] if i else None
             begins = cuts[bisect_right(cuts, name.start) - 1]
@@ -315,8 +314,8 @@ class DocumentSubjects:
             is_behind = has_subject and (not opens or bool(_content_words(claim[:begins])))
             if i == 0 and not is_behind and not is_answer and (name.is_name or opens):
                 first = name.documents & about if is_own else name.documents
-                related = name.documents | self._related([name.text, *question_names])
-                current = Stretch(0, len(claim), (first,), related - first, (name.text,))
+                related = name.documents - first
+                current = Stretch(0, len(claim), (first,), related, (name.text,))
                 opened = opens
             elif not name.documents.isdisjoint(current.documents | current.related):
                 related = current.related | (name.documents - current.documents)
@@ -335,8 +334,9 @@ class DocumentSubjects:
                     )
                 elif _says_anything(claim[begins : name.start] + claim[name.end :]):
                     stretches.append(replace(current, end=begins))
-                    related = self._related([name.text])
-                    current = Stretch(begins, len(claim), (name.documents,), related, (name.text,))
+                    current = Stretch(
+                        begins, len(claim), (name.documents,), frozenset(), (name.text,)
+                    )
                     opened = True
         if stretches or current.names:
             previous = ""
@@ -400,22 +400,6 @@ class DocumentSubjects:
             for k, text in enumerate(self._texts)
             if name in text and _begins_a_sentence(name, text)
         )
-
-    def _related(self, names: Sequence[str]) -> frozenset[int]:
-        """Return the indexes of the documents that give only the last word of a name: Moor."""
-        related: set[int] = set()
-        for name in names:
-            first, _, last = name.rpartition(" ")
-            if not first or not last.istitle():
-                continue
-            alone = re.compile(rf"(?<!\w){re.escape(last)}(?![\w-])")
-            for k, text in enumerate(self._texts):
-                for match in alone.finditer(text):
-                    before = _WORD_BEFORE.search(text[max(match.start() - 40, 0) : match.start()])
-                    if before is None or before[1].islower():
-                        related.add(k)
-                        break
-        return frozenset(related)
 
     def _is_first(self, claim: str, start: int, name: _Name) -> bool:
         """Whether nothing but values and a noun that belongs to it precede a name."""
@@ -589,8 +573,16 @@ def _best_score(mentions: MentionIndex, names: Sequence[str]) -> float:
 
 def _names_in(text: str) -> list[str]:
     """Return the names in a text; a first word alone may be any word."""
-    runs = [(start, without_article(text[start:end])) for start, end in _runs(text)]
+    runs = [(a, without_article(text[a:b])) for a, b in _runs_without_values(text)]
     return [name for start, name in runs if name and (start > 0 or " " in name)]
+
+
+def _runs_without_values(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the same runs but those within dates and amounts: "3 June", "7,400 EUR"."""
+    values = [value for value in quantities(text) if value.unit or value.kind == "date"]
+    for start, end in _runs(text):
+        if not any(value.start <= start and end <= value.end for value in values):
+            yield start, end
 
 
 def _runs(text: str) -> Iterator[tuple[int, int]]:

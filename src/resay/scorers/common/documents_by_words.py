@@ -268,7 +268,15 @@ class DocumentComparison:
             # A name that no document has may be another word for one: "the Austrian director".
             if fact.kind == "name" and max(fact.support) >= ELSEWHERE:
                 return False
-        return True
+        return not self._has_invented_name(facts)
+
+    def _has_invented_name(self, facts: Sequence[Fact]) -> bool:
+        """Whether no document has a word of a name of several words."""
+        by_name: dict[str, list[float]] = {}
+        for fact in facts:
+            if fact.kind == "name":
+                by_name.setdefault(fact.name, []).append(max(fact.support))
+        return any(len(s) > 1 and max(s) < ELSEWHERE for s in by_name.values())
 
     def _says_names_of_row(self, document: int, facts: Sequence[Fact]) -> bool:
         """Whether a document that is a row or an object has all names of a claim.

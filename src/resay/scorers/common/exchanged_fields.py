@@ -27,7 +27,7 @@ from resay.scorers.common.quantity_keys import QuantityKeys
 from resay.scorers.common.uncited import uncited_sentences
 from resay.scorers.common.words import stems_of, word_stems, words_of
 
-_LETTER = lazy_pattern(r"(?<![\w'-])[A-Z](?![\w'-])")
+_LETTER = lazy_pattern(r"(?<![\w'°-])[A-Z](?![\w'-])")
 # The full stop of "in well A. Well B" is not that of an initial.
 _SENTENCE_END = lazy_pattern(r"(?<= [A-Z])\.\s+(?=[A-Z])")
 _MAX_ENTRIES = 2_000
@@ -271,12 +271,16 @@ class ExchangedFields:
         claim: str,
     ) -> ComputedResult | None:
         entries = self._groups[group]
-        counts = Counter(entry for of_kind in mentions.values() for entry in of_kind)
+        # In "A has 5 GB and B 2 GB", each clause is about its own entry.
+        by_kind: dict[Hashable, dict[int, _Mention]] = {}
         for kind, of_kind in mentions.items():
-            own = [index for index in subjects if kind in entries[index].fields]
-            if not own or kind == self._names[group][own[0]] or not of_kind.keys().isdisjoint(own):
-                continue
             inside = {k: m for k, m in of_kind.items() if span[0] <= m.start and m.end <= span[1]}
+            by_kind[kind] = inside
+        counts = Counter(entry for inside in by_kind.values() for entry in inside)
+        for kind, inside in by_kind.items():
+            own = [index for index in subjects if kind in entries[index].fields]
+            if not own or kind == self._names[group][own[0]] or not inside.keys().isdisjoint(own):
+                continue
             others = [index for index in inside if counts[index] == 1]
             if not inside or len(others) < len(inside):
                 continue

@@ -15,6 +15,7 @@ from functools import cached_property
 from resay.core.non_claims import non_claim_kind
 from resay.core.quantities import Quantity, negations
 from resay.core.segmentation.spans import Span
+from resay.lang.language import all_words
 from resay.scorers.base import TEXTS_COMPARED
 from resay.scorers.common.contrast import (
     TOWARDS,
@@ -77,6 +78,9 @@ class Opposition:
         # "No" in a table cell does not answer a question.
         is_cell = statement.standalone not in ("", statement.text)
         own_stance = None if is_cell else stance(statement.text)
+        if not self._with_answers and (own_stance == "no" or statement.wording.negated):
+            # Documents say otherwise that something is not so: "excluded".
+            return None
         if own_stance is None:
             is_answer = share(question.topic, statement.stems) >= _SAME_SUBJECT
             if not question.is_polar or not is_answer:
@@ -242,6 +246,10 @@ class Opposition:
         """The positions of the comparable sentences that say the opposite, in order."""
         index, own = self._index, self._statement.wording
         opposing: list[int] = []
+        is_denial = own.negated and not self._with_answers
+        if is_denial and not all_words("numbers", "than").isdisjoint(self._statement.words):
+            # "No more than three hours", of "up to three hours".
+            return opposing
         for position in self.comparable:
             if position not in self._contrasting:
                 continue
@@ -249,6 +257,10 @@ class Opposition:
                 index.wording(position)
             ):
                 # The order of fields says nothing of who does what.
+                continue
+            words = index.sentences[position].words
+            if is_denial and not all_words("comparison", "conditions").isdisjoint(words):
+                # "Not covered", of "covered unless".
                 continue
             question = self._question_at(position)
             if not own.may_contradict(index.wording(position), question):
