@@ -338,6 +338,7 @@ class RequestHandler:
         except RefusedError as error:
             await self._refuse(error, outgoing)
         finally:
+            guarded.close()
             await self._reporter.report(guarded.observation(), outgoing)
 
     async def _answer_own(self, context: RequestContext, body: Body, outgoing: Outgoing) -> None:

@@ -483,14 +483,11 @@ class Response:
 
     def _complete(self, *, is_reusable: bool) -> None:
         self._is_complete = True
-        self._timer.cancel()
         if self._is_paused:
             self._is_paused = False
             self._connection.transport.resume_reading()
         is_sent = self._sender is None or self._sender.done()
-        self._stop_sending()
-        self._connection.end_response(self, is_reusable=is_reusable and is_sent)
-        self._wake()
+        self._end(is_reusable=is_reusable and is_sent)
 
     def _fail(self, error: BaseException) -> None:
         self._connection.abort()
@@ -498,15 +495,18 @@ class Response:
         if self._is_complete or self._error is not None:
             return
         self._error = error
-        self._timer.cancel()
-        self._stop_sending()
-        self._connection.end_response(self, is_reusable=False)
-        self._wake()
+        self._end(is_reusable=False)
 
-    def _stop_sending(self) -> None:
+    def _end(self, *, is_reusable: bool) -> None:
+        """Release the connection, and what belongs to the response alone."""
+        self._timer.cancel()
+        # It refers to this response, which only the garbage collector would free.
+        del self._parser
         sender = self._sender
         if sender is not None and not sender.done() and sender is not asyncio.current_task():
             sender.cancel()
+        self._connection.end_response(self, is_reusable=is_reusable)
+        self._wake()
 
     def _check_silence(self) -> None:
         """Fail if nothing arrived for too long, although it would have been read."""
