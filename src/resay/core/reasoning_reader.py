@@ -157,9 +157,10 @@ class ReasoningReader:
         """Return the held text and another, but for the end that may belong to a mark."""
         answer = self._held + text
         self._held = ""
-        begun = BEGUN_MARK.search(answer, max(0, len(answer) - _MARK_CHARS))
-        if begun is not None and self.has_reasoning and not is_end:
-            answer, self._held = answer[: begun.start()], begun.group()
+        if self.has_reasoning and not is_end:
+            begun = BEGUN_MARK.search(answer, max(0, len(answer) - _MARK_CHARS))
+            if begun is not None:
+                answer, self._held = answer[: begun.start()], begun.group()
         if answer:
             self._returned.append(answer)
         return answer
