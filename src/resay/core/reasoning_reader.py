@@ -12,6 +12,8 @@ _LOOK_AHEAD = 24
 # The longest opening mark, and as far as this a text is read back from its end.
 _LONGEST_OPENING = 80
 _MARK_CHARS = 200
+# The longest mark that consists of ordinary words: "here's my response:".
+_WORD_MARK_CHARS = 24
 # So often is a text split again before its end.
 _MAX_SPLITS = 64
 
@@ -127,7 +129,9 @@ class ReasoningReader:
                 if self._split_at is None:
                     self._mark_end = end
                 self._split_at = end + _LOOK_AHEAD
-        self._tail = window[-_MARK_CHARS:]
+        # Most texts have no other mark, and all of the tail is read again with each part.
+        has_other = not FIRST_OF_MARK.isdisjoint(window)
+        self._tail = window[-_MARK_CHARS:] if has_other else window[-_WORD_MARK_CHARS:]
 
     def _may_open_reasoning(self) -> bool:
         """Whether the text so far is blank, or may be the beginning of an opening mark."""

@@ -50,6 +50,10 @@ class BoundaryDetector:
     def feed(self, text: str) -> bool:
         """Process the next part of a text; return whether more of it may have become final."""
         tail = self._tail + text
+        # Most parts have no mark that could end a sentence, and finding one takes much longer.
+        if _POSSIBLE_BOUNDARY.search(tail) is None:
+            self._tail = tail[-_MAX_LOOKBEHIND:]
+            return False
         start = 0
         has_boundary = False
         for match in _BOUNDARY.finditer(tail):

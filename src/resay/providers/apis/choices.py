@@ -63,6 +63,7 @@ _OTHER_FIELDS = frozenset(
         "x_groq",
     }
 )
+_KNOWN_FIELDS = _ENVELOPE_FIELDS | _OTHER_FIELDS
 CHOICE_FIELDS = frozenset(
     {
         "content_filter_offsets",
@@ -168,7 +169,7 @@ class ChoicesApi(ABC):
 
     def usage(self, response: Body) -> Usage:
         """Return the tokens and cost that a response reports."""
-        return _usage(response) or Usage(1, cost_usd=None)
+        return _usage(response, _choices(response)) or Usage(1, cost_usd=None)
 
     def answered(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
         """Return a response with its verdicts, and without the answers that are replaced."""
@@ -205,15 +206,17 @@ class ChoicesApi(ABC):
 
     def chunks(self, event: Event) -> tuple[tuple[int, Chunk], ...]:
         """Return what an event adds to the answers, each by its index."""
-        usage, choices = self.event_usage(event), _choices(event.body)
+        body = event.body
+        choices = _choices(body)
         chunks = [(count(c.get("index")), self._chunk(c, event)) for c in choices]
-        raw_choices = event.body.get("choices")
+        usage = _usage(body, choices)
+        raw_choices = body.get("choices")
         is_unread = (
             (isinstance(event.data, str) and event.data != _DONE)
             or len(choices) < len(listed(raw_choices))
             or is_garbled(raw_choices, list)
         )
-        elsewhere = _elsewhere(event.body)
+        elsewhere = _elsewhere(body)
         if usage is not None or is_unread or elsewhere or not chunks:
             common = Chunk(
                 usage=usage,
@@ -226,7 +229,7 @@ class ChoicesApi(ABC):
 
     def event_usage(self, event: Event) -> Usage | None:
         """Return the tokens that an event reports."""
-        return _usage(event.body)
+        return _usage(event.body, _choices(event.body))
 
     def ends(self, event: Event) -> bool:
         """Return whether an event ends an answer."""
@@ -370,16 +373,16 @@ def _choices(body: Body) -> Sequence[Choice]:
 
 def _elsewhere(body: Body) -> str | None:
     """Return a message about words of a response, or of an event, outside of its choices."""
-    return words_elsewhere(body, _ENVELOPE_FIELDS | _OTHER_FIELDS)
+    return words_elsewhere(body, _KNOWN_FIELDS)
 
 
-def _usage(body: Body) -> Usage | None:
+def _usage(body: Body, choices: Sequence[Choice]) -> Usage | None:
     usage = mapping(body.get("usage"))
     if not usage and "x_groq" in body:
         usage = mapping(mapping(body["x_groq"]).get("usage"))
     if not usage:
         # Moonshot reports it with the choice that ends.
-        for choice in _choices(body):
+        for choice in choices:
             usage = usage or mapping(choice.get("usage"))
     if not usage:
         return None
