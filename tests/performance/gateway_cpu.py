@@ -43,6 +43,7 @@ _COLUMNS = (
     Column("cpu_ms", "CPU ms", 2),
     Column("limit_ms", "bare proxy", 2),
     Column("ratio", "ratio", 2),
+    Column("as_many", "of as many requests", 2),
     Column("rate", "requests/s", 0),
     Column("per_core", "requests/s a core", 0),
     Column("target", "target"),
@@ -52,6 +53,8 @@ _COLUMNS = (
 _NOTES = (
     "CPU: what all processes of the one that is asked took of a core for one request, the median of"
     " all rounds; bare proxy: the same of one in aiohttp that only passes on.",
+    "of as many requests: times a bare proxy that asks for as many samples as the check, in one"
+    " further request, and drops them.",
     "a core: by the processor time that was taken, so that it does not matter who else was busy.",
 )
 
@@ -140,7 +143,7 @@ def gateway_cpu(
         bool, typer.Option(help="Measure a gateway that shares its state in Redis, too.")
     ] = False,
     only: Annotated[
-        str | None, typer.Option(help="Only those whose name holds this, and the bare proxy.")
+        str | None, typer.Option(help="Only those whose name holds this, and the bare proxies.")
     ] = None,
     as_json: JsonOption = False,
     as_markdown: MarkdownOption = False,
@@ -195,7 +198,12 @@ def run(
         _Measured(Subject("bare proxy", "gateway", streamed=streamed), "bare")
         for streamed in (False, True)
     ]
-    measured = [*bare, *_gateway_subjects("gateway", goals=True)]
+    sampling = [
+        _Measured(Subject("bare proxy, sampling", "gateway", streamed=streamed), "bare, sampling")
+        for streamed in (False, True)
+    ]
+    proxies = bare + sampling
+    measured = [*proxies, *_gateway_subjects("gateway", goals=True)]
     if before is not None:
         measured += _gateway_subjects("before", goals=False)
     if workers is not None:
@@ -203,7 +211,7 @@ def run(
     if shared:
         measured += _gateway_subjects("shared state", goals=False)
     if only is not None:
-        measured = [item for item in measured if item in bare or only in item.subject.name]
+        measured = [item for item in measured if item in proxies or only in item.subject.name]
     require_client()
     raise_file_limit(_FILES)
     with progress("gateway-cpu", len(measured) * rounds) as done, ExitStack() as stack:
@@ -215,7 +223,14 @@ def run(
         servers = {
             "bare": stack.enter_context(
                 upstream("performance.gateway_proxy", passing, folder / "proxy.log")
-            )
+            ),
+            "bare, sampling": stack.enter_context(
+                upstream(
+                    "performance.gateway_proxy",
+                    {**passing, "samples": SAMPLES},
+                    folder / "sampling.log",
+                )
+            ),
         }
         config = write_gateway(folder, provider.url, concurrency)
         kinds: list[tuple[str, Path | None, int]] = [
@@ -238,7 +253,7 @@ def run(
         turn = Turn(requests, concurrency, turns=1, latency_s=0.0)
         figures = run_sync(_measure, servers, measured, rounds, turn, done)
     about = {"concurrency": concurrency, "rounds": rounds, "requests": requests}
-    rows = [_row(item, figures, bare) for item in measured]
+    rows = [_row(item, figures, bare, sampling) for item in measured]
     return ResultTable("gateway-cpu", _COLUMNS, tuple(rows), _NOTES, about)
 
 
@@ -292,14 +307,19 @@ async def _turn(session: Any, server: Server, subject: Subject, turn: Turn) -> _
 
 
 def _row(
-    item: _Measured, figures: Mapping[Subject, Sequence[_Round]], bare: Sequence[_Measured]
+    item: _Measured,
+    figures: Mapping[Subject, Sequence[_Round]],
+    bare: Sequence[_Measured],
+    sampling: Sequence[_Measured],
 ) -> Row:
     own = figures[item.subject]
     streamed = item.subject.streamed
-    beside = next(proxy.subject for proxy in bare if proxy.subject.streamed == streamed)
     cpu = median(figure.cpu_s for figure in own)
-    limit = median(figure.cpu_s for figure in figures[beside])
+    limit = _cpu_s(figures, bare, streamed=streamed)
     ratio = cpu / limit
+    as_many = None
+    if item.subject.samples is not None:
+        as_many = round(cpu / _cpu_s(figures, sampling, streamed=streamed), 2)
     met = None if item.most is None else ratio <= item.most
     problems = [problem for figure in own for problem in figure.problems]
     return {
@@ -308,6 +328,7 @@ def _row(
         "cpu_ms": round(1000 * cpu, 3),
         "limit_ms": round(1000 * limit, 3),
         "ratio": round(ratio, 2),
+        "as_many": as_many,
         "rate": round(1 / median(figure.seconds for figure in own), 1),
         "per_core": round(1 / cpu, 1),
         "target": None if item.most is None else f"<= {item.most:g}",
@@ -315,3 +336,11 @@ def _row(
         "outcome": None if met is None else "met" if met else "MISSED",
         "remark": f"{len(problems)} failed: {problems[0]}" if problems else None,
     }
+
+
+def _cpu_s(
+    figures: Mapping[Subject, Sequence[_Round]], proxies: Sequence[_Measured], *, streamed: bool
+) -> float:
+    """Return what a bare proxy took for an answer of the same kind."""
+    subject = next(proxy.subject for proxy in proxies if proxy.subject.streamed == streamed)
+    return median(figure.cpu_s for figure in figures[subject])

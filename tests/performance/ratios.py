@@ -231,7 +231,7 @@ def _gateway(_: Path | None) -> dict[str, float]:
     return {
         f"{row['subject']}, {row['answer']}": row["ratio"]
         for row in rows
-        if row["subject"] != "bare proxy"
+        if not row["subject"].startswith("bare proxy")
     }
 
 

@@ -29,13 +29,18 @@ def test_each_way_is_compared_with_a_bare_proxy() -> None:
     for answer in ("whole", "streamed"):
         bare = rows["bare proxy", answer]
         assert (bare["ratio"], bare["target"], bare["met"]) == (1.0, None, None)
+        sampling = rows["bare proxy, sampling", answer]
+        assert (sampling["target"], sampling["met"]) == (None, None)
     ways = {
         ("gateway, off", "whole"): "<= 2.5",
         ("gateway, ngram", "whole"): "<= 8",
         ("gateway, off", "streamed"): "<= 2.5",
         ("gateway, ngram, held", "streamed"): "<= 8",
     }
-    assert {key: row["target"] for key, row in rows.items() if key[0] != "bare proxy"} == ways
+    gateways = {key: row for key, row in rows.items() if not key[0].startswith("bare proxy")}
+    assert {key: row["target"] for key, row in gateways.items()} == ways
+    checked = {key for key, row in gateways.items() if row["as_many"] is not None}
+    assert checked == {key for key in ways if "ngram" in key[0]}
     for row in rows.values():
         assert row["remark"] is None
         assert row["cpu_ms"] > 0
@@ -47,4 +52,5 @@ def test_a_part_may_be_measured_alone() -> None:
     result = CliRunner().invoke(app, ["gateway-cpu", "--json", "--only", "held", *TINY])
     assert result.exit_code == 0, result.output
     subjects = [row["subject"] for row in json.loads(result.stdout)["rows"]]
-    assert subjects == ["bare proxy", "bare proxy", "gateway, ngram, held"]
+    bare = ["bare proxy", "bare proxy", "bare proxy, sampling", "bare proxy, sampling"]
+    assert subjects == [*bare, "gateway, ngram, held"]
