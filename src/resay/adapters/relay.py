@@ -340,7 +340,9 @@ class Relay:
             return response
         self.on_answer(answer)
         outcome = unchecked_outcome(answer.verdict.reason, self.detail)
-        return self._with_outcomes(response, [outcome] * len(self.api.completions(response)))
+        # Without an answer, as of a response that is still queued, the verdict stands in it alike.
+        count = len(self.api.completions(response)) if self.api.takes_n else 1
+        return self._with_outcomes(response, [outcome] * count)
 
     async def _answered(
         self, api_request: ApiRequest, response: Body, answers: list[Answer]

@@ -101,7 +101,7 @@ def _is_claimed(claim: ActionClaim, conversation: Conversation) -> bool:
     if reads and not (conversation.has_tools and claim.voice == "agent"):
         return False
     values = conversation.values_in(claim.start, claim.end)
-    # "I read 200 of them back", and a call that verified 200; "charged to 4410", which one was given
+    # "I read 200 of them back", and a call verified 200; "charged to 4410", as one was told to.
     is_told = bool(values) and all(map(conversation.all_calls.has, values))
     if is_told and (reads or claim.voice == "passive"):
         return False

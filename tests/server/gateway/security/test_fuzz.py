@@ -8,6 +8,7 @@ import socket
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -109,6 +110,21 @@ def test_no_request_breaks_it(
     answer = ask(served, {**ASKED[path], **fields}, target=path)
     assert answer.status in STATUSES, (answer.status, answer.body)
     assert all(isinstance(request.json, dict) for request in upstream.received)
+
+
+@pytest.mark.parametrize("status", ["completed", "incomplete", "in_progress", "queued"])
+@pytest.mark.parametrize("output", [[], None])
+def test_a_response_without_an_answer_that_is_not_checked_says_so(
+    served: Served, upstream: Upstream, status: str, output: list[object] | None
+) -> None:
+    response = {"id": "resp_1", "object": "response", "status": status, "output": output}
+    upstream.says(http_response(response))
+    request = {**ASKED["/v1/responses"], "conversation": "conv_1"}
+    answer = ask(served, request, target="/v1/responses")
+    assert answer.status == 200
+    body = json.loads(answer.body)
+    assert body.pop("hallucination")["decision"] == "skipped"
+    assert body == response
 
 
 NAMES = [
