@@ -22,6 +22,7 @@ from resay.models import (
     text_model,
     token_embedder,
 )
+from resay.models.files import check_reachable
 from resay.models.torch_network import attention_kernels
 from resay.plugins import ModelConfig
 from support.later import LazyImport
@@ -258,6 +259,23 @@ async def test_where_the_hub_cannot_be_reached_a_model_is_not_asked_for_again_an
     assert "'nobody/has-this-model' is not on this machine" in str(caught.value)
     assert "hub cannot be reached" in str(caught.value)
     assert not [record for record in caplog.records if "Retrying" in record.message]
+
+
+def test_a_revision_that_is_on_this_machine_needs_no_hub(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    commit = "0123456789abcdef" * 2 + "01234567"
+    snapshot = tmp_path / "models--someone--pinned" / "snapshots" / commit
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_text("{}")
+    check_reachable(ModelConfig(name="someone/pinned", revision=commit))
+    with pytest.raises(ConfigurationError, match="is not on this machine"):
+        check_reachable(ModelConfig(name="someone/pinned"))
 
 
 def test_attention_on_a_gpu_is_not_planned_anew_for_each_length() -> None:

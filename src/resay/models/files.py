@@ -71,8 +71,8 @@ def check_reachable(config: ModelConfig) -> None:
     session = import_module("huggingface_hub.utils").get_session()
     try:
         session.head(constants.ENDPOINT, timeout=_REACH_S)
-    # Its library uses requests or httpx, depending on its version.
-    except (import_module("httpx").TransportError, OSError) as error:
+    # Its library uses requests or httpx, depending on its version. A proxy may redirect for ever.
+    except (import_module("httpx").RequestError, OSError) as error:
         raise _unreachable(config) from error
 
 
@@ -97,7 +97,8 @@ def _fetch(config: ModelConfig, name: str) -> Path | None:
 
 
 def _is_cached(config: ModelConfig, hub: Any) -> bool:
-    return isinstance(hub.try_to_load_from_cache(config.name, "config.json"), str)
+    path = hub.try_to_load_from_cache(config.name, "config.json", revision=config.revision)
+    return isinstance(path, str)
 
 
 def _unreachable(config: ModelConfig) -> ConfigurationError:
