@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from resay.core.marks import Mark
-    from resay.core.sentence_verdict import SentenceVerdict
-    from resay.core.unscored import Unscored
-    from resay.engine.actions import Answer
-    from resay.providers.base import Chunk
+from resay.core.marks import Mark
+from resay.core.sentence_verdict import SentenceVerdict
+from resay.core.unscored import Unscored
+from resay.engine.actions import Answer
+from resay.providers.base import Chunk
 
 
 @dataclass(frozen=True, slots=True)

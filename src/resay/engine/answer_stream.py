@@ -14,11 +14,11 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from resay._internal.event_loops import EnteredInBackground, run_sync
 from resay._internal.notify import VerdictRelay
-from resay.engine.answer_chunk import AnswerChunk
 from resay.errors import ConfigurationError, StreamUnfinishedError
 
 if TYPE_CHECKING:
     from resay.engine.actions import Answer
+    from resay.engine.answer_chunk import AnswerChunk
 
     Work = Callable[[MemoryObjectSendStream[AnswerChunk]], Awaitable[Answer]]
 
@@ -70,7 +70,7 @@ class AnswerStream:
         if self._tasks is not None:
             raise ConfigurationError("a stream can be entered only once; start another one")
         # Unbounded, so that a slow reader holds up neither the model nor the check.
-        send, self._parts = anyio.create_memory_object_stream[AnswerChunk](math.inf)
+        send, self._parts = anyio.create_memory_object_stream["AnswerChunk"](math.inf)
         self._tasks = anyio.create_task_group()
         await self._tasks.__aenter__()
         self._tasks.start_soon(self._run, send)

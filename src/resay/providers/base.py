@@ -7,17 +7,15 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from resay._internal.event_loops import compute
+from resay.core.citations import Citation
 from resay.core.logprobs import TokenLogprob, TopLogprob
+from resay.core.references import Reference
+from resay.core.request import Request
 from resay.core.usage import Usage, last_reported
 from resay.errors import ProviderRefusedError
-
-if TYPE_CHECKING:
-    from resay.core.citations import Citation
-    from resay.core.references import Reference
-    from resay.core.request import Request
 
 __all__ = [
     "Chunk",
