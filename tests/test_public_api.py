@@ -137,7 +137,9 @@ def test_the_first_guard_imports_only_what_it_needs() -> None:
 # Prints what of Resay the thread of the event loop imports while it answers the first request.
 IN_LOOP = """
 import asyncio, sys, threading
+from contextlib import suppress
 from resay import Guard
+from resay.errors import ResayError
 from resay.providers.replay import ScriptedProvider
 
 guard = Guard({"chain": ["ngram"]}, provider=ScriptedProvider(lambda _: "It opened in 1932."))
@@ -151,6 +153,11 @@ async def stream():
         async for _ in chunks:
             pass
 
+async def ask_a_server():
+    params = {"base_url": "http://127.0.0.1:9/v1", "api_key": "none", "max_retries": 0}
+    with suppress(ResayError):
+        await Guard({"chain": ["ngram"]}).aask("When?", model="openai/m", params=params)
+
 imported = []
 sys.meta_path.insert(0, Recorder())
 asyncio.run(%s)
@@ -159,7 +166,15 @@ for name, in_loop in imported:
 """
 
 
-@pytest.mark.parametrize("call", ["guard.aask('When?', model='m')", "stream()"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "guard.aask('When?', model='m')",
+        "stream()",
+        "ask_a_server()",
+        "guard.aask('When?', model='m', references=['It opened in 1931.'])",
+    ],
+)
 def test_the_first_request_imports_what_runs_it_in_a_thread(call: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", IN_LOOP % call],
@@ -172,10 +187,25 @@ def test_the_first_request_imports_what_runs_it_in_a_thread(call: str) -> None:
     assert imported["resay.engine.chain"] == "False"
     assert imported["resay.core.verdict"] == "False"
     in_loop = {name for name, is_in_loop in imported.items() if is_in_loop == "True"}
+    assert "httpcore" not in in_loop
     ours = {name for name in in_loop if name.startswith("resay.")}
     # Small, and needed before there is anything to wait for.
-    before = {"resay.engine.answer_stream", "resay.engine.answer_chunk", "resay.providers.sources"}
+    before = {"resay.engine.answer_stream", "resay.providers.sources"}
     assert ours <= before | {"resay.core.check_context", "resay.core.call_log"}
+
+
+@pytest.mark.parametrize("name", ["AnswerChunk", "Completion", "Chunk", "Verdict", "Answer"])
+def test_values_can_be_part_of_models_of_pydantic(name: str) -> None:
+    script = f"""
+import dataclasses, typing
+from pydantic import TypeAdapter
+from resay.plugins import *
+from resay import *
+fields = typing.get_type_hints({name})
+assert {{field.name for field in dataclasses.fields({name})}} <= {{*fields}}
+assert TypeAdapter({name}).json_schema(mode="serialization")["properties"]
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
 @needs("torch", "transformers")

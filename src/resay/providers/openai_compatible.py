@@ -631,7 +631,10 @@ class _Clients:
 def _ssl_context() -> ssl.SSLContext:
     import httpx
 
-    return httpx.create_ssl_context()
+    context = httpx.create_ssl_context()
+    # Imports what httpx otherwise imports on the event loop, when the first client is created.
+    httpx.AsyncHTTPTransport(verify=context)
+    return context
 
 
 def _new_client() -> httpx.AsyncClient:
