@@ -117,6 +117,28 @@ def test_a_process_ends_quietly() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+NO_LOOP = """
+import anyio
+from resay import Guard
+
+run, anyio.run = anyio.run, None
+guard = Guard({"chain": ["ngram"]})
+try:
+    guard.check("It opened in 1932.", samples=["It did."] * 2)
+except TypeError as error:
+    print(type(error).__name__)
+anyio.run = run
+print(guard.check("It opened in 1932.", samples=["It did."] * 2).inconclusive)
+"""
+
+
+def test_a_loop_that_cannot_start_is_an_error_and_the_next_call_tries_again() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", NO_LOOP], capture_output=True, text=True, check=True, timeout=30
+    )
+    assert done.stdout.split() == ["TypeError", "True"]
+
+
 def test_many_threads_at_once() -> None:
     results: list[int] = []
     threads = [

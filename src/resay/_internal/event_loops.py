@@ -243,13 +243,22 @@ class _Portal(BlockingPortal):
 # thread forever as soon as the copy is garbage-collected.
 def _start_thread(started: Future[_Started]) -> None:
     stopped = threading.Event()
-    thread = threading.Thread(
-        target=anyio.run, args=(_serve, started, stopped), name="resay", daemon=True
-    )
+    thread = threading.Thread(target=_run_loop, args=(started, stopped), name="resay", daemon=True)
     thread.start()
     portal, _ = started.result()
     atexit.register(_stop, portal, stopped, os.getpid())
     before_threads_end(partial(_run_before_exit, portal, os.getpid()))
+
+
+def _run_loop(started: Future[_Started], stopped: threading.Event) -> None:
+    try:
+        anyio.run(_serve, started, stopped)
+    except BaseException as error:
+        # Whoever waits for the loop must not wait for ever. In a process that was forked while
+        # another thread imported anyio, anyio cannot be used.
+        if started.done():
+            raise
+        started.set_exception(error)
 
 
 def before_threads_end(callback: Callable[[], None]) -> None:
