@@ -87,6 +87,33 @@ def test_a_number_at_the_start_of_a_result_is_no_status_of_http(result: str, ver
     assert part.verdict == verdict
 
 
+BOOKED = call(
+    "book_hotel",
+    {"hotel": "Fern", "check_in": "2026-06-09", "check_out": "2026-06-11"},
+    {"booking": "B-4711", "price_eur": 214.0, "status": "confirmed"},
+)
+ORDERED = call("order", {"item": "pizza", "qty": 3, "price": 36.0}, {"status": "ok"})
+SOLD_OUT = call("order", {"item": "pizza", "qty": 3}, {"status": "out_of_stock"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "log", "reason"),
+    [
+        ("I booked two nights at the Fern.", BOOKED, None),
+        ("I booked the Fern for three days.", BOOKED, None),
+        ("I ordered three pizzas.", ORDERED, None),
+        ("I ordered two pizzas.", ORDERED, "call 1 (order) says qty: 3"),
+        ("I ordered three pizzas.", SOLD_OUT, "call 1 (order) failed: status: out_of_stock"),
+    ],
+)
+def test_a_count_is_compared_with_counts_and_dates_and_with_no_price(
+    answer: str, log: list[Any], reason: str | None
+) -> None:
+    verdict = check(answer, "Please do.", log)
+    reasons = [part.reason for part in parts_of(verdict) if part.flagged]
+    assert reasons == ([] if reason is None else [reason])
+
+
 def test_an_identifier_that_stands_nowhere_is_invented() -> None:
     opened = call("create_ticket", {"title": "Badge reader"}, {"key": "HELP-2291"})
     verdict = check("I opened ticket HELP-2219.", "Open a ticket for the reader.", opened)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import date
 from typing import Final
 
 from resay._internal.patterns import lazy_pattern
@@ -45,6 +46,8 @@ def judge_value(
             return None
         reason = f"{facts.label} says {contrary}"
         return contradicted_value(value, conversation.text, reason, facts, contrary)
+    if value.quantity is not None and _is_between_dates(value.quantity, facts):
+        return None
     is_duration = value.quantity is not None and value.quantity.unit == "s"
     contrary = None if facts.reads or is_duration else _contrary(value, facts, conversation)
     if contrary is None and own.yields(value):
@@ -180,6 +183,23 @@ def _is_in_answer(leaf: Leaf, conversation: Conversation) -> bool:
     return any(number.agrees(other) for number in numbers for other in conversation.quantities)
 
 
+def _is_between_dates(quantity: Quantity, facts: CallFacts) -> bool:
+    """Return whether a number may be the days or nights from one date of a call to another."""
+    if quantity.unit not in ("", "s"):
+        return False
+    days: list[int] = []
+    for leaf in facts.leaves:
+        days += (
+            date(number.year, number.month, number.day).toordinal()
+            for number in days_of(leaf)
+            if number.year and number.month and number.day
+        )
+    if not days:
+        return False
+    nights = max(days) - min(days)
+    return nights > 0 and quantity.plain in (nights, nights + 1)
+
+
 def _is_number(leaf: Leaf) -> bool:
     """Return whether a field has a number of something."""
     value = leaf.value
@@ -194,6 +214,8 @@ def _is_number(leaf: Leaf) -> bool:
 def _is_of_kind(quantity: Quantity, leaf: Leaf) -> bool:
     """Return whether a field may have a number in place of another: no amount for a count."""
     is_whole = re.fullmatch(r"\d+(?:\.0)?", str(leaf.value)) is not None
+    if quantity.unit == "" and _MONEY.search(leaf.key):
+        return False
     if quantity.unit == "" and quantity.low <= _MAX_COUNTED:
         return is_whole or quantity.low != int(quantity.low)
     is_measure = quantity.unit in ("m", "kg", "s", "K", "B", "share")
