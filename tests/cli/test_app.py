@@ -78,6 +78,12 @@ def test_check_against_references(files: Path, environment: SimulatedProvider) -
     assert environment.calls == 1
 
 
+def test_a_pattern_that_no_file_matches_is_named(files: Path) -> None:
+    done = resay_here("check", "-r", "response.txt", "--references", "none/*.md", cwd=files)
+    assert done.returncode == 2
+    assert done.stderr == "no file matches 'none/*.md'\n"
+
+
 def test_check_draws_samples(files: Path, environment: SimulatedProvider) -> None:
     (files / "wrong.txt").write_text("The Sydney Harbour Bridge opened in May 1947.")
     done = resay_here(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -101,3 +102,20 @@ def test_what_is_not_installed_is_named(
     )
     with pytest.raises(MissingDependencyError, match=rf"needs '{missing}'.*resay\[{extra}\]"):
         resay(*words)
+
+
+def test_a_model_that_cannot_be_fetched_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
+    with pytest.raises(
+        ConfigurationError, match="hub cannot be reached; download it first"
+    ) as error:
+        resay("check", "nobody/has-this-model")
+    assert "HF_HUB_OFFLINE" not in str(error.value)
+
+
+def test_a_folder_that_is_not_there_is_named() -> None:
+    with pytest.raises(ConfigurationError, match=r"there is no folder './nli-onnx'"):
+        resay("check", "./nli-onnx")

@@ -241,8 +241,13 @@ def _expanded(paths: Sequence[Path]) -> Iterator[Path]:
     for path in paths:
         root = Path(path.anchor)
         pattern = str(path.relative_to(root)) if path.anchor else str(path)
-        has_pattern = any(mark in pattern for mark in "*?[") and not path.exists()
-        yield from sorted(root.glob(pattern)) if has_pattern else (path,)
+        if path.exists() or not any(mark in pattern for mark in "*?["):
+            yield path
+            continue
+        matches = sorted(root.glob(pattern))
+        if not matches:
+            raise ConfigurationError(f"no file matches {str(path)!r}")
+        yield from matches
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from resay._internal.importing import require_optional
 from resay._internal.strict import message_of
 from resay.errors import ConfigurationError, ResayError
 from resay.models.config import ModelConfig
-from resay.models.files import kind_of
+from resay.models.files import check_reachable, kind_of
 from resay.models.loading import backend_of
 from resay.models.network import Kind, Loaded
 
@@ -125,6 +125,7 @@ def check_model(
     """Load a model, run it, and print its speed."""
     require_optional("numpy", package="numpy", extra="nli", purpose="running a model")
     config = _config(model, backend, precision, device, revision)
+    check_reachable(config)
     loaded = _load(config, _kind(kind) or kind_of(config), layer)
     traits = loaded.network.traits
     room = loaded.encoder.max_pair_tokens

@@ -56,16 +56,18 @@ def check_reachable(config: ModelConfig) -> None:
         config: The model.
 
     Raises:
-        ConfigurationError: The hub does not respond.
+        ConfigurationError: There is no such folder, or the hub does not respond.
     """
     if folder_of(config) is not None or find_spec("huggingface_hub") is None:
         return
     constants = import_module("huggingface_hub.constants")
     try:
         is_cached = _is_cached(config, import_module("huggingface_hub"))
-    # The name is neither that of a folder nor of a model; loading it will report the error.
-    except import_module("huggingface_hub.errors").HFValidationError:
-        return
+    except import_module("huggingface_hub.errors").HFValidationError as error:
+        raise ConfigurationError(
+            f"there is no folder {config.name!r}, and no model on the Hugging Face hub can have"
+            " that name"
+        ) from error
     if is_cached or constants.HF_HUB_OFFLINE:
         return
     session = import_module("huggingface_hub.utils").get_session()
@@ -102,10 +104,11 @@ def _is_cached(config: ModelConfig, hub: Any) -> bool:
 
 
 def _unreachable(config: ModelConfig) -> ConfigurationError:
+    offline = import_module("huggingface_hub.constants").HF_HUB_OFFLINE
+    remedy = ", or unset HF_HUB_OFFLINE" if offline else ""
     return ConfigurationError(
         f"the model {config.name!r} is not on this machine and the Hugging Face hub cannot be"
-        " reached; download it first where it can, name a folder that holds it, or unset"
-        " HF_HUB_OFFLINE"
+        f" reached; download it first where it can, name a folder that holds it{remedy}"
     )
 
 
