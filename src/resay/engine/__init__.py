@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from resay.engine.chain import Chain as Chain
     from resay.engine.lookups import Lookups as Lookups
     from resay.engine.many_checks import acheck_each as acheck_each
-    from resay.engine.reference_steps import reference_steps_of as reference_steps_of
     from resay.engine.regeneration.factory import open_regenerator as open_regenerator
     from resay.engine.request import RequestRunner as RequestRunner
 else:
@@ -23,7 +22,6 @@ else:
             "resay.engine.chain": ("Chain",),
             "resay.engine.lookups": ("Lookups",),
             "resay.engine.many_checks": ("acheck_each",),
-            "resay.engine.reference_steps": ("reference_steps_of",),
             "resay.engine.regeneration.factory": ("open_regenerator",),
             "resay.engine.request": ("RequestRunner",),
         },

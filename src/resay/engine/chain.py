@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from importlib import import_module
 from itertools import chain
 from types import MappingProxyType
 from typing import cast
 
 import anyio
 
-from resay import engine
 from resay._internal._version import __version__
 from resay._internal.event_loops import compute
 from resay._internal.telemetry import span
@@ -139,7 +139,14 @@ class Chain(ChainSteps):
     @cached_property
     def _reference_steps(self) -> tuple[Step, Step]:
         """The steps that compare with references, if the chain does so before anything else."""
-        return engine.reference_steps_of(self._policy, self._steps)
+        # Few requests have references.
+        from resay.engine.reference_steps import reference_steps_of
+
+        return reference_steps_of(self._policy, self._steps)
+
+    async def _load_reference_steps(self) -> None:
+        if "_reference_steps" not in vars(self):
+            await compute(partial(import_module, "resay.engine.reference_steps"))
 
     @property
     def samples_at_first(self) -> int:
@@ -157,7 +164,7 @@ class Chain(ChainSteps):
             ScorerError: A model's server does not respond.
         """
         if self.grounds:
-            await _load_reference_steps()
+            await self._load_reference_steps()
         for step in (*self._steps, *(self._reference_steps if self.grounds else ())):
             await step.prepare()
 
@@ -409,7 +416,7 @@ class Chain(ChainSteps):
         pending = [i for i in scorable if not self._settled_before(steps, state.results[i])]
         grounds = self.grounds and bool(evidence.sources)
         if grounds and pending and steps[:1] == self._steps[:1]:
-            await _load_reference_steps()
+            await self._load_reference_steps()
             step = self._reference_steps[self.checks_unmentioned(evidence.sources)]
             await self._run_together([StepRun(step, state, pending, evidence, alone)])
             pending = [i for i in pending if state.results[i].score is None]
@@ -498,9 +505,3 @@ class Chain(ChainSteps):
             return provider
         version = f"{name}/{__version__}"
         return Caching(provider, self._cache, version=version, source=evidence.judge_source)
-
-
-async def _load_reference_steps() -> None:
-    """Import the steps that compare with references, for the first request that has some."""
-    if "reference_steps_of" not in vars(engine):
-        await compute(lambda: engine.reference_steps_of)
