@@ -1,8 +1,9 @@
-"""Guarded requests through random faults, cancellations and deadlines, and what holds for each.
+"""Guarded requests under random faults, cancellations and deadlines, and what must hold for each.
 
-Every request must end with an answer, with an error of Resay's, or because its caller left, and
-no later than a quarter of a second after its deadline, or after its caller left. What it says it
-cost must be what was sent for it, and that what the server received. Nothing may be left over.
+Every request must end with an answer, with an error of Resay's, or because its caller left, no
+later than a quarter of a second after its deadline, or after its caller left. The usage of its
+answer must match the calls sent for it, and those the requests that the server received. No task,
+connection or slot may be left over.
 """
 
 from __future__ import annotations
@@ -60,13 +61,14 @@ class Ended:
 
     Attributes:
         plan: What its caller did.
-        started: When it was asked, on the event loop's clock.
+        started: When it was sent, on the event loop's clock, in seconds.
         outcome: `answered`, the name of the error, `cancelled` or `left`.
         left_at: When its caller was cancelled or left.
-        late_s: How long after its deadline, or after its caller left, it ended; negative before.
-        stalled_s: For how long the event loop stood still in that time, and as it began.
-        spent: What the answer says that everything took; None without an answer.
-        checked: What the verdict says that the check took; None without one.
+        late_s: How long after its deadline, or after its caller left, it ended, in seconds;
+            negative before.
+        stalled_s: How long the event loop stood still in that time, and as it began, in seconds.
+        spent: The usage of the answer; None without an answer.
+        checked: The usage of the check, by the verdict; None without one.
         problems: What was wrong with it.
     """
 
@@ -88,16 +90,17 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a run found.
+    """The result of a run.
 
     Attributes:
         problems: What did not hold.
-        outcomes: How many requests ended how.
+        outcomes: How many requests ended with each outcome.
         calls: How many requests were sent, and how many the server received.
-        tokens: How many tokens answers said they cost, and how many the server counted.
-        latest_s: The most by which a request ended too late, the loop's own lateness taken off.
-        longest_stall_s: The longest that the event loop stood still.
-        seconds: How long everything took.
+        tokens: How many tokens the answers report, and how many the server counted.
+        latest_s: The most by which a request ended too late, in seconds, without the time in which
+            the loop stood still.
+        longest_stall_s: The longest that the event loop stood still, in seconds.
+        seconds: The time of the whole run, in seconds.
     """
 
     problems: tuple[str, ...]
@@ -189,9 +192,11 @@ class Chaos:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self.lateness.run)
             before = asyncio.all_tasks()
-            each = requests // _ROUNDS
+            round_size = requests // _ROUNDS
             for turn in range(_ROUNDS):
-                await self._round(chaos_plan.draw(each, seed, first=turn * each), concurrency)
+                await self._round(
+                    chaos_plan.draw(round_size, seed, first=turn * round_size), concurrency
+                )
                 problems += await self._left(before)
                 counts.append(census())
             tasks.cancel_scope.cancel()
@@ -222,13 +227,13 @@ class Chaos:
             await self._send([plan for _, plan in plans_now], concurrency)
 
     async def _send(self, plans: Sequence[Plan], concurrency: int) -> None:
-        line = iter(plans)
+        queue = iter(plans)
         async with anyio.create_task_group() as tasks:
             for _ in range(concurrency):
-                tasks.start_soon(self._work, line)
+                tasks.start_soon(self._work, queue)
 
-    async def _work(self, line: Iterator[Plan]) -> None:
-        for plan in line:
+    async def _work(self, queue: Iterator[Plan]) -> None:
+        for plan in queue:
             self.ended.append(await self._watch(plan))
             self._done()
 
@@ -270,7 +275,7 @@ class Chaos:
             ended.outcome = type(error).__name__
             if isinstance(error, HallucinationBlocked):
                 ended.checked = _spent(error.verdict.usage)
-            ended.problems += _unclear(error, plan)
+            ended.problems += _unclear_error(error, plan)
         except Exception as error:
             ended.outcome = type(error).__name__
             ended.problems.append(f"{plan} ended with {error!r}")
@@ -314,21 +319,21 @@ class Chaos:
             problems.append(f"{self._server.in_flight} requests are left at the server")
         problems += [f"a task is left: {name}" for name in await tasks_left(before)]
         with anyio.move_on_after(1) as waiting:
-            await _take_all_places()
+            await _take_all_slots()
         if waiting.cancelled_caught:
-            problems.append("a place of the process is left taken")
+            problems.append("a slot of the process is left taken")
         return problems
 
 
-async def _take_all_places() -> None:
+async def _take_all_slots() -> None:
     limiter = process_limiter(chaos_plan.PLACES)
-    taken = 0
+    count = 0
     try:
         for _ in range(chaos_plan.PLACES):
             await limiter.__aenter__()
-            taken += 1
+            count += 1
     finally:
-        for _ in range(taken):
+        for _ in range(count):
             await limiter.__aexit__(None, None, None)
 
 
@@ -340,10 +345,12 @@ async def _connections_left(server: SimulatedProvider) -> list[str]:
     return [f"{left} connections are left"] if left else []
 
 
-def _unclear(error: ResayError, plan: Plan) -> list[str]:
+def _unclear_error(error: ResayError, plan: Plan) -> list[str]:
     message = str(error)
-    told = [secret for secret in (plan.question, "Bridge", "simulated-key") if secret in message]
-    if told or len(message) < 10:
+    revealed = [
+        secret for secret in (plan.question, "Bridge", "simulated-key") if secret in message
+    ]
+    if revealed or len(message) < 10:
         return [f"{plan} ended with an unclear {type(error).__name__}: {message}"]
     return []
 
@@ -364,17 +371,17 @@ def mismatches(ended: Sequence[Ended], calls: Sequence[Call]) -> list[str]:
     problems: list[str] = []
     for end in ended:
         own = [call for call in calls if call.request == end.plan.number]
-        for what, told, sent in (
+        for what, claimed, sent in (
             ("", end.spent, own),
             ("the check of ", end.checked, [call for call in own if not call.main]),
         ):
-            if told is not None and not _adds_up(told, sent):
-                problems.append(f"{what}{end.plan} says {told}, but sent {sent}")
+            if claimed is not None and not _adds_up(claimed, sent):
+                problems.append(f"{what}{end.plan} says {claimed}, but sent {sent}")
     return problems
 
 
-def _adds_up(told: Spent, sent: Sequence[Call]) -> bool:
-    calls, tokens, cancelled = told
+def _adds_up(claimed: Spent, sent: Sequence[Call]) -> bool:
+    calls, tokens, cancelled = claimed
     # A stream is read to its end or given up by us, and counts as neither.
     whole = [call for call in sent if not call.streamed]
     unread = cancelled - sum(call.fate == "cancelled" for call in whole)

@@ -60,9 +60,9 @@ class Call:
         request: The guarded request it was made for.
         main: Whether it is the main call rather than one of the check.
         streamed: Whether its answer came in pieces.
-        fate: What became of it.
-        tokens: How many its answer said were read and written.
-        requests: How many requests it says it took.
+        fate: How it ended.
+        tokens: The tokens of its usage.
+        requests: The requests of its usage.
     """
 
     number: int
@@ -75,9 +75,9 @@ class Call:
 
 
 class Tracked(Layer):
-    """Keeps a record of each call, and gives its HTTP request a header with its number.
+    """Records each call, and adds a header with its number to its HTTP request.
 
-    Main calls are told by their `metadata`, which neither samples nor judges inherit.
+    Main calls have `metadata`, which neither samples nor judges inherit.
     """
 
     def __init__(self, inner: Provider) -> None:
@@ -85,21 +85,21 @@ class Tracked(Layer):
         self.calls: list[Call] = []
 
     async def complete(self, request: Request, *, n: int = 1) -> Completions:
-        """Ask the wrapped provider and keep what became of it."""
-        call, asked = self._begin(request, streamed=False)
+        """Ask the wrapped provider, and record how the call ended."""
+        call, numbered = self._begin(request, streamed=False)
         with _watched(call):
-            completions = await self.inner.complete(asked, n=n)
+            completions = await self.inner.complete(numbered, n=n)
             call.tokens = completions.usage.tokens
             call.fate = "answered"
         return completions
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Ask the wrapped provider and keep what became of it."""
-        call, asked = self._begin(request, streamed=True)
+        """Ask the wrapped provider, and record how the call ended."""
+        call, numbered = self._begin(request, streamed=True)
         with _watched(call):
             async with (
-                open_stream(self.inner, asked) as chunks,
+                open_stream(self.inner, numbered) as chunks,
                 aclosing(_noted(chunks, call)) as noted,
             ):
                 yield noted

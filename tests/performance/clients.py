@@ -11,11 +11,12 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from performance.clients_calls import APIS, Api, Ask, Call, Taken, asking, calls_of, require
+from performance.clients_calls import APIS, Api, Ask, Call, Timed, asking, calls_of, require
 from performance.latency import percentile
 from performance.serving import simulated_elsewhere
 from performance.skipping import SkippedError
@@ -138,13 +139,13 @@ class _Contest:
         """Ask both; every other question the second one first."""
         question = _QUESTION.format(number=f"{self.call.name}, {number}")
         order = (0, 1) if number % 2 else (1, 0)
-        taken = {side: self.asks[side](question) for side in order}
-        self._must_have_worked(taken)
-        return Pair(taken[0].seconds, taken[1].seconds, taken[1].events)
+        answers = {side: self.asks[side](question) for side in order}
+        self._raise_unless_checked(answers)
+        return Pair(answers[0].seconds, answers[1].seconds, answers[1].events)
 
-    def _must_have_worked(self, taken: Mapping[int, Taken]) -> None:
-        verdict = taken[1].verdict
-        if taken[0].verdict is not None or not self.kind.worked(verdict):
+    def _raise_unless_checked(self, answers: Mapping[int, Timed]) -> None:
+        verdict = answers[1].verdict
+        if answers[0].verdict is not None or not self.kind.worked(verdict):
             reason = verdict.reason if verdict else "no verdict"
             raise SkippedError(
                 f"{self.call.name!r}, {self.kind.name!r} was not what it should be: {reason}"
@@ -178,12 +179,12 @@ def run(
     if calls:
         with start_blocking_portal() as portal:
             for checks in sorted({kind.checks for kind in KINDS}):
-                rows += _measured(calls, checks, setting, portal, done)
+                rows += _rows_of_kinds(calls, checks, setting, portal, done)
     rows += [row for api in APIS for row in _missing(api)]
     return ResultTable("clients", _COLUMNS, tuple(rows), _NOTES, {"setting": asdict(setting)})
 
 
-def _measured(
+def _rows_of_kinds(
     calls: Sequence[Call],
     checks: bool,
     setting: Setting,
@@ -195,14 +196,12 @@ def _measured(
     kinds = [kind for kind in KINDS if kind.checks is checks]
     with ExitStack() as stack:
         params = stack.enter_context(simulated_elsewhere(latency_s=latency_s))
-        contests = [
-            _Contest(call, kind, (plain, guarded), [])
-            for kind in kinds
-            for call in calls
-            for plain in [stack.enter_context(asking(call, params, None, portal))]
-            for guarded in [stack.enter_context(asking(call, params, kind.policy, portal))]
-        ]
-        # Everything a few times before, for what is loaded at the first use.
+        contests: list[_Contest] = []
+        for kind, call in product(kinds, calls):
+            plain = stack.enter_context(asking(call, params, None, portal))
+            guarded = stack.enter_context(asking(call, params, kind.policy, portal))
+            contests.append(_Contest(call, kind, (plain, guarded), []))
+        # A few questions before, for what is loaded at the first use.
         for number in range(-_WARM_UP, 0):
             for contest in contests:
                 contest.ask(number)

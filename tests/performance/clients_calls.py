@@ -15,7 +15,7 @@ from anyio.from_thread import BlockingPortal
 from resay import Verdict
 from resay.adapters import require_optional
 
-__all__ = ["APIS", "Api", "Ask", "Call", "Taken", "asking", "calls_of", "require"]
+__all__ = ["APIS", "Api", "Ask", "Call", "Timed", "asking", "calls_of", "require"]
 
 _OPENAI_MODEL = "gpt-4.1-mini"
 _ANTHROPIC_MODEL = "claude-sonnet-5"
@@ -69,13 +69,13 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What came of one call.
+class Timed:
+    """The answer to one call.
 
     Attributes:
-        seconds: From asking until all of the answer was there.
-        verdict: The verdict that came with it; None without one.
-        events: In how many pieces it came; 0 where it was not streamed.
+        seconds: The time to the whole answer, in seconds.
+        verdict: Its verdict; None without one.
+        events: How many events a stream had; 0 where it was not streamed.
     """
 
     seconds: float
@@ -83,8 +83,8 @@ class Taken:
     events: int = 0
 
 
-Ask = Callable[[str], Taken]
-"""Asks a question, and says what came of it."""
+Ask = Callable[[str], Timed]
+"""Asks a question, and returns its answer."""
 
 
 def calls_of(api: Api) -> Sequence[Call]:
@@ -110,18 +110,18 @@ def asking(
     """Have a client of one's own, with connections of its own.
 
     Args:
-        call: In which way is asked.
-        params: How to reach the provider.
-        policy: What guards the client; None for one that is not guarded.
-        portal: To the event loop on which clients for event loops run.
+        call: The way of asking.
+        params: The address and the key of the provider.
+        policy: The policy of a guarded client; None for the SDK's own client.
+        portal: The portal to the event loop of asynchronous clients.
 
     Yields:
-        What asks by that client.
+        A function that asks by that client.
     """
     client = call.api.client(params, policy, call.asynchronous)
     way = {**_SAME, "stream": True} if call.streamed else _SAME
 
-    def ask(question: str) -> Taken:
+    def ask(question: str) -> Timed:
         arguments = {**call.api.arguments(question), **way}
         if call.asynchronous:
             return portal.call(_acall, call, client, arguments)
@@ -136,38 +136,41 @@ def asking(
             client.close()
 
 
-def _call(call: Call, client: Any, arguments: Mapping[str, Any]) -> Taken:
+def _call(call: Call, client: Any, arguments: Mapping[str, Any]) -> Timed:
     create = call.api.create(client)
     started = time.perf_counter()
     answer = create(**arguments)
     events: list[Any] = list(answer) if call.streamed else []
     seconds = time.perf_counter() - started
-    return Taken(seconds, _verdict(call.api, answer, events), len(events))
+    return Timed(seconds, _verdict(call.api, answer, events), len(events))
 
 
-async def _acall(call: Call, client: Any, arguments: Mapping[str, Any]) -> Taken:
+async def _acall(call: Call, client: Any, arguments: Mapping[str, Any]) -> Timed:
     create = call.api.create(client)
     # Taken here, so that the way to the event loop and back is not in it.
     started = time.perf_counter()
     answer = await create(**arguments)
     events: list[Any] = [event async for event in answer] if call.streamed else []
     seconds = time.perf_counter() - started
-    return Taken(seconds, _verdict(call.api, answer, events), len(events))
+    return Timed(seconds, _verdict(call.api, answer, events), len(events))
 
 
 def _verdict(api: Api, answer: Any, events: Sequence[Any]) -> Verdict | None:
     verdict_of: Callable[[object], Verdict | None] = import_module(api.adapter).verdict_of
-    found = (verdict_of(one) for one in (answer, *reversed(events)))
-    return next((verdict for verdict in found if verdict is not None), None)
+    for part in (answer, *reversed(events)):
+        verdict = verdict_of(part)
+        if verdict is not None:
+            return verdict
+    return None
 
 
 def _openai(params: Mapping[str, Any], policy: Policy | None, asynchronous: bool) -> Any:
     sdk, ours = import_module("openai"), import_module("resay_openai")
-    given = {"base_url": params["api_base"], "api_key": params["api_key"], "max_retries": 0}
+    options = {"base_url": params["api_base"], "api_key": params["api_key"], "max_retries": 0}
     if policy is None:
-        return (sdk.AsyncOpenAI if asynchronous else sdk.OpenAI)(**given)
+        return (sdk.AsyncOpenAI if asynchronous else sdk.OpenAI)(**options)
     guarded = ours.GuardedAsyncOpenAI if asynchronous else ours.GuardedOpenAI
-    return guarded(policy=policy, **given)
+    return guarded(policy=policy, **options)
 
 
 def _anthropic(params: Mapping[str, Any], policy: Policy | None, asynchronous: bool) -> Any:

@@ -39,7 +39,7 @@ _CHARS_PER_TOKEN = 4
 # How many claims of an answer are of which sort, and how many of them have another value.
 _SORTS = ("same words",) * 5 + ("other words",) * 4
 _WRONG = 0.25
-_THINGS = 5
+_SUBJECTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,41 +74,41 @@ class Answer:
         return " ".join(self.claims)
 
 
-def _facts(name: str, kind: str, chance: random.Random) -> list[Fact]:
-    thing = f"{name} {kind}"
+def _facts(name: str, kind: str, rng: random.Random) -> list[Fact]:
+    subject = f"{name} {kind}"
     year, length, workers = (
-        chance.randint(1801, 1899),
-        chance.randint(21, 89),
-        chance.randint(11, 99),
+        rng.randint(1801, 1899),
+        rng.randint(21, 89),
+        rng.randint(11, 99),
     )
     templates = (
         (
-            "The {thing} was opened in {value}.",
-            "It was in {value} that the {thing} began its work.",
+            "The {subject} was opened in {value}.",
+            "It was in {value} that the {subject} began its work.",
             year,
         ),
         (
-            "The {thing} is {value} m long.",
-            "From end to end, the {thing} measures {value} m.",
+            "The {subject} is {value} m long.",
+            "From end to end, the {subject} measures {value} m.",
             length,
         ),
         (
-            "The {thing} employs {value} people.",
-            "The {thing} has a staff of {value} people.",
+            "The {subject} employs {value} people.",
+            "The {subject} has a staff of {value} people.",
             workers,
         ),
     )
     facts: list[Fact] = []
     for same, other, value in templates:
-        wrong = value + chance.randint(3, 9)
+        wrong = value + rng.randint(3, 9)
         forms = {
             sort: (
-                template.format(thing=thing, value=value),
-                template.format(thing=thing, value=wrong),
+                template.format(subject=subject, value=value),
+                template.format(subject=subject, value=wrong),
             )
             for sort, template in (("same words", same), ("other words", other))
         }
-        facts.append(Fact(same.format(thing=thing, value=value), forms))
+        facts.append(Fact(same.format(subject=subject, value=value), forms))
     return facts
 
 
@@ -119,22 +119,22 @@ def answers_of(count: int, seed: int = 1) -> list[Answer]:
         count: How many.
         seed: Makes others.
     """
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     names = [stem + ending for stem in _STEMS for ending in _ENDINGS]
-    pool = chance.sample([(name, kind) for name in names for kind in _KINDS], _THINGS * count)
+    pool = rng.sample([(name, kind) for name in names for kind in _KINDS], _SUBJECTS * count)
     answers: list[Answer] = []
-    for first in range(0, len(pool), _THINGS):
-        things = pool[first : first + _THINGS]
+    for first in range(0, len(pool), _SUBJECTS):
+        subjects = pool[first : first + _SUBJECTS]
         documents: list[str] = []
         claims: dict[str, tuple[int, str, bool]] = {}
-        sorts = chance.sample(_SORTS, len(_SORTS))
-        for index, (name, kind) in enumerate(things):
-            facts = _facts(name, kind, chance)
-            around = "It stands near the river, which is known for its fog. Visitors are welcome."
-            documents.append(" ".join([*(fact.sentence for fact in facts), around]))
+        sorts = rng.sample(_SORTS, len(_SORTS))
+        for index, (name, kind) in enumerate(subjects):
+            facts = _facts(name, kind, rng)
+            filler = "It stands near the river, which is known for its fog. Visitors are welcome."
+            documents.append(" ".join([*(fact.sentence for fact in facts), filler]))
             for fact in facts if index < len(_SORTS) // len(facts) else ():
                 right, wrong = fact.forms[sorts.pop()]
-                is_right = chance.random() >= _WRONG
+                is_right = rng.random() >= _WRONG
                 claims[right if is_right else wrong] = index, fact.sentence, is_right
         answers.append(Answer(tuple(documents), claims))
     return answers
@@ -287,14 +287,14 @@ async def _row(way: Way, guard: Guard, answers: list[Answer], server: Server) ->
             await guard.acheck(answer.text, question="What is known?", references=references)
         )
         seconds.append(time.perf_counter() - started)
-    by_words = wrong = found = right = alarms = 0
+    by_words = wrong = caught = right = alarms = 0
     for answer, verdict in zip(answers, verdicts, strict=True):
         for claim in verdict.claims:
             is_right = answer.claims[claim.text][2]
             by_words += claim.by == "facts"
             right += is_right
             wrong += not is_right
-            found += claim.flagged and not is_right
+            caught += claim.flagged and not is_right
             alarms += claim.flagged and is_right
     return {
         "way": way.name,
@@ -302,7 +302,7 @@ async def _row(way: Way, guard: Guard, answers: list[Answer], server: Server) ->
         "calls": server.calls / len(answers),
         "tokens": server.chars / _CHARS_PER_TOKEN / len(answers),
         "p50": 1000 * statistics.median(seconds),
-        "found": 100 * found / wrong if way.decides else None,
+        "found": 100 * caught / wrong if way.decides else None,
         "alarms": 100 * alarms / right if way.decides else None,
     }
 

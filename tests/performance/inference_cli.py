@@ -47,18 +47,20 @@ def inference(
     """Measure the neural methods on this machine, with random weights of published shapes."""
     form = format_of(as_json, as_markdown)
     with bad_parameter("--shapes"):
-        chosen = _named(shapes, inference_bench.SHAPES)
+        chosen_shapes = _named(shapes, inference_bench.SHAPES)
     with bad_parameter("--parts"):
-        wanted = _named(parts, inference_bench.PARTS)
-    print_result(inference_bench.run(data, slice_of(rows), shapes=chosen, parts=wanted), form)
+        chosen_parts = _named(parts, inference_bench.PARTS)
+    print_result(
+        inference_bench.run(data, slice_of(rows), shapes=chosen_shapes, parts=chosen_parts), form
+    )
 
 
-def _named(names: str, known: Sequence[NameT]) -> list[NameT]:
+def _named(names: str, choices: Sequence[NameT]) -> list[NameT]:
     """Return what is named, each once."""
-    wanted = dict.fromkeys(name.strip() for name in names.split(",") if name.strip())
-    for name in wanted:
-        if name not in known:
-            raise ConfigurationError(f"unknown name {name!r}; choose from {', '.join(known)}")
-    if not wanted:
-        raise ConfigurationError(f"nothing is named in {names!r}; choose from {', '.join(known)}")
-    return [name for name in known if name in wanted]
+    named = dict.fromkeys(name.strip() for name in names.split(",") if name.strip())
+    for name in named:
+        if name not in choices:
+            raise ConfigurationError(f"unknown name {name!r}; choose from {', '.join(choices)}")
+    if not named:
+        raise ConfigurationError(f"nothing is named in {names!r}; choose from {', '.join(choices)}")
+    return [name for name in choices if name in named]

@@ -37,17 +37,17 @@ _SAMPLES = re.compile(rb'"samples":\s*(\d+)')
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Somebody who is asked in one way.
+    """A server that is measured, and the requests that it gets.
 
     Attributes:
-        name: What it is called.
-        server: Which of the servers is asked.
-        path: The call.
-        streamed: Whether the answer comes as a stream.
-        policy: By which policy; None for the server's own.
-        decisions: Which decisions it may come to; empty for a server that comes to none.
-        samples: How many samples it must have compared; None for no matter how many.
-        least: How many times LiteLLM's rate is wanted, if anything is.
+        name: Its name in the table.
+        server: The server that gets the requests.
+        path: The path of the requests.
+        streamed: Whether the answer is streamed.
+        policy: The name of the policy; None for the server's own.
+        decisions: The allowed decisions; empty for a server without verdicts.
+        samples: How many samples it must have compared; None for any number.
+        least: The goal for its rate, as a multiple of LiteLLM's, if there is one.
     """
 
     name: str
@@ -67,10 +67,10 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What came of one request.
+    """One request that was sent, and its answer.
 
     Attributes:
-        seconds: From asking until all of the answer was there.
+        seconds: The time to the whole answer, in seconds.
         problem: What was wrong with the answer; None where nothing was.
     """
 
@@ -146,7 +146,7 @@ def problem_in(subject: Subject, status: int, data: bytes) -> str | None:
     if subject.streamed and not data.endswith(_DONE):
         return "a stream without its end"
     # Reading all of an answer would cost more than asking for it.
-    decisions = [found.decode() for found in _DECISION.findall(data)]
+    decisions = [match.decode() for match in _DECISION.findall(data)]
     if len(decisions) != bool(subject.decisions) or not subject.decisions.issuperset(decisions):
         return f"decisions {decisions!r}"
     samples = _SAMPLES.search(data)

@@ -1,9 +1,8 @@
-"""An upstream for benches that repeats what the simulated model said once.
+"""An upstream for benches that repeats recorded answers of the simulated provider.
 
-Thinking up an answer takes the simulated provider longer than passing it on takes a gateway. Here
-it thinks up each of them once: the first few times that something is asked, the simulated provider
-answers, and later times its answers come again in turn, byte by byte, a stream event by event.
-Samples of a question therefore still differ from one another.
+The simulated provider takes longer for an answer than a gateway takes to pass it on. So it answers
+only the first few times that a question is asked; later requests get these answers again, in turn,
+byte by byte, a stream event by event. The samples of a question therefore still differ.
 
 `python -m performance.load_upstream '{}'` prints its address and serves until standard input
 is closed. Beside the provider's paths, `GET /asked` says what it was asked, `GET /held?count=N`
@@ -50,15 +49,15 @@ class Recorded:
 
 
 @dataclass(slots=True)
-class _Kept:
-    """What was recorded for a question, and whose turn it is."""
+class _Recordings:
+    """The recorded answers to a question, and the number of the next request."""
 
     answers: list[Recorded] = field(default_factory=list[Recorded])
     turns: count[int] = field(default_factory=count)
 
 
 class RecordedUpstream:
-    """Answers with what was recorded, and records what was not.
+    """Repeats recorded answers, and records those to new questions.
 
     Args:
         api_base: The simulated provider.
@@ -80,10 +79,10 @@ class RecordedUpstream:
         self._api_base = api_base
         self._session = session
         self._latency_s = latency_s
-        self._most = kept
+        self._most_recordings = kept
         self._holds = held
-        self._kept: dict[tuple[str, bytes], _Kept] = {}
-        self._asked: Counter[str] = Counter()
+        self._recordings: dict[tuple[str, bytes], _Recordings] = {}
+        self._counts: Counter[str] = Counter()
         self._holding = 0
         self._changed = asyncio.Condition()
         self._released = asyncio.Event()
@@ -91,14 +90,14 @@ class RecordedUpstream:
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
         if request.path == "/asked":
-            return web.json_response({**self._asked, "held": self._holding})
+            return web.json_response({**self._counts, "held": self._holding})
         if request.path == "/held":
             return await self._wait_for(int(request.query["count"]))
         if request.path == "/release":
             self._released.set()
             return web.json_response({})
-        self._asked[request.path] += 1
-        return await self._give(request, await self._answer(request.path, await request.read()))
+        self._counts[request.path] += 1
+        return await self._send(request, await self._answer(request.path, await request.read()))
 
     async def _wait_for(self, streams: int) -> web.Response:
         async with self._changed:
@@ -106,12 +105,12 @@ class RecordedUpstream:
         return web.json_response({"held": self._holding})
 
     async def _answer(self, path: str, body: bytes) -> Recorded:
-        kept = self._kept.setdefault((path, body), _Kept())
-        turn = next(kept.turns)
-        if turn >= self._most and kept.answers:
-            return kept.answers[turn % len(kept.answers)]
+        recordings = self._recordings.setdefault((path, body), _Recordings())
+        turn = next(recordings.turns)
+        if turn >= self._most_recordings and recordings.answers:
+            return recordings.answers[turn % len(recordings.answers)]
         recorded = await self._record(path, body)
-        kept.answers.append(recorded)
+        recordings.answers.append(recorded)
         return recorded
 
     async def _record(self, path: str, body: bytes) -> Recorded:
@@ -123,10 +122,10 @@ class RecordedUpstream:
         pieces = [data]
         if streamed:
             pieces = [event + _GAP for event in data.split(_GAP) if event]
-        kept = {k: v for k, v in headers.items() if k not in _LEFT_OUT}
-        return Recorded(response.status, kept, tuple(pieces), streamed)
+        own_headers = {k: v for k, v in headers.items() if k not in _LEFT_OUT}
+        return Recorded(response.status, own_headers, tuple(pieces), streamed)
 
-    async def _give(self, request: web.BaseRequest, answer: Recorded) -> web.StreamResponse:
+    async def _send(self, request: web.BaseRequest, answer: Recorded) -> web.StreamResponse:
         if answer.streamed:
             return await self._stream(request, answer)
         if self._latency_s:

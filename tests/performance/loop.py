@@ -127,7 +127,7 @@ class Looped:
 
 
 def subjects(count: int, seed: int) -> tuple[list[Subject], Mapping[str, bool]]:
-    """Make up things to ask about, and which of them the model knows too little of."""
+    """Return subjects to ask about, and which of them the model does not know well."""
     rng = random.Random(seed)
     names = [f"{first}{last} {kind}" for first in _FIRST for last in _LAST for kind in _KINDS]
     made: list[Subject] = []
@@ -282,11 +282,11 @@ def table_of(looped: Looped, requests: int, labels: int) -> ResultTable:
     calibration = looped.calibration
     old, new = calibration.old.threshold, calibration.policy.threshold
     counts = (calibration.counts.correct, calibration.counts.hallucinated)
-    (alarms, fewer), (hits, kept) = calibration.flagged(False), calibration.flagged(True)
+    (alarms, fewer), (hits, remaining) = calibration.flagged(False), calibration.flagged(True)
     parts = (
         (f"{requests} before", old, looped.before),
         (f"the {labels} labelled", old, (Share(alarms, counts[0]), Share(hits, counts[1]))),
-        (f"the {labels} labelled", new, (Share(fewer, counts[0]), Share(kept, counts[1]))),
+        (f"the {labels} labelled", new, (Share(fewer, counts[0]), Share(remaining, counts[1]))),
         (f"{requests} new ones after", new, looped.after),
     )
     rows: list[Row] = [

@@ -1,8 +1,7 @@
 """How much memory scoring takes beyond the model, measured in a process of its own.
 
-As a program, `python -m performance.memory FOLDER BACKEND PRECISION PAIRS
-SECONDS`, it does
-the work and prints what it found as JSON.
+That process is `python -m performance.memory FOLDER BACKEND PRECISION PAIRS SECONDS`, which scores
+the pairs and prints its memory as JSON.
 """
 
 from __future__ import annotations
@@ -140,18 +139,18 @@ async def use(folder: Path, run: Run, pairs: int, seconds: float) -> Used:
     _forget_peak()
     started = time.perf_counter()
     done = await _score(model, work, seconds)
-    taken = time.perf_counter() - started
+    elapsed = time.perf_counter() - started
     peak = _resident("VmHWM")
     lengths = await model.lengths([text for pair in work[:20] for text in pair])
     # With the three special tokens of a pair.
     tokens = 3 + 2 * sum(lengths) / len(lengths)
-    return Used(round(loaded, 1), round(peak, 1), pairs, done, round(tokens, 1), round(taken, 1))
+    return Used(round(loaded, 1), round(peak, 1), pairs, done, round(tokens, 1), round(elapsed, 1))
 
 
 async def _score(model: PairClassifier, work: list[Pair], seconds: float) -> int:
     done = 0
 
-    async def one(pair: Pair) -> None:
+    async def classify(pair: Pair) -> None:
         nonlocal done
         await model.classify([pair])
         done += 1
@@ -159,28 +158,28 @@ async def _score(model: PairClassifier, work: list[Pair], seconds: float) -> int
     with anyio.move_on_after(seconds):
         async with anyio.create_task_group() as tasks:
             for pair in work:
-                tasks.start_soon(one, pair)
+                tasks.start_soon(classify, pair)
     return done
 
 
 async def _full(model: PairClassifier, pairs: int) -> list[Pair]:
     """Return pairs of made-up words, each as long as the model reads."""
-    draw = random.Random(0)
-    words = ["".join(draw.choices(_LETTERS, k=draw.randint(2, 7))) for _ in range(_WORDS)]
+    rng = random.Random(0)
+    words = ["".join(rng.choices(_LETTERS, k=rng.randint(2, 7))) for _ in range(_WORDS)]
     lengths = dict(zip(words, await model.lengths(words), strict=True))
     room = await model.max_input_tokens() or 0
-    made: list[Pair] = []
+    result: list[Pair] = []
     for _ in range(pairs):
-        sentence = draw.choices(words, k=_SENTENCE_WORDS)
+        sentence = rng.choices(words, k=_SENTENCE_WORDS)
         left = room - sum(lengths[word] for word in sentence)
-        made.append((" ".join(_filling(draw, lengths, left)), " ".join(sentence)))
-    return made
+        result.append((" ".join(_filling(rng, lengths, left)), " ".join(sentence)))
+    return result
 
 
-def _filling(draw: random.Random, lengths: Mapping[str, int], room: int) -> Iterator[str]:
+def _filling(rng: random.Random, lengths: Mapping[str, int], room: int) -> Iterator[str]:
     """Yield words until no more fit."""
     words = list(lengths)
-    while (left := room - lengths[word := draw.choice(words)]) >= 0:
+    while (left := room - lengths[word := rng.choice(words)]) >= 0:
         room = left
         yield word
 

@@ -1,4 +1,4 @@
-"""What a gateway of several workers does under load: a small simulation, beside the gateway itself.
+"""The rate and the times of a gateway under load: a small simulation beside the gateway itself.
 
 Clients ask, wait for the whole answer, and ask again. A request takes a worker's core for a while,
 piece by piece, and waits for its provider in between; a core does one piece at a time, in the order
@@ -62,7 +62,7 @@ _NOTES = (
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a gateway does.
+    """The rate and the times of a gateway.
 
     Attributes:
         rate: Requests per second.
@@ -99,7 +99,7 @@ def expect(
     Returns:
         The rate and the times.
     """
-    drawn = random.Random(seed)
+    rng = random.Random(seed)
     piece_s = cpu_s / (_PIECES * rounds)
     pieces = _PIECES * rounds
     # A provider is waited for behind the first pieces of each round.
@@ -111,21 +111,21 @@ def expect(
     heapq.heapify(events)
     ended: list[tuple[float, float]] = []
     while len(ended) < requests:
-        now, _, number, piece, asked = heapq.heappop(events)
+        now, _, number, piece, sent_at = heapq.heappop(events)
         core = number % workers
         begins = max(now, free_at[core])
-        ends = begins + piece_s * (0.5 + 0.5 * drawn.expovariate(1.0))
+        ends = begins + piece_s * (0.5 + 0.5 * rng.expovariate(1.0))
         free_at[core] = ends
         if piece + 1 == pieces:
-            ended.append((ends, ends - asked))
+            ended.append((ends, ends - sent_at))
             heapq.heappush(events, (ends, next(order), number, 0, ends))
             continue
         ready = ends + (latency_s if piece in waits else 0.0)
-        heapq.heappush(events, (ready, next(order), number, piece + 1, asked))
+        heapq.heappush(events, (ready, next(order), number, piece + 1, sent_at))
     ended.sort()
-    kept = ended[requests // 4 :]
-    times = [seconds for _, seconds in kept]
-    rate = (len(kept) - 1) / (kept[-1][0] - kept[0][0])
+    counted = ended[requests // 4 :]
+    times = [seconds for _, seconds in counted]
+    rate = (len(counted) - 1) / (counted[-1][0] - counted[0][0])
     return Expected(rate, median(times), quantiles(times, n=20)[-1])
 
 
@@ -186,7 +186,7 @@ async def _measure(
     rows: list[Row] = []
     async with client() as session:
         for subject in subjects:
-            # What is loaded at first use, and what the upstream thinks up, is no figure.
+            # The first round is not counted: it loads modules, and the upstream records.
             await _ask(session, server, subject, numbers[0], seconds)
             for number in numbers:
                 worked, started = cpu_of(server), time.perf_counter()
@@ -226,8 +226,8 @@ def _row(
     cpu_s: float,
     expected: Expected,
 ) -> Row:
-    times = [one.seconds for one in sent]
-    problems = [one.problem for one in sent if one.problem]
+    times = [answer.seconds for answer in sent]
+    problems = [answer.problem for answer in sent if answer.problem]
     return {
         "policy": subject.name,
         "clients": number,

@@ -73,12 +73,12 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """What is known of one process of the gateway.
+    """One process of the gateway.
 
     Attributes:
-        samples: Its memory, in the course of time.
-        peak_mb: The most it ever held, in MiB; None where unknown.
-        stopped_s: How long it took to stop.
+        samples: Its memory, over time.
+        peak_mb: Its largest memory, in MiB; None where unknown.
+        stopped_s: How long it took to stop, in seconds.
     """
 
     samples: tuple[Memory, ...]
@@ -103,16 +103,16 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a run found.
+    """The result of a run.
 
     Attributes:
         problems: What did not hold.
-        outcomes: How many requests ended how.
+        outcomes: How many requests ended with each outcome.
         verdicts: How many answers came with a verdict, and how many entries the journal has.
         faults: How many requests of the gateway's met a fault at the provider.
         calls: How many requests the provider received.
         lives: The processes of the gateway, in order.
-        seconds: How long everything took.
+        seconds: The time of the whole run, in seconds.
     """
 
     problems: tuple[str, ...]
@@ -177,10 +177,10 @@ class _Soak:
         self._problems: list[str] = []
         self._server: Server | None = None
         self._samples: list[Memory] = []
-        self._before = 0
-        self._up = anyio.Event()
-        self._reached = anyio.Event()
-        self._cut = 0
+        self._ended_before = 0
+        self._running = anyio.Event()
+        self._next_restart = anyio.Event()
+        self._next_restart_at = 0
 
     async def run(self) -> Report:
         """Send everything, and look at what came of it."""
@@ -190,9 +190,9 @@ class _Soak:
             await self._start(servers)
             async with client() as session, anyio.create_task_group() as tasks:
                 tasks.start_soon(self._restart, servers)
-                line = iter(plans)
+                queue = iter(plans)
                 for _ in range(self._setting.concurrency):
-                    tasks.start_soon(self._work, session, line)
+                    tasks.start_soon(self._work, session, queue)
             await self._wait_for_provider()
             await self._stop()
         self._look_at(plans, entries := await self._journal())
@@ -207,53 +207,56 @@ class _Soak:
             time.monotonic() - began_s,
         )
 
-    async def _work(self, session: Any, line: Iterator[Plan]) -> None:
-        for plan in line:
+    async def _work(self, session: Any, queue: Iterator[Plan]) -> None:
+        for plan in queue:
             ended = await ask(session, self._url, plan)
             self._ended.append(ended)
             self._sample()
-            if len(self._ended) >= self._cut:
-                self._reached.set()
+            if len(self._ended) >= self._next_restart_at:
+                self._next_restart.set()
             self._done()
             if ended.outcome == "refused":
                 # Whoever was turned away waits for the next gateway.
-                await self._up.wait()
+                await self._running.wait()
 
     def _sample(self) -> None:
         every = max(1, self._setting.requests // _SAMPLED)
-        mb = memory_mb(self._server.pid) if self._server and self._up.is_set() else None
+        mb = memory_mb(self._server.pid) if self._server and self._running.is_set() else None
         if mb is not None and len(self._ended) % every == 0:
-            self._samples.append(Memory(len(self._ended) - self._before, mb))
+            self._samples.append(Memory(len(self._ended) - self._ended_before, mb))
 
     async def _restart(self, servers: ExitStack) -> None:
         """Stop the gateway and start it again, whenever its share of the requests has ended."""
         shares = self._setting.restarts + 1
         for part in range(1, shares):
-            self._reached, self._cut = anyio.Event(), self._setting.requests * part // shares
-            await self._reached.wait()
-            told_s = time.monotonic()
-            self._up = anyio.Event()
-            self._spells.append(Spell(told_s))
+            self._next_restart, self._next_restart_at = (
+                anyio.Event(),
+                self._setting.requests * part // shares,
+            )
+            await self._next_restart.wait()
+            stopped_s = time.monotonic()
+            self._running = anyio.Event()
+            self._spells.append(Spell(stopped_s))
             await self._stop()
             try:
                 await self._start(servers)
             except SkippedError as error:
                 self._problems.append(f"it was not started again: {error}")
                 # Whoever waits for it need not wait any more.
-                self._up.set()
+                self._running.set()
                 return
-            self._spells[-1] = Spell(told_s, time.monotonic())
+            self._spells[-1] = Spell(stopped_s, time.monotonic())
 
     async def _start(self, servers: ExitStack) -> None:
         starting = gateway(self._config, self._log, self._port)
         self._server = await anyio.to_thread.run_sync(servers.enter_context, starting)
-        self._samples, self._before = [], len(self._ended)
-        self._up.set()
+        self._samples, self._ended_before = [], len(self._ended)
+        self._running.set()
 
     async def _stop(self) -> None:
         server = self._server
         assert server is not None
-        peak, told_s = peak_mb(server.pid), time.monotonic()
+        peak, stopping_s = peak_mb(server.pid), time.monotonic()
         server.tell_to_stop()
         try:
             status = await anyio.to_thread.run_sync(server.wait, DRAIN_S + _MORE_S)
@@ -262,7 +265,7 @@ class _Soak:
         else:
             if status not in _ENDED_WELL:
                 self._problems.append(f"the gateway ended with status {status}")
-        self._lives.append(Life(tuple(self._samples), peak, time.monotonic() - told_s))
+        self._lives.append(Life(tuple(self._samples), peak, time.monotonic() - stopping_s))
 
     async def _wait_for_provider(self) -> None:
         """See that nothing goes on at the provider that nobody waits for any more."""
@@ -274,15 +277,15 @@ class _Soak:
 
     async def _journal(self) -> list[Written]:
         journal = open_journal(JournalConfig(url=f"sqlite:///{self._folder / 'journal.db'}"))
-        written: list[Written] = []
+        entries: list[Written] = []
         last: str | None = None
         try:
             while page := await journal.recent(_PAGE, before=last):
-                written += [Written(e.request_id, e.decision, e.policy, e.tenant) for e in page]
+                entries += [Written(e.request_id, e.decision, e.policy, e.tenant) for e in page]
                 last = page[-1].id
         finally:
             await journal.aclose()
-        return written
+        return entries
 
     def _look_at(self, plans: Sequence[Plan], entries: Sequence[Written]) -> None:
         begun = {record.headers.get("x-request-id", "") for record in self._provider.requests}

@@ -1,4 +1,4 @@
-"""How the soak bench asks, and what it makes of what came back."""
+"""The requests of the soak bench, and how their answers are read."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _DELTA, _BLOCK_DELTA = "response.output_text.delta", "content_block_delta"
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What came back for a request.
+    """The response to a request.
 
     Attributes:
-        status: The status; None where none came.
-        headers: The headers, names in lower case.
-        data: The body, as much as came.
-        error: What the connection broke with; None where all came.
+        status: The HTTP status; None without a response.
+        headers: The headers, with names in lower case.
+        data: The body, as much of it as arrived.
+        error: The error of the connection; None where all of the body arrived.
     """
 
     status: int | None = None
@@ -54,10 +54,10 @@ class Ended:
     """How a request ended.
 
     Attributes:
-        plan: What was asked.
+        plan: What its client did.
         outcome: How it ended.
         decision: The verdict's decision; None where there was no verdict.
-        problems: What must not be.
+        problems: What was wrong with it.
         sent_s: When it was sent, in seconds of `time.monotonic`.
     """
 
@@ -99,7 +99,7 @@ async def _exchange(session: Any, url: str, plan: Plan) -> Received:
 
 
 def read(plan: Plan, received: Received, sent_s: float = 0.0) -> Ended:
-    """Return what came of a request.
+    """Return how a request ended.
 
     Args:
         plan: What was asked.
@@ -109,23 +109,23 @@ def read(plan: Plan, received: Received, sent_s: float = 0.0) -> Ended:
     if received.status is None:
         return Ended(plan, "refused", sent_s=sent_s)
     outcome, decision, problems = _read(plan, received)
-    told = received.headers.get("x-resay-request-id")
-    if told != plan.request_id:
-        problems = (*problems, f"it was called {told!r}")
+    request_id = received.headers.get("x-resay-request-id")
+    if request_id != plan.request_id:
+        problems = (*problems, f"it was called {request_id!r}")
     return Ended(plan, outcome, decision, problems, sent_s)
 
 
-_Found = tuple[Outcome, "str | None", tuple[str, ...]]
+_Reading = tuple[Outcome, "str | None", tuple[str, ...]]
 
 
-def _read(plan: Plan, received: Received) -> _Found:
+def _read(plan: Plan, received: Received) -> _Reading:
     if received.error is not None:
         return "lost", None, (f"it broke off with {received.error}",)
     if cast("int", received.status) >= _FIRST_ERROR:
-        return _error(_object(received.data))
+        return _error_reading(_object(received.data))
     if plan.streamed and received.headers.get("content-type", "").startswith("text/event-stream"):
-        return _stream(plan, received.data)
-    return _whole(plan, received)
+        return _stream_reading(plan, received.data)
+    return _whole_reading(plan, received)
 
 
 def _object(data: bytes) -> Mapping[str, Any] | None:
@@ -136,9 +136,9 @@ def _object(data: bytes) -> Mapping[str, Any] | None:
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else None
 
 
-def _error(body: Mapping[str, Any] | None) -> _Found:
-    found: object = None if body is None else body.get("error", body)
-    error = cast("Mapping[str, Any]", found) if isinstance(found, dict) else _NOTHING
+def _error_reading(body: Mapping[str, Any] | None) -> _Reading:
+    value: object = None if body is None else body.get("error", body)
+    error = cast("Mapping[str, Any]", value) if isinstance(value, dict) else _NOTHING
     if not error.get("message"):
         return "lost", None, ("it ended with an unclear error",)
     if error.get("code") == "internal_error":
@@ -149,7 +149,7 @@ def _error(body: Mapping[str, Any] | None) -> _Found:
     return "blocked", str(verdict.get("decision")), ()
 
 
-def _whole(plan: Plan, received: Received) -> _Found:
+def _whole_reading(plan: Plan, received: Received) -> _Reading:
     body = _object(received.data)
     if received.headers.get("x-resay-action") == "unguarded":
         return "unguarded", None, ()
@@ -161,9 +161,9 @@ def _whole(plan: Plan, received: Received) -> _Found:
         return "lost", None, ("its answer cannot be read",)
     if plan.ask == "passed":
         counted = body.get("input_tokens")
-        wrong = () if counted == plan.tokens else (f"it was told {counted!r} tokens",)
-        return "answered", None, wrong
-    return _judged(plan, _text_of(plan.ask, body), list(_verdicts(body)))
+        problems = () if counted == plan.tokens else (f"it was told {counted!r} tokens",)
+        return "answered", None, problems
+    return _checked(plan, _text_of(plan.ask, body), list(_verdicts(body)))
 
 
 def _verdicts(value: object) -> Iterator[Mapping[str, Any]]:
@@ -179,10 +179,10 @@ def _verdicts(value: object) -> Iterator[Mapping[str, Any]]:
                 yield from _verdicts(each)
 
 
-def _text_of(asked: Ask, body: Mapping[str, Any]) -> str:
-    if asked == "chat":
+def _text_of(api: Ask, body: Mapping[str, Any]) -> str:
+    if api == "chat":
         return "".join(choice["message"]["content"] or "" for choice in body["choices"])
-    parts = body["content"] if asked == "messages" else _parts(body["output"])
+    parts = body["content"] if api == "messages" else _parts(body["output"])
     return "".join(part.get("text", "") for part in parts)
 
 
@@ -190,23 +190,25 @@ def _parts(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [part for item in items for part in item.get("content", ())]
 
 
-def _stream(plan: Plan, data: bytes) -> _Found:
+def _stream_reading(plan: Plan, data: bytes) -> _Reading:
     reader = EventReader()
     events = [*reader.feed(data), *reader.finish()]
     errors = [event.body for event in events if _is_error(event)]
     if errors:
-        return _error(errors[-1])
+        return _error_reading(errors[-1])
     ends = sum(_ends(event) for event in events)
     if ends != 1:
         return "lost", None, (f"its stream ended {ends} times",)
-    # One event may tell of it in two places.
-    verdicts = [told[0] for event in events if (told := list(_verdicts(event.body)))]
-    found = _judged(plan, "".join(_delta(event.body) for event in events), verdicts)
+    verdicts: list[Mapping[str, Any]] = []
+    for event in events:
+        # One event may have the same verdict in two places.
+        verdicts += list(_verdicts(event.body))[:1]
+    reading = _checked(plan, "".join(_delta(event.body) for event in events), verdicts)
     # Where an answer is withheld in its middle, nobody has heard the upstream's last word.
     closed = sum(event.data == _DONE for event in events)
-    if plan.ask == "chat" and closed != 1 and (found[0] != "blocked" or closed):
+    if plan.ask == "chat" and closed != 1 and (reading[0] != "blocked" or closed):
         return "lost", None, (f"its stream was closed {closed} times",)
-    return found
+    return reading
 
 
 def _is_error(event: Event) -> bool:
@@ -229,7 +231,7 @@ def _delta(body: Mapping[str, Any]) -> str:
     return "".join(choice.get("delta", {}).get("content") or "" for choice in choices)
 
 
-def _judged(plan: Plan, text: str, verdicts: Sequence[Mapping[str, Any]]) -> _Found:
+def _checked(plan: Plan, text: str, verdicts: Sequence[Mapping[str, Any]]) -> _Reading:
     verdict = verdicts[-1] if verdicts else _NOTHING
     withheld = verdict.get("action") == "block"
     problems = [] if len(verdicts) == 1 else [f"it has {len(verdicts)} verdicts"]

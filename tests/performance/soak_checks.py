@@ -57,11 +57,11 @@ class Spell:
     """When the gateway could not be asked, in seconds of `time.monotonic`.
 
     Attributes:
-        told_s: When it was told to stop.
+        stopped_s: When it was told to stop.
         ready_s: When the next one was ready.
     """
 
-    told_s: float
+    stopped_s: float
     ready_s: float = math.inf
 
 
@@ -94,8 +94,8 @@ def lost_and_doubled(plans: Sequence[Plan], ended: Sequence[Ended]) -> list[str]
         f"{plan} ended {ends[plan.number]} times" for plan in plans if ends[plan.number] != 1
     ]
     for end in ended:
-        told = end.problems or (("it was lost",) if end.outcome == "lost" else ())
-        problems += [f"{end.plan}, {end.outcome}: {problem}" for problem in told]
+        end_problems = end.problems or (("it was lost",) if end.outcome == "lost" else ())
+        problems += [f"{end.plan}, {end.outcome}: {problem}" for problem in end_problems]
     return problems
 
 
@@ -118,7 +118,7 @@ def refused_problems(
             continue
         if end.plan.request_id in begun:
             problems.append(f"{end.plan} was begun, and dropped")
-        elif not any(s.told_s - _SLACK_S <= end.sent_s <= s.ready_s for s in spells):
+        elif not any(s.stopped_s - _SLACK_S <= end.sent_s <= s.ready_s for s in spells):
             problems.append(f"{end.plan} was refused while the gateway ran")
     return problems
 
@@ -147,11 +147,11 @@ def journal_problems(ended: Sequence[Ended], entries: Sequence[Written]) -> list
 
 
 def _differences(end: Ended, entry: Written) -> Iterator[str]:
-    told = {"decision": end.decision, "policy": end.plan.policy, "tenant": end.plan.tenant}
-    for name, value in told.items():
-        kept = getattr(entry, name)
-        if kept != value:
-            yield f"{end.plan} has the {name} {value!r}, and {kept!r} in the journal"
+    expected = {"decision": end.decision, "policy": end.plan.policy, "tenant": end.plan.tenant}
+    for name, value in expected.items():
+        written = getattr(entry, name)
+        if written != value:
+            yield f"{end.plan} has the {name} {value!r}, and {written!r} in the journal"
 
 
 def windows(samples: Sequence[Memory]) -> tuple[float, ...]:

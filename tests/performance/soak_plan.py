@@ -121,9 +121,9 @@ class Plan:
     @property
     def marker(self) -> str:
         """A name that no other request asks about, and that every answer to it says."""
-        letters, rest = "", self.number
+        letters, number = "", self.number
         for _ in range(_MARKED):
-            rest, digit = divmod(rest, len(_LETTERS))
+            number, digit = divmod(number, len(_LETTERS))
             letters = _LETTERS[digit] + letters
         return f"Z{letters}"
 

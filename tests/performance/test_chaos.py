@@ -48,8 +48,8 @@ def received(number: int, *, status: int = 200, tokens: int = 0) -> RequestRecor
 
 
 def sent(number: int = 0, **changes: Any) -> Call:
-    given = {"request": 3, "main": False, "streamed": False, "fate": "answered", "tokens": 7}
-    return Call(number, **{**given, **changes})
+    fields = {"request": 3, "main": False, "streamed": False, "fate": "answered", "tokens": 7}
+    return Call(number, **{**fields, **changes})
 
 
 def test_what_was_sent_and_received_matches() -> None:
@@ -67,9 +67,9 @@ def test_a_stream_that_is_asked_for_again_is_one_call() -> None:
 
 
 def test_a_stream_that_is_asked_for_again_is_two_requests() -> None:
-    told = sent(streamed=True, requests=2)
+    counted = sent(streamed=True, requests=2)
     left = [sent(1, streamed=True, fate=fate) for fate in ("cancelled", "failed")]
-    for again in (told, *left):
+    for again in (counted, *left):
         records = [received(again.number, status=400), received(again.number, tokens=7)]
         assert requests_sent([again], records) == 2
         # No other call may become two, and no stream three.
@@ -98,8 +98,8 @@ def test_what_does_not_match_is_told(call: Call, records: list[RequestRecord]) -
     assert len(unmatched([call], records)) == 1
 
 
-def ended(*told: int) -> list[Ended]:
-    calls, tokens, cancelled = told
+def ended(*usage: int) -> list[Ended]:
+    calls, tokens, cancelled = usage
     return [Ended(PLAN, outcome="answered", spent=(calls, tokens, cancelled))]
 
 
@@ -137,10 +137,10 @@ def test_growth_is_told_and_chance_is_not() -> None:
 
 def test_the_census_sees_what_is_kept() -> None:
     async def keep() -> int:
-        kept = [InFlight() for _ in range(3)]
-        there = census()["resay.providers.caching.in_flight.InFlight"]
-        assert len(kept) == 3
-        return there
+        objects = [InFlight() for _ in range(3)]
+        count = census()["resay.providers.caching.in_flight.InFlight"]
+        assert len(objects) == 3
+        return count
 
     before = census().get("resay.providers.caching.in_flight.InFlight", 0)
     assert asyncio.run(keep()) == before + 3
@@ -180,7 +180,7 @@ class Answering:
         return False
 
     async def complete(self, request: Request, *, n: int = 1) -> Completions:
-        self.asked = request
+        self.last_request = request
         if request.question == "hang":
             await anyio.sleep_forever()
         if request.question == "fail":
@@ -194,7 +194,7 @@ async def test_calls_are_kept_with_their_fate() -> None:
     tracked = Tracked(inner)
     current_request.set(5)
     await tracked.complete(Request.of("why", params={"metadata": {"call": "main"}}))
-    assert inner.asked.params["extra_headers"] == {HEADER: "0"}
+    assert inner.last_request.params["extra_headers"] == {HEADER: "0"}
     with pytest.raises(ProviderError):
         await tracked.complete(Request.of("fail"))
     with anyio.move_on_after(0):

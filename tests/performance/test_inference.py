@@ -191,7 +191,9 @@ def test_tokens_are_counted_as_the_tokenizer_has_them(workshop):
 
     tokenizer = workshop.words()
     whole = count_tokens([ITEM], tokenizer)
-    expected = [len(tokenizer.encode(sample, one)) for sample in SAMPLES for one in SENTENCES]
+    expected = [
+        len(tokenizer.encode(sample, sentence)) for sample in SAMPLES for sentence in SENTENCES
+    ]
     assert (whole.pairs, whole.bare) == (9, sum(expected))
     assert whole.padded >= whole.bare
     near = count_tokens([ITEM], tokenizer, premise="sentences", nearest=1)
@@ -237,13 +239,13 @@ def test_plain_bertscore_is_the_published_formula(workshop):
         return 2 * precision * recall / (precision + recall)
 
     samples = [[s.text for s in Passage.of(sample).sentences] for sample in SAMPLES[:2]]
-    expected = [
-        1 - np.mean([max(f1(one, other) for other in others) for others in samples])
-        for one in SENTENCES
-    ]
-    found = score_plainly(folder, layer, SENTENCES, samples)
-    assert found == pytest.approx(expected, abs=1e-5)
-    assert len(set(found)) > 1
+    expected = []
+    for sentence in SENTENCES:
+        best = [max(f1(sentence, other) for other in others) for others in samples]
+        expected.append(1 - np.mean(best))
+    scores = score_plainly(folder, layer, SENTENCES, samples)
+    assert scores == pytest.approx(expected, abs=1e-5)
+    assert len(set(scores)) > 1
 
 
 def test_shapes_are_those_of_the_published_models(workshop):

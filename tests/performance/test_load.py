@@ -52,8 +52,8 @@ def took(seconds: float, *problems: str | None, calls: int = 2) -> Round:
 def test_an_answer_is_looked_at(
     subject: Subject, status: int, data: bytes, problem: str | None
 ) -> None:
-    found = problem_in(subject, status, data)
-    assert (found is None) if problem is None else (found or "").startswith(problem)
+    actual = problem_in(subject, status, data)
+    assert (actual is None) if problem is None else (actual or "").startswith(problem)
 
 
 def test_a_row_compares_rates_of_the_same_round() -> None:

@@ -32,14 +32,14 @@ from performance.soak_plan import POLICIES, Plan, draw
 PLANS = tuple(Plan(number, "chat", policy="block", tenant="red") for number in range(3))
 ENDED = tuple(Ended(plan, "answered", "flagged", sent_s=100.0 + i) for i, plan in enumerate(PLANS))
 ENTRIES = tuple(Written(plan.request_id, "flagged", "block", "red") for plan in PLANS)
-TOLD = {"x-resay-request-id": PLANS[1].request_id}
-SAID = f"Thank you for asking about {PLANS[1].marker} Mill; here is a short overview. More."
+HEADERS = {"x-resay-request-id": PLANS[1].request_id}
+ANSWER = f"Thank you for asking about {PLANS[1].marker} Mill; here is a short overview. More."
 VERDICT = {"decision": "flagged", "action": "annotate"}
 
 
-def chat(text: str = SAID, **more: Any) -> bytes:
+def chat(text: str = ANSWER, **fields: Any) -> bytes:
     choice = {"message": {"content": text}, "finish_reason": "stop"}
-    return json.dumps({"choices": [choice], "hallucination": VERDICT, **more}).encode()
+    return json.dumps({"choices": [choice], "hallucination": VERDICT, **fields}).encode()
 
 
 def events(*bodies: object) -> bytes:
@@ -52,15 +52,15 @@ def delta(text: str) -> dict[str, Any]:
 
 
 LAST = {"choices": [{"delta": {}, "finish_reason": "stop"}], "hallucination": VERDICT}
-STREAM = (delta(SAID[:9]), delta(SAID[9:]), LAST, "[DONE]")
+STREAM = (delta(ANSWER[:9]), delta(ANSWER[9:]), LAST, "[DONE]")
 
 
 def whole(data: bytes, status: int = 200, **headers: str) -> Ended:
-    return read(PLANS[1], Received(status, {**TOLD, **headers}, data))
+    return read(PLANS[1], Received(status, {**HEADERS, **headers}, data))
 
 
 def streamed(*bodies: object) -> Ended:
-    headers = {**TOLD, "content-type": "text/event-stream; charset=utf-8"}
+    headers = {**HEADERS, "content-type": "text/event-stream; charset=utf-8"}
     return read(replace(PLANS[1], streamed=True), Received(200, headers, events(*bodies)))
 
 
@@ -90,10 +90,10 @@ def test_an_answer_that_was_withheld_says_nothing_of_what_was_asked() -> None:
     ("ended", "problem"),
     [
         (whole(chat(), **{"x-resay-request-id": "soak-2"}), "it was called 'soak-2'"),
-        (whole(chat(SAID + SAID)), "it has 2 answers in it"),
+        (whole(chat(ANSWER + ANSWER)), "it has 2 answers in it"),
         (whole(chat("")), "it has 0 answers in it"),
-        (whole(chat(SAID.replace(PLANS[1].marker, "the"))), "it has 1 answers in it"),
-        (whole(chat(f"{SAID} {PLANS[2].marker}")), "it has another request's answer"),
+        (whole(chat(ANSWER.replace(PLANS[1].marker, "the"))), "it has 1 answers in it"),
+        (whole(chat(f"{ANSWER} {PLANS[2].marker}")), "it has another request's answer"),
         (whole(chat(hallucination=None)), "it has 0 verdicts"),
         (whole(chat(again={"hallucination": VERDICT})), "it has 2 verdicts"),
         (whole(chat()[:-9]), "its answer cannot be read"),
@@ -108,12 +108,15 @@ def test_an_answer_that_was_withheld_says_nothing_of_what_was_asked() -> None:
         (streamed(*STREAM, *STREAM), "its stream ended 2 times"),
         (streamed(STREAM[0], *STREAM[2:]), "it has 0 answers in it"),
         (
-            streamed(delta(""), {**delta(SAID), "hallucination": VERDICT}, *STREAM[2:]),
+            streamed(delta(""), {**delta(ANSWER), "hallucination": VERDICT}, *STREAM[2:]),
             "it has 2 verdicts",
         ),
-        (read(PLANS[1], Received(200, TOLD, b"", "ServerDisconnectedError")), "it broke off with"),
         (
-            read(replace(PLANS[1], ask="passed"), Received(200, TOLD, b'{"input_tokens": 99}')),
+            read(PLANS[1], Received(200, HEADERS, b"", "ServerDisconnectedError")),
+            "it broke off with",
+        ),
+        (
+            read(replace(PLANS[1], ask="passed"), Received(200, HEADERS, b'{"input_tokens": 99}')),
             "it was told 99 tokens",
         ),
     ],
@@ -137,20 +140,20 @@ def test_errors_are_an_end_where_they_are_clear() -> None:
 
 def test_the_other_apis_are_read_too() -> None:
     plan = PLANS[1]
-    parts = [{"type": "output_text", "text": SAID}]
+    parts = [{"type": "output_text", "text": ANSWER}]
     responses = json.dumps({"output": [{"content": parts}], "hallucination": VERDICT}).encode()
     messages = json.dumps({"content": parts, "hallucination": VERDICT}).encode()
-    for asked, data in (("responses", responses), ("messages", messages)):
-        ended = read(replace(plan, ask=asked), Received(200, TOLD, data))
+    for api, data in (("responses", responses), ("messages", messages)):
+        ended = read(replace(plan, ask=api), Received(200, HEADERS, data))
         assert (ended.outcome, ended.problems) == ("answered", ())
-    said = {"type": "response.output_text.delta", "delta": SAID}
+    piece = {"type": "response.output_text.delta", "delta": ANSWER}
     end = {"type": "response.completed", "response": {"error": None, "hallucination": VERDICT}}
-    block = {"type": "content_block_delta", "delta": {"type": "text_delta", "text": SAID}}
+    block = {"type": "content_block_delta", "delta": {"type": "text_delta", "text": ANSWER}}
     stop = ({"type": "message_delta", "hallucination": VERDICT}, {"type": "message_stop"})
-    headers = {**TOLD, "content-type": "text/event-stream"}
-    for asked, bodies in (("responses", (said, end)), ("messages", (block, *stop))):
-        asking = replace(plan, ask=asked, streamed=True)
-        ended = read(asking, Received(200, headers, events(*bodies)))
+    headers = {**HEADERS, "content-type": "text/event-stream"}
+    for api, bodies in (("responses", (piece, end)), ("messages", (block, *stop))):
+        plan_of_api = replace(plan, ask=api, streamed=True)
+        ended = read(plan_of_api, Received(200, headers, events(*bodies)))
         assert (ended.outcome, ended.decision, ended.problems) == ("answered", "flagged", ())
 
 
@@ -249,9 +252,9 @@ def test_a_gateway_that_does_not_start_again_is_a_problem(
     pytest.importorskip("aiohttp")
     started = iter([gateway])
 
-    def once(*told: Any) -> Any:
+    def once(*args: Any) -> Any:
         for start in started:
-            return start(*told)
+            return start(*args)
         raise SkippedError("it is broken")
 
     monkeypatch.setattr("performance.soak.gateway", once)
@@ -273,7 +276,7 @@ def test_a_small_one_loses_nothing() -> None:
     assert sum(ended.values()) == 240
     assert ended["lost"] == 0
     assert min(ended["answered"], ended["blocked"], ended["left"]) > 0
-    told, entries = document["verdicts"]
-    assert 100 < told <= entries
+    verdicts, entries = document["verdicts"]
+    assert 100 < verdicts <= entries
     assert document["faults"] > 0
     assert len(document["processes"]) == 2
