@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import ForwardRef, get_type_hints
 
 import pytest
 
@@ -231,3 +232,12 @@ def test_a_check_without_references_loads_nothing_that_compares_with_them() -> N
 def test_importing_loads_almost_nothing(loaded: list[set[str]]) -> None:
     ours = loaded[1] - loaded[0]
     assert not {name for name in ours if name.startswith(("pydantic", "yaml", "anyio", "rich"))}
+
+
+@pytest.mark.parametrize(
+    "name", ["ask", "aask", "stream", "astream", "check", "acheck", "check_many", "with_options"]
+)
+def test_what_makes_tools_of_methods_can_read_their_types(name: str) -> None:
+    hints = get_type_hints(getattr(resay.Guard, name))
+    assert "return" in hints
+    assert not any(isinstance(hint, (str, ForwardRef)) for hint in hints.values())

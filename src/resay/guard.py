@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterable, Iterable, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    Callable,
+    Generator,
+    Iterable,
+    Mapping,
+)
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import wraps
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, cast
+from types import TracebackType
+from typing import Any, ParamSpec, cast
 
-from resay import core, engine, retrieval
+from resay import core, engine, providers, retrieval
+from resay import policy as policies
 from resay._internal.event_loops import name_sync_version, sync_version, wait_for
 from resay._internal.tracebacks import short_traceback
 from resay.core.keywords import suggest_keywords
@@ -21,18 +30,6 @@ from resay.errors import ConfigurationError
 from resay.guard_core import GuardCore, GuardSettings, outboxes_for, texts_of
 from resay.policy import Policy
 from resay.providers.base_urls import problem_with_url
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator
-    from types import TracebackType
-
-    from resay.core.verdict import OnVerdict, Verdict
-    from resay.core.verdict_record import Sink
-    from resay.engine import AnswerStream, SyncAnswerStream
-    from resay.engine.actions import Answer
-    from resay.engine.many_checks import Checked, CheckItem
-    from resay.policy import StreamMode
-    from resay.providers import Provider
 
 P = ParamSpec("P")
 # Parameters of providers' APIs that are arguments of the guard's calls.
@@ -47,9 +44,11 @@ class _Unchanged:
 _UNCHANGED: Any = _Unchanged()
 
 
-def _stream_in_sync(method: Callable[P, AnswerStream]) -> Callable[P, SyncAnswerStream]:
+def _stream_in_sync(
+    method: Callable[P, engine.AnswerStream],
+) -> Callable[P, engine.SyncAnswerStream]:
     @wraps(method)
-    def read(*args: P.args, **kwargs: P.kwargs) -> SyncAnswerStream:
+    def read(*args: P.args, **kwargs: P.kwargs) -> engine.SyncAnswerStream:
         return engine.SyncAnswerStream(method(*args, **kwargs))
 
     return name_sync_version(read)
@@ -112,10 +111,10 @@ class Guard:
         api_base: str | None = None,
         api_key: str | None = None,
         params: Mapping[str, Any] | None = None,
-        provider: Provider | None = None,
+        provider: providers.Provider | None = None,
         retriever: object | None = None,
-        sinks: Iterable[Sink] = (),
-        on_verdict: OnVerdict | None = None,
+        sinks: Iterable[core.Sink] = (),
+        on_verdict: core.OnVerdict | None = None,
     ) -> None:
         settings = GuardSettings(
             policy=Policy.of(policy),
@@ -143,10 +142,10 @@ class Guard:
         api_base: str | None = _UNCHANGED,
         api_key: str | None = _UNCHANGED,
         params: Mapping[str, Any] | None = _UNCHANGED,
-        provider: Provider | None = _UNCHANGED,
+        provider: providers.Provider | None = _UNCHANGED,
         retriever: object | None = _UNCHANGED,
-        sinks: Iterable[Sink] = _UNCHANGED,
-        on_verdict: OnVerdict | None = _UNCHANGED,
+        sinks: Iterable[core.Sink] = _UNCHANGED,
+        on_verdict: core.OnVerdict | None = _UNCHANGED,
     ) -> Guard:
         """Return a copy of this guard with other options; this one stays as it is.
 
@@ -279,7 +278,7 @@ class Guard:
         tenant: str | None = None,
         references: Iterable[str] | None = (),
         params: Mapping[str, Any] | None = None,
-    ) -> Answer:
+    ) -> engine.Answer:
         """Ask the model, check its answer and act on the verdict.
 
         Args:
@@ -324,7 +323,7 @@ class Guard:
         entity: str | None = None,
         tenant: str | None = None,
         params: Mapping[str, Any] | None = None,
-    ) -> Verdict:
+    ) -> core.Verdict:
         """Check an existing response.
 
         Args:
@@ -393,11 +392,11 @@ class Guard:
 
     async def acheck_many(
         self,
-        items: Iterable[CheckItem] | AsyncIterable[CheckItem],
+        items: Iterable[engine.CheckItem] | AsyncIterable[engine.CheckItem],
         *,
         concurrency: int = 16,
         ordered: bool = True,
-    ) -> AsyncGenerator[Checked, None]:
+    ) -> AsyncGenerator[engine.Checked, None]:
         """Check many existing responses concurrently.
 
         Neural models process concurrent requests in common batches: use a higher `concurrency`
@@ -429,12 +428,12 @@ class Guard:
                 yield result
 
     def check_many(
-        self, items: Iterable[CheckItem], *, concurrency: int = 16, ordered: bool = True
-    ) -> Generator[Checked, None, None]:
+        self, items: Iterable[engine.CheckItem], *, concurrency: int = 16, ordered: bool = True
+    ) -> Generator[engine.Checked, None, None]:
         """Blocking version of `acheck_many`."""
         checked = self.acheck_many(items, concurrency=concurrency, ordered=ordered)
 
-        async def next_result() -> Checked | None:
+        async def next_result() -> engine.Checked | None:
             return await anext(checked, None)
 
         try:
@@ -448,13 +447,13 @@ class Guard:
         self,
         question: str | Iterable[Message] | Request,
         *,
-        stream_mode: StreamMode | None = None,
+        stream_mode: policies.StreamMode | None = None,
         model: str | None = None,
         entity: str | None = None,
         tenant: str | None = None,
         references: Iterable[str] | None = (),
         params: Mapping[str, Any] | None = None,
-    ) -> AnswerStream:
+    ) -> engine.AnswerStream:
         """Ask the model and stream its answer, checked as `stream_mode` says.
 
         Args:
@@ -563,7 +562,7 @@ def _text(name: str, value: str | None) -> str | None:
     return value
 
 
-def _check_provider(provider: Provider | None) -> Provider | None:
+def _check_provider(provider: providers.Provider | None) -> providers.Provider | None:
     given = cast("object", provider)
     if isinstance(given, type):
         raise ConfigurationError(f"provider is the class {given.__name__!r}; pass an object of it")
@@ -581,7 +580,7 @@ def _check_retriever(retriever: object | None) -> object | None:
     return retriever
 
 
-def _listeners(on_verdict: OnVerdict | None) -> tuple[OnVerdict, ...]:
+def _listeners(on_verdict: core.OnVerdict | None) -> tuple[core.OnVerdict, ...]:
     if on_verdict is None:
         return ()
     if not callable(cast("object", on_verdict)):

@@ -58,8 +58,11 @@ class Requirements:
                 if its model cannot be called for sure.
 
         Raises:
+            ConfigurationError: The parameters of the main call ask for several answers.
             ProviderError: The model cannot be called: its key is missing, for example.
         """
+        if asks:
+            check_single_answer(request.params)
         if self._provider is not None:
             return providers.Sources.all(self._provider)
         model = request.model
