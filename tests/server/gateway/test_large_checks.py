@@ -39,7 +39,7 @@ JSON = {"content-type": "application/json"}
 @pytest.mark.parametrize(
     "place",
     [
-        "resay.core.segmentation.blocks.parse_layout",
+        "resay.core.segmentation.parse_layout",
         "resay.core.tokens.CachedTokenizer.count",
         "resay.engine.contradictions.tokenize",
         "resay.adapters.verdicts._size_of",
