@@ -455,13 +455,9 @@ class Chain(ChainSteps):
     async def _run_together(self, runs: Sequence[StepRun]) -> None:
         """Run independent steps concurrently, and write their results in step order."""
         try:
-            if len(runs) == 1:
-                # A group costs a task, for each sentence of a stream too.
-                await self._run_step(runs[0])
-            else:
-                async with anyio.create_task_group() as tasks:
-                    for run in runs:
-                        tasks.start_soon(self._run_step, run)
+            async with anyio.create_task_group() as tasks:
+                for run in runs:
+                    tasks.start_soon(self._run_step, run)
         finally:
             # Partial results count, whatever ended the steps.
             with anyio.CancelScope(shield=True):
