@@ -158,6 +158,7 @@ async def test_each_classifier_is_asked_for_itself(monkeypatch: pytest.MonkeyPat
     assert models == ["one/nli", "two/nli"]
 
 
+@needs("torch")
 @pytest.mark.parametrize("method", ["dinco", "probe"])
 def test_a_classifier_that_cannot_be_loaded_costs_no_calls(method: str, tmp_path: Path) -> None:
     requests: list[Request] = []
