@@ -20,7 +20,6 @@ from resay.models.base import Pair, TokenLabels
 from resay.models.batching import Batcher, Batching, LoadedOnce, outcome, thread
 from resay.models.config import ModelConfig
 from resay.models.encoding import Encoded, TextEncoder, pad
-from resay.models.files import check_reachable
 from resay.models.network import Loaded, Network, Pooling
 
 if TYPE_CHECKING:
@@ -79,7 +78,6 @@ class _Local:
         return await self._loaded.get()
 
     def _make_ready(self) -> _Ready:
-        check_reachable(self._config)
         loaded = self._load()
         traits = loaded.network.traits
         run = partial(_run, loaded.network, self._finish)

@@ -20,6 +20,7 @@ from resay.models.files import (
     FIRST_TOKENS,
     KIND,
     LAYER,
+    check_reachable,
     find,
     is_quantised_by_batch,
     json_of,
@@ -90,6 +91,7 @@ def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
             f"the probabilities of {config.name!r}'s tokens are available only with torch; use"
             " backend 'torch'"
         )
+    check_reachable(config)
     model_json = json_of(config, "config.json")
     tokens = json_of(config, "tokenizer_config.json")
     tokenizer = _tokenizer(config)

@@ -13,6 +13,7 @@ from resay.models.encoding import Batch, TextEncoder
 from resay.models.files import (
     FIRST_TOKENS,
     base_of,
+    check_reachable,
     json_of,
     labels_of,
     most_tokens,
@@ -62,6 +63,7 @@ def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
         MissingDependencyError: torch or transformers is not installed.
         ConfigurationError: The model does not exist, or cannot give this output.
     """
+    check_reachable(config)
     model = load_model(config, kind)
     if kind == "classification" and can_fuse(model):
         model = with_fused_attention(_import("torch"), model, lambda: load_model(config, kind))
