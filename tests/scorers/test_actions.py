@@ -93,6 +93,7 @@ BOOKED = call(
     {"booking": "B-4711", "price_eur": 214.0, "status": "confirmed"},
 )
 ORDERED = call("order", {"item": "pizza", "qty": 3, "price": 36.0}, {"status": "ok"})
+NO_DAY = call("book_hotel", {"check_in": "2026-02-30", "check_out": "2026-03-02"}, "ok")
 SOLD_OUT = call("order", {"item": "pizza", "qty": 3}, {"status": "out_of_stock"})
 
 
@@ -101,6 +102,7 @@ SOLD_OUT = call("order", {"item": "pizza", "qty": 3}, {"status": "out_of_stock"}
     [
         ("I booked two nights at the Fern.", BOOKED, None),
         ("I booked the Fern for three days.", BOOKED, None),
+        ("I booked two nights.", NO_DAY, None),
         ("I ordered three pizzas.", ORDERED, None),
         ("I ordered two pizzas.", ORDERED, "call 1 (order) says qty: 3"),
         ("I ordered three pizzas.", SOLD_OUT, "call 1 (order) failed: status: out_of_stock"),

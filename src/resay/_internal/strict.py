@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NoReturn, TypeVar, cast
@@ -118,7 +119,19 @@ class LazyMapping(Mapping[str, T]):
         return len(self._names)
 
 
-class LazySection:
+class _Validated(ABC):
+    """Validates a section by itself, without pydantic's schema of its type."""
+
+    def __get_pydantic_core_schema__(
+        self, _source: object, _handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._validate)
+
+    @abstractmethod
+    def _validate(self, value: object) -> BaseModel: ...
+
+
+class LazySection(_Validated):
     """Validates a section with a model of another module, imported when it is used.
 
     For sections that few policies have; use in `Annotated`, with `Any` as the type.
@@ -134,11 +147,6 @@ class LazySection:
     def model(self) -> type[BaseModel]:
         """The model."""
         return import_named(self._path)
-
-    def __get_pydantic_core_schema__(
-        self, _source: object, _handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self._validate)
 
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -173,7 +181,7 @@ class Imported:
         return ":" in name or name in self.names()
 
 
-class OneOf:
+class OneOf(_Validated):
     """Validates a mapping with the model that one of its keys names; use in `Annotated`.
 
     pydantic's discriminated unions must be complete when the class is created, and they add the
@@ -201,11 +209,6 @@ class OneOf:
         self._models = models
         self._short = short
         self._imported = imported
-
-    def __get_pydantic_core_schema__(
-        self, _source: object, _handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self._validate)
 
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, handler: GetJsonSchemaHandler

@@ -11,7 +11,6 @@ from resay._internal.importing import load_optional
 from resay.models.batching import Batcher, LoadedOnce, thread
 from resay.models.config import ModelConfig
 from resay.models.encoding import Encoded, TextEncoder, pad
-from resay.models.files import check_reachable
 from resay.models.local import batching_of, in_chunks, too_long
 from resay.models.torch_network import load_model, tokenizer_of
 
@@ -121,7 +120,6 @@ class TextGenerator:
         return [texts[start : start + n] for start in range(0, len(texts), n)]
 
     def _load(self) -> _Ready:
-        check_reachable(self._config)
         model = load_model(self._config, "seq2seq")
         tokenizer = tokenizer_of(self._config)
         device = str(model.device)

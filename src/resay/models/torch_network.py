@@ -63,7 +63,6 @@ def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
         MissingDependencyError: torch or transformers is not installed.
         ConfigurationError: The model does not exist, or cannot give this output.
     """
-    check_reachable(config)
     model = load_model(config, kind)
     if kind == "classification" and can_fuse(model):
         model = with_fused_attention(_import("torch"), model, lambda: load_model(config, kind))
@@ -86,6 +85,7 @@ def load_model(config: ModelConfig, kind: str) -> Any:
         ConfigurationError: The model does not exist, or cannot give this output.
     """
     transformers, torch = _import("transformers"), _import("torch")
+    check_reachable(config)
     device = _device(config, torch)
     model_class = getattr(transformers, _CLASSES[kind])
     base, options = _base(config), dict[str, Any]()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import date
 from typing import Final
 
 from resay._internal.patterns import lazy_pattern
@@ -13,7 +12,7 @@ from resay.scorers.actions.calls import CallFacts, Leaf, excerpt
 from resay.scorers.actions.claims import ActionClaim
 from resay.scorers.actions.findings import Finding, contradicted_value, invented_value
 from resay.scorers.actions.matching import Conversation, stems_of_verbs
-from resay.scorers.actions.values import Source, Value, is_small
+from resay.scorers.actions.values import Source, Value, is_small, ordinal_of
 from resay.scorers.actions.words import action_words, fields, stems
 
 _NEAR_CHARS: Final = 24
@@ -189,11 +188,7 @@ def _is_between_dates(quantity: Quantity, facts: CallFacts) -> bool:
         return False
     days: list[int] = []
     for leaf in facts.leaves:
-        days += (
-            date(number.year, number.month, number.day).toordinal()
-            for number in days_of(leaf)
-            if number.year and number.month and number.day
-        )
+        days += filter(None, map(ordinal_of, days_of(leaf)))
     if not days:
         return False
     nights = max(days) - min(days)

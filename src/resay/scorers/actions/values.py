@@ -502,7 +502,8 @@ def _of_two(smaller: float, larger: float) -> Iterator[float]:
             yield from (share, 1 - share, share - 1, 100 * share, 100 - 100 * share)
 
 
-def _ordinal(quantity: Quantity) -> int | None:
+def ordinal_of(quantity: Quantity) -> int | None:
+    """Return the number of a date's day; None if it is no day of a calendar."""
     if quantity.year is None or quantity.month is None or quantity.day is None:
         return None
     try:
@@ -512,7 +513,7 @@ def _ordinal(quantity: Quantity) -> int | None:
 
 
 def _weekday(quantity: Quantity) -> int | None:
-    ordinal = _ordinal(quantity)
+    ordinal = ordinal_of(quantity)
     return None if ordinal is None else (ordinal - 1) % _WEEK
 
 
