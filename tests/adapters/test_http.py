@@ -102,6 +102,21 @@ async def test_a_request_that_is_given_up_leaves_its_place(kind: Any) -> None:
         assert (await client.get(server.url)).text == "ok"
 
 
+# A request opens its connection in about a dozen steps of the event loop.
+@pytest.mark.parametrize("steps", range(20))
+async def test_a_connection_that_is_opened_while_the_client_is_closed_does_not_stay(
+    kind: Any, steps: int
+) -> None:
+    async with served() as server:
+        client = spread_client(kind)
+        asked = asyncio.ensure_future(client.get(server.url))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        await client.aclose()
+        await asyncio.gather(asked, return_exceptions=True)
+        await server.until(lambda: server.open == 0)
+
+
 def test_behind_a_proxy_the_own_client_of_the_sdk_is_used(
     kind: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import cache, partial
 from typing import Any
@@ -69,7 +69,7 @@ def _body(package: Any) -> type[Any]:
     class ReleasingBody(package.AsyncByteStream):
         """A response body that releases its connection when closed."""
 
-        def __init__(self, body: Any, release: Callable[[], None]) -> None:
+        def __init__(self, body: Any, release: Callable[[], Awaitable[None]]) -> None:
             self._body, self._release, self._is_open = body, release, True
 
         def __aiter__(self) -> Any:
@@ -81,7 +81,7 @@ def _body(package: Any) -> type[Any]:
             finally:
                 if self._is_open:
                     self._is_open = False
-                    self._release()
+                    await self._release()
 
     return ReleasingBody
 
@@ -92,6 +92,7 @@ class _Pools:
     def __init__(self, package: Any, max_count: int) -> None:
         self._package = package
         self._max_count = max_count
+        self._is_closed = False
         self._pools: set[_Pool] = set()
         # Ordered by release time, the most recent last.
         self._free: deque[_Pool] = deque()
@@ -111,11 +112,15 @@ class _Pools:
         pool.busy += 1
         return pool
 
-    def release(self, pool: _Pool) -> None:
+    async def release(self, pool: _Pool, connection: Any = None) -> None:
+        """Free a pool whose request has ended, with the connection if there was a response."""
         pool.busy -= 1
         pool.since_s = time.monotonic()
         if not pool.busy and pool in self._pools:
             self._free.append(pool)
+        # A pool that is closed forgets the connection that it is still opening.
+        if self._is_closed and connection is not None:
+            await connection.aclose()
 
     def _new_pool(self) -> _Pool:
         limits = self._package.Limits(
@@ -131,6 +136,7 @@ class _Pools:
             await unused.transport.aclose()
 
     async def aclose(self) -> None:
+        self._is_closed = True
         pools, self._pools = self._pools, set()
         self._free.clear()
         for pool in pools:
@@ -153,9 +159,11 @@ def _transport(package: Any) -> type[Any]:
                 await self._pools.close_unused()
                 response = await pool.transport.handle_async_request(request)
             except BaseException:
-                self._pools.release(pool)
+                await self._pools.release(pool)
                 raise
-            response.stream = releasing_body(response.stream, partial(self._pools.release, pool))
+            connection = response.extensions.get("network_stream")
+            release = partial(self._pools.release, pool, connection)
+            response.stream = releasing_body(response.stream, release)
             return response
 
         async def aclose(self) -> None:
