@@ -134,7 +134,7 @@ def test_an_answer_that_the_policy_withholds_by_raising_is_flagged(
         (("ask", "Who?"), 2, "pass `--model`"),
         (("check", "-r", "r.txt", "--method", "ngram"), 2, "pass `--samples`, or the question and"),
         (("check", "-r", "r.txt"), 2, "the question and the `--model`"),
-        (("ask", "Who?", "-m", "llama3"), 4, "it names no provider; write 'openai/llama3'"),
+        (("ask", "Who?", "-m", "llama3"), 4, "it names no provider; pass the address"),
         (("ask", "Who?", "-m", "openai/x"), 4, "'openai/x' needs an API key; set OPENAI_API_KEY"),
         (("ask", "Who?", "-m", "anthropic/claude-x"), 4, "'anthropic/claude-x' needs an API key"),
         (

@@ -147,4 +147,4 @@ def test_the_bench_is_skipped_without_litellm(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("resay.providers.litellm.find_spec", lambda _: None)
     result = CliRunner().invoke(app, ["latency", *TINY])
     assert result.exit_code == 0
-    assert "latency skipped: calling a model without the address of its server" in result.stderr
+    assert "latency skipped: LiteLLMProvider needs 'litellm'" in result.stderr

@@ -194,16 +194,17 @@ def test_what_litellm_would_refuse_is_refused_before_its_import() -> None:
         " | None None",
         *(
             f"the model {wrong!r} cannot be called because {wrong.partition('/')[0]!r} is not a"
-            f" provider that litellm knows; did you mean {right!r}? | None None"
+            f" known provider; did you mean {right!r}? For a server of your own, pass its address"
+            " as `api_base` | None None"
             for wrong, right in (
                 ("opnai/gpt-4.1-mini", "openai/gpt-4.1-mini"),
                 ("antropic/claude-sonnet-5", "anthropic/claude-sonnet-5"),
                 ("Ollama/x", "ollama/x"),
             )
         ),
-        "the model 'super-9' cannot be called because it names no provider; write"
-        " 'openai/super-9' for OpenAI, pass `api_base` for a server with OpenAI's API, or write"
-        " the prefix of another provider | None None",
+        "the model 'super-9' cannot be called because it names no provider; pass the address of a"
+        " server of your own as `api_base`, such as 'http://127.0.0.1:11434/v1', or write a"
+        " provider before it, as in 'openai/gpt-4.1-mini' | None None",
         "False",
     ]
 
@@ -284,8 +285,8 @@ def test_what_litellm_may_read_elsewhere_is_left_to_it(
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        ("nosuchprovider/x", "'nosuchprovider' is not a provider"),
-        ("x", "it names no provider; write 'openai/x'"),
+        ("nosuchprovider/x", "'nosuchprovider' is not a known provider"),
+        ("x", "it names no provider; pass the address"),
     ],
 )
 async def test_a_name_without_a_known_provider_is_refused(model: str, why: str) -> None:

@@ -51,9 +51,10 @@ def resay_here(
         patch.setattr(sys, "argv", ["resay", *map(str, words)])
         patch.setattr(sys, "stdin", io.StringIO(stdin))
         patch.chdir(cwd or Path.cwd())
-        if "litellm" in sys.modules:
+        litellm = sys.modules.get("litellm")
+        if litellm is not None:
             # The first importer decides whether litellm prints its advertisements on stdout.
-            patch.setattr(sys.modules["litellm"], "suppress_debug_info", True)
+            patch.setattr(litellm, "suppress_debug_info", True)
         with pytest.raises(SystemExit) as left:
             main()
     # A process of its own would not find the answers that this one has cached.

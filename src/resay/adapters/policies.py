@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any
 
-from resay._internal.importing import require_optional
 from resay.adapters.runtime import GuardRuntime
 from resay.core.verdict import OnVerdict
 from resay.engine.regeneration.rechecking import reference_steps
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, MissingDependencyError, ProviderRefusedError
 from resay.guard import Guard
 from resay.policy import Policy, Regenerate, Sampling
 from resay.providers.batching import BatchCallsConfig
 from resay.providers.default import DefaultProvider
+from resay.providers.litellm_problems import problem_if_not_installed
 from resay.retrieval import Retriever, as_retriever
 
 PolicyLike = Guard | Policy | str | PathLike[str] | Mapping[str, Any] | None
@@ -116,12 +116,12 @@ def check_client_policy(guard: Guard, client: str, *, gives_references: bool = F
         if not DefaultProvider().needs_litellm(request):
             continue
         setting = settings.get(request.model or "", "a judge")
-        require_optional(
-            "litellm",
-            package="litellm",
-            extra="litellm",
-            purpose=f"the model {request.model!r} that the policy names ({setting})",
-        )
+        problem = problem_if_not_installed(request)
+        if isinstance(problem, ProviderRefusedError):
+            raise ConfigurationError(f"{setting}: {problem}")
+        if problem is not None:
+            purpose = f"the model {request.model!r} that the policy names ({setting})"
+            raise MissingDependencyError("litellm", "litellm", purpose)
 
 
 def check_via(sampling: Sampling, reason: str | None) -> None:

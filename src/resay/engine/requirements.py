@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from resay import providers
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, ProviderRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,8 +75,10 @@ class Requirements:
         provider = providers.DefaultProvider(requests)
         for named in requests:
             if named.model is not None:
-                # Refuses a provider that is not installed.
-                provider.provider_of(named)
+                # Refuses a provider that is not installed. A name that means nothing is refused
+                # when its model is called.
+                with suppress(ProviderRefusedError):
+                    provider.provider_of(named)
         problem = provider.problem(request) if asks else None
         if problem is not None:
             raise problem

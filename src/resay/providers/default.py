@@ -11,7 +11,7 @@ from typing import cast
 from resay._internal.construction import create
 from resay._internal.entry_points import installed_by, installed_names, load_installed
 from resay.core.request import Request
-from resay.errors import ProviderError
+from resay.errors import ProviderError, ProviderRefusedError
 from resay.providers.base import (
     Chunk,
     Completions,
@@ -22,7 +22,11 @@ from resay.providers.base import (
 )
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.litellm_names import LITELLM_NAMES
-from resay.providers.litellm_problems import litellm_source, problem_before_import
+from resay.providers.litellm_problems import (
+    litellm_source,
+    problem_before_import,
+    problem_if_not_installed,
+)
 from resay.providers.openai_api import OpenAIProvider, is_openai
 from resay.providers.openai_compatible import (
     OpenAICompatibleProvider,
@@ -66,6 +70,7 @@ class DefaultProvider:
         Raises:
             ConfigurationError: The installed provider cannot be loaded.
             MissingDependencyError: It is litellm, which is not installed.
+            ProviderRefusedError: litellm is not installed, and would not know the model.
         """
         name = _installed_name(request)
         if name is not None:
@@ -74,6 +79,9 @@ class DefaultProvider:
             return OpenAICompatibleProvider(timeout_s=self._timeout_s)
         if is_openai(request):
             return OpenAIProvider(timeout_s=self._timeout_s)
+        problem = problem_if_not_installed(request)
+        if problem is not None:
+            raise problem
         return LiteLLMProvider(timeout_s=self._timeout_s)
 
     def needs_litellm(self, request: Request) -> bool:
@@ -98,7 +106,12 @@ class DefaultProvider:
 
     async def takes_n(self, request: Request) -> bool:
         """Return whether one request may ask the request's provider for several answers."""
-        return await self.provider_of(request).takes_n(request)
+        try:
+            provider = self.provider_of(request)
+        # It is refused again when it is sent, and then recorded.
+        except ProviderRefusedError:
+            return False
+        return await provider.takes_n(request)
 
     async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Send one request to the request's provider."""
@@ -110,7 +123,11 @@ class DefaultProvider:
 
     async def supported_params(self, request: Request) -> frozenset[str]:
         """Return which optional parameters the request's provider takes."""
-        return await supported_params(self.provider_of(request), request)
+        try:
+            provider = self.provider_of(request)
+        except ProviderRefusedError:
+            return frozenset()
+        return await supported_params(provider, request)
 
 
 def _installed_name(request: Request) -> str | None:

@@ -45,12 +45,7 @@ class LiteLLMProvider:
 
     def __init__(self, *, timeout_s: float = 600.0) -> None:
         if find_spec("litellm") is None:
-            raise MissingDependencyError(
-                "litellm",
-                "litellm",
-                "calling a model without the address of its server (`api_base`), except most of"
-                " OpenAI's chat models, without tools, pictures or litellm's parameters,",
-            )
+            raise MissingDependencyError("litellm", "litellm", "LiteLLMProvider")
         self._timeout_s = timeout_s
 
     @property

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from typing import Any, cast
 
 import anyio
@@ -19,13 +18,13 @@ from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.errors import (
     ConfigurationError,
-    MissingDependencyError,
     ProviderError,
     ProviderTimeoutError,
 )
 from resay.providers.apis.values import mapping
 from resay.providers.limits import ProcessLimits
 from resay.providers.litellm_client import PER_CALL, clients, load_litellm, translate, usage_of
+from resay.providers.litellm_problems import problem_if_not_installed
 from resay.providers.openai_compatible import OpenAICompatibleProvider, is_compatible
 from resay.providers.prices import Prices
 
@@ -66,6 +65,7 @@ class LiteLLMEmbedder:
     Raises:
         ConfigurationError: `batch` or `concurrency` is less than 1.
         MissingDependencyError: litellm is needed and not installed.
+        ProviderRefusedError: It is not installed, and would not know the model.
     """
 
     def __init__(
@@ -84,8 +84,9 @@ class LiteLLMEmbedder:
         params = {name: value for name, value in options.items() if value is not None}
         self._direct_request = Request((), model, {**params, "timeout": timeout_s})
         self._is_direct = is_compatible(self._direct_request)
-        if not self._is_direct and find_spec("litellm") is None:
-            raise MissingDependencyError("litellm", "litellm", "calling an embedding model")
+        problem = None if self._is_direct else problem_if_not_installed(self._direct_request)
+        if problem is not None:
+            raise problem
         if batch < 1:
             raise ConfigurationError(f"`batch` is {batch!r}; give 1 or more")
         self._kwargs: dict[str, Any] = {

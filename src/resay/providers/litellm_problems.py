@@ -15,7 +15,7 @@ from typing import Any
 
 from resay._internal.patterns import lazy_pattern
 from resay.core.request import Request
-from resay.errors import ProviderRefusedError
+from resay.errors import MissingDependencyError, ProviderRefusedError
 from resay.providers.apis.values import mapping, text
 from resay.providers.base_urls import base_url_in, problem_with_url
 from resay.providers.litellm_names import LITELLM_NAMES, is_openai_model
@@ -52,6 +52,8 @@ _ADDRESS_ENDINGS = ("_API_BASE", "_BASE_URL")
 _URL_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 # A request with one of these has another key, or needs none.
 _CREDENTIALS = ("api_key", "azure_ad_token", "client", "extra_headers", "headers", "mock_response")
+# Names that need no provider: OpenAI's fine-tuned models, and versions on Replicate.
+_UNPREFIXED = lazy_pattern(r"ft:.+|.+:[^:]{64}")
 _ENUM_VALUE = lazy_pattern(r'^    [A-Z0-9_]+ = "([^"]+)"', re.MULTILINE)
 _ENUM = lazy_pattern(r"^class LlmProviders\(.*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -83,6 +85,30 @@ def key_variable(provider: str) -> str | None:
     return KEY_VARIABLES.get(provider, (None,))[0]
 
 
+def problem_if_not_installed(
+    request: Request,
+) -> ProviderRefusedError | MissingDependencyError | None:
+    """Return why a request cannot be sent through litellm: it is not installed; None if it is.
+
+    litellm is not worth installing for a model that it would not know: the error then says how to
+    name the model.
+
+    Args:
+        request: The request.
+    """
+    if _is_installed():
+        return None
+    model = request.model
+    if not model:
+        return MissingDependencyError("litellm", "litellm", "calling a model without `api_base`")
+    provider = request.params.get("custom_llm_provider") or _provider_of(model)
+    if provider is None:
+        return _no_provider(model)
+    # Plain requests to OpenAI need no litellm.
+    purpose = f"this request to {model!r}" if provider == "openai" else f"the model {model!r}"
+    return MissingDependencyError("litellm", "litellm", purpose)
+
+
 def problem_before_import(request: Request) -> ProviderRefusedError | None:
     """Return why litellm would refuse a request for sure, if it is not imported yet.
 
@@ -93,7 +119,8 @@ def problem_before_import(request: Request) -> ProviderRefusedError | None:
         request: The request.
     """
     model = request.model
-    if not model or "litellm" in sys.modules or is_configured_elsewhere():
+    is_imported = sys.modules.get("litellm") is not None
+    if not model or is_imported or (is_configured_elsewhere() and _is_installed()):
         return None
     provider = request.params.get("custom_llm_provider") or _provider_of(model)
     if provider is None:
@@ -140,15 +167,18 @@ def provider_named(model: str) -> str | None:
 def no_provider_message(model: str) -> str:
     """Return the message about a model whose provider litellm does not know."""
     name, slash, model_name = model.partition("/")
-    reason = f"{name!r} is not a provider that litellm knows" if slash else "it names no provider"
+    reason = f"{name!r} is not a known provider" if slash else "it names no provider"
     message = f"the model {model!r} cannot be called because {reason}"
     names = LITELLM_NAMES | (_installed_names() or frozenset())
     similar = get_close_matches(name.lower(), sorted(names), n=1, cutoff=0.75) if slash else []
     if similar:
-        return f"{message}; did you mean '{similar[0]}/{model_name}'?"
+        return (
+            f"{message}; did you mean '{similar[0]}/{model_name}'? For a server of your own, pass"
+            " its address as `api_base`"
+        )
     return (
-        f"{message}; write 'openai/{model}' for OpenAI, pass `api_base` for a server with OpenAI's"
-        " API, or write the prefix of another provider"
+        f"{message}; pass the address of a server of your own as `api_base`, such as"
+        " 'http://127.0.0.1:11434/v1', or write a provider before it, as in 'openai/gpt-4.1-mini'"
     )
 
 
@@ -186,8 +216,16 @@ def _provider_of(model: str) -> str | None:
     listed = mapping(litellm_entries().get(model))
     if listed:
         return text(listed.get("litellm_provider"))
-    # Names with a colon may be fine-tuned models, or versions on Replicate.
-    return "" if _installed_names() is None or ":" in model else None
+    is_readable = _installed_names() is not None or not _is_installed()
+    return "" if not is_readable or _UNPREFIXED.fullmatch(model) else None
+
+
+def _is_installed() -> bool:
+    try:
+        return find_spec("litellm") is not None
+    # A stand-in module registered as litellm.
+    except ValueError:
+        return True
 
 
 @cache

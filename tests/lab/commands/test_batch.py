@@ -108,7 +108,7 @@ def test_rows_without_a_decision_are_told_by_reason(folder: Path) -> None:
 
 UNUSABLE = {
     "no key": ("openai/vary", (), "'openai/vary' needs an API key"),
-    "no such provider": ("what/vary", (), "'what' is not a provider that litellm knows"),
+    "no such provider": ("what/vary", (), "'what' is not a known provider"),
     "nothing there": (
         "openai/vary",
         ("--api-base", "http://127.0.0.1:9/v1"),

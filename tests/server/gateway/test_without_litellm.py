@@ -50,7 +50,7 @@ def test_a_policy_that_names_another_model_is_refused_at_the_start(
 
 
 def test_models_by_name_are_refused_at_the_start(gateways: Gateways) -> None:
-    with pytest.raises(MissingDependencyError, match=r"pip install 'resay\[litellm\]'"):
+    with pytest.raises(MissingDependencyError, match=r"`models` needs 'litellm'; install it"):
         gateways.start(models={"claude": {"model": "anthropic/claude-sonnet-5"}})
 
 

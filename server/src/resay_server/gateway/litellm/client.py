@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from resay import Request
-from resay.adapters import load_optional, marked
+from resay.adapters import marked, require_optional
 from resay.adapters.apis import Body, mapping, number
 from resay.adapters.upstream import litellm_provider
 from resay.errors import ConfigurationError
@@ -57,14 +57,15 @@ class LiteLLM:
             MissingDependencyError: litellm is not installed.
             ConfigurationError: It does not know the provider of one of them.
         """
+        require_optional(
+            "litellm", package="litellm", extra="litellm", purpose="the gateway's `models`"
+        )
         provider, takes_n = litellm_provider(), dict[str, bool]()
         # Off the event loop, and without litellm's output.
         await provider.prepare()
         for name, config in models.items():
             takes_n[name] = await provider.takes_n(Request((), config.model, config.params))
-        self._litellm = load_optional(
-            "litellm", package="litellm", extra="litellm", purpose="the gateway's `models`"
-        )
+        self._litellm = import_module("litellm")
         for name, config in models.items():
             self._check(name, config)
         self._replayed = await asyncio.to_thread(self._without_parser, models)
