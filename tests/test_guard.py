@@ -590,7 +590,7 @@ def test_a_conversation_may_come_from_an_iterator() -> None:
 MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("ask", {"refrences": ["a"]}, "did you mean 'references'?"),
     ("check", {"sample": ["a"]}, "did you mean 'samples'?"),
-    ("stream", {"mode": "hold"}, "unexpected keyword argument 'mode'"),
+    ("stream", {"mode": "hold"}, "pass it as `stream_mode`"),
     ("ask", {"temperature": 0}, "parameters, such as `temperature`, go in `params`"),
     ("ask", {"max_tokns": 9}, "parameters, such as `max_tokens`, go in `params`"),
     ("check", {"api_base": "http://x"}, "parameters, such as `api_base`, go in `params`"),
@@ -615,6 +615,60 @@ def test_a_query_names_the_nearest_keyword_as_well() -> None:
     of: Any = Request.of
     with pytest.raises(TypeError, match="did you mean 'model'"):
         of(QUESTION, modle=MODEL)
+    with pytest.raises(TypeError, match="pass it as `question`, a text or a list of messages"):
+        of(messages=[{"role": "user", "content": QUESTION}])
+    assert Request.of(question=QUESTION) == Request.of(QUESTION)
+
+
+MESSAGES = [{"role": "user", "content": QUESTION}]
+AS_QUESTION = "pass it as `question`, a text or a list of messages"
+AS_REFERENCES = "pass it as `references`, a list of texts"
+AS_SYSTEM_MESSAGE = "pass it as a message of `question`: [{'role': 'system', "
+OTHER_NAMES: list[tuple[str, Any, str]] = [
+    *((name, MESSAGES, AS_QUESTION) for name in ("messages", "mesages", "history")),
+    *((name, QUESTION, AS_QUESTION) for name in ("prompt", "user_prompt", "query", "input")),
+    *((name, ["It opened in 1932."], AS_REFERENCES) for name in ("documents", "docs", "sources")),
+    *((name, "It opened in 1932.", AS_REFERENCES) for name in ("context", "source_documents")),
+    *((name, "Be brief.", AS_SYSTEM_MESSAGE) for name in ("system", "system_prompt")),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), OTHER_NAMES)
+@pytest.mark.parametrize("call", ["ask", "check", "stream", "aask", "acheck", "astream"])
+async def test_a_name_that_others_have_for_an_argument_says_how_to_pass_it(
+    call: str, name: str, value: object, message: str
+) -> None:
+    function: Any = getattr(Guard(NGRAM, provider=ReplayProvider({})), call)
+    arguments = {"response": "It opened in 1932."} if call.endswith("check") else {}
+
+    async def pass_wrongly() -> None:
+        await function(**arguments, **{name: value})
+
+    with pytest.raises(TypeError, match=re.escape(message)) as error:
+        await pass_wrongly()
+    assert str(error.value).startswith(
+        f"Guard.{call}() got an unexpected keyword argument {name!r}; pass"
+    )
+
+
+@pytest.mark.parametrize("name", ["answer", "output", "output_text", "completion", "text"])
+def test_an_answer_by_another_name_is_the_response(name: str) -> None:
+    check: Any = Guard(NGRAM).check
+    with pytest.raises(TypeError, match="pass it as `response`"):
+        check(**{name: "It opened in 1932."}, samples=["In 1932."] * 3)
+    (checked,) = Guard(NGRAM).check_many([{name: "It opened in 1932."}])
+    assert "pass it as `response`" in str(checked.error)
+
+
+async def test_arguments_that_need_a_name_are_listed() -> None:
+    guard: Any = Guard(NGRAM, provider=ReplayProvider({}))
+    by_name = r"takes only `response` without a name; pass the others by name: `question=`, `samp"
+    with pytest.raises(TypeError, match=rf"Guard\.check\(\) {by_name}"):
+        guard.check("It opened in 1932.", QUESTION)
+    with pytest.raises(TypeError, match=rf"Guard\.acheck\(\) {by_name}"):
+        await guard.acheck("It opened in 1932.", QUESTION)
+    with pytest.raises(TypeError, match=r"Guard\.ask\(\) takes only `question` .*: `model=`, "):
+        guard.ask(QUESTION, MODEL)
 
 
 def test_one_of_many_checks_names_the_nearest_keyword() -> None:

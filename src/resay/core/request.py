@@ -58,7 +58,6 @@ class Request:
     def of(
         cls,
         question: str | Iterable[Message] | Request,
-        /,
         *,
         model: str | None = None,
         tenant: str | None = None,
