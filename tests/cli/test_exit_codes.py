@@ -140,8 +140,8 @@ def test_an_answer_that_the_policy_withholds_by_raising_is_flagged(
         (
             ("ask", "Who?", "-m", "ollama_chat/x", "--api-base", "http://127.0.0.1:9"),
             4,
-            "'ollama_chat/x' cannot be reached: nothing listens at 127.0.0.1:9; check the server"
-            " and `--api-base`",
+            "'ollama_chat/x' cannot be reached: nothing listens at 127.0.0.1:9; start the server,"
+            " or check `--api-base`",
         ),
     ],
 )

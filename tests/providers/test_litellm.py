@@ -146,7 +146,7 @@ async def test_what_cannot_be_reached_is_named(model: str, base: str, why: str) 
     nowhere = Request.of("Who?", model=model, params={"api_base": base, "api_key": "sk-secret"})
     with pytest.raises(ProviderError) as caught:
         await LiteLLMProvider().complete(nowhere)
-    assert f"{model!r} cannot be reached: {why}; check the server" in str(caught.value)
+    assert f"{model!r} cannot be reached: {why}; start the server" in str(caught.value)
     assert "sk-secret" not in str(caught.value)
     assert (caught.value.retryable, caught.value.status) == (True, None)
 

@@ -471,7 +471,7 @@ def provider_error(error: Exception) -> ProviderError:
         return ProviderTimeoutError(f"there was no answer in time ({name})", status=status)
     unreachable = unreachable_by(error)
     if unreachable is not None:
-        message = f"the request failed: {unreachable}"
+        message = f"the request failed: {unreachable.reason}"
         return ProviderError(message, retryable=True, unusable=True)
     after = retry_after_s(getattr(getattr(error, "response", None), "headers", None))
     hint = hint_of(status, after, SEE_CAUSE) if status == 429 else SEE_CAUSE

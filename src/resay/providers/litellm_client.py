@@ -145,7 +145,7 @@ def translate(error: Exception, model: str, hint: str = SEE_CAUSE) -> ProviderEr
     unreachable = unreachable_by(error)
     if unreachable is not None:
         return ProviderError(
-            f"{model!r} cannot be reached: {unreachable}; check the server and `api_base`",
+            f"{model!r} cannot be reached: {unreachable.reason}; {unreachable.remedy}",
             retryable=True,
             unusable=True,
         )

@@ -321,8 +321,7 @@ class _HttpRequest:
         unreachable = unreachable_by(error)
         if unreachable is not None:
             return ProviderError(
-                f"{self.model!r} cannot be reached: {unreachable}; start the server, or check"
-                " `api_base`",
+                f"{self.model!r} cannot be reached: {unreachable.reason}; {unreachable.remedy}",
                 # Nothing begins to listen on this machine within a moment.
                 retryable=not host_of(self.base_url).startswith(_LOOPBACK),
                 unusable=True,

@@ -211,7 +211,7 @@ def translate(error: Exception, api: str, operation: str) -> ProviderError:
         return ProviderTimeoutError(f"{what}: no answer in time ({name})", retryable=True)
     unreachable = unreachable_by(error)
     if unreachable is not None:
-        message = f"{what}: {unreachable}; check `api_base`"
+        message = f"{what}: {unreachable.reason}; {unreachable.remedy}"
         return ProviderError(message, retryable=True, unusable=True)
     if isinstance(status, int):
         hint = _HINTS.get(status, SEE_CAUSE)
