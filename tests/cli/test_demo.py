@@ -8,8 +8,9 @@ import re
 import pytest
 from rich.console import Console
 
+from resay.cli import demo as demo_command
 from resay.cli.demo import DOCUMENTS, run_demo
-from resay.testing import Subject, World
+from resay.testing import SimulatedProvider, Subject, World
 from resay.testing.tasks import sentences_of
 from support.cli import resay_here
 
@@ -52,6 +53,33 @@ def test_another_question_can_be_asked() -> None:
 
     assert "marie-curie.md#" in said
     assert "Bridge" not in said.split("The policy")[0]
+
+
+@pytest.mark.parametrize(
+    ("regenerate", "unchecked_calls"), [(False, 2), (True, 0)], ids=["catch", "repair"]
+)
+def test_the_calls_that_it_prints_are_those_that_the_model_received(
+    regenerate: bool, unchecked_calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    providers: list[SimulatedProvider] = []
+
+    def recorded(*, seed: int) -> SimulatedProvider:
+        providers.append(SimulatedProvider(seed=seed))
+        return providers[-1]
+
+    monkeypatch.setattr(demo_command, "SimulatedProvider", recorded)
+    # What starts together with an answer may or may not be sent: once proves nothing.
+    for _ in range(5):
+        console = Console(file=io.StringIO(), width=200)
+        run_demo(None, console, regenerate=regenerate)
+        output = console.file.getvalue()
+        total = re.search(r"^Total: (\d+) calls", output, re.MULTILINE)
+        answered = re.search(r"and answered (\d+) calls", output)
+        assert total is not None
+        assert answered is not None
+        received = len(providers[-1].requests)
+        assert int(answered[1]) == received
+        assert unchecked_calls + int(total[1]) == received
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)

@@ -144,7 +144,13 @@ def _show_catching(question: str, console: Console) -> None:
 
 def _plain_answer(guard: Guard, question: str) -> str:
     """Return an answer of the guard's model that nobody checks."""
-    unchecked = guard.with_options(policy={"chain": ["facts"], "when": {"min_chars": 1_000_000}})
+    policy = {
+        "chain": ["facts"],
+        # Together with the answer they would be asked for before it is known that none is needed.
+        "sampling": {"start": "after"},
+        "when": {"min_chars": 1_000_000},
+    }
+    unchecked = guard.with_options(policy=policy)
     return unchecked.ask(question).text
 
 
