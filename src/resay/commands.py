@@ -140,17 +140,22 @@ def guard_of(path: Path | None, methods: list[str] | None, *, model: str | None 
 
     if path and methods:
         raise ConfigurationError("--policy and --method exclude each other; pass only one")
-    if not path and not methods and _needs_no_model(model):
+    if not methods and model is None and not has_policy(path):
         methods = ["facts"]
     if methods:
         return Guard({"chain": [{"method": method} for method in methods]}, model=model)
     return Guard(path, model=model)
 
 
-def _needs_no_model(model: str | None) -> bool:
+def has_policy(path: Path | None) -> bool:
+    """Return whether a command has a policy file: one that it names, or that of `RESAY_POLICY`.
+
+    Args:
+        path: The policy file that the command names; None for none.
+    """
     from resay.policy.model import POLICY_VARIABLE
 
-    return model is None and not os.environ.get(POLICY_VARIABLE)
+    return path is not None or bool(os.environ.get(POLICY_VARIABLE))
 
 
 def print_policy(path: Path | None, methods: list[str] | None, *, model: str | None = None) -> None:

@@ -475,6 +475,34 @@ def test_a_policy_of_the_environment_that_cannot_be_read(
     assert "missing.yaml" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "package"),
+    [
+        ("check -r response.txt --samples a.txt", ""),
+        ("ask Who? -m openai/x", ""),
+        ("policy check", ""),
+        ("mcp", "mcp"),
+        ("batch rows.jsonl --out scored.jsonl", "resay_lab"),
+        ("calibrate --labels rows.jsonl", "resay_lab"),
+        ("journal list", "resay_server"),
+        ("journal show 1", "resay_server"),
+        ("journal recheck", "resay_server"),
+        ("label", "resay_server"),
+        ("serve --upstream http://127.0.0.1:9/v1 --port 0 --journal none", "resay_server"),
+    ],
+)
+def test_every_command_with_a_policy_reads_that_of_the_environment(
+    words: str, package: str, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if package:
+        pytest.importorskip(package)
+    monkeypatch.setenv("RESAY_POLICY", "missing.yaml")
+    (files / "rows.jsonl").write_text('{"response": "It has 31 lamps.", "label": true}\n')
+    done = resay_here(*words.split(), cwd=files)
+    assert done.returncode == 2
+    assert "missing.yaml" in done.stderr
+
+
 @needs("litellm")
 def test_check_says_why_no_model_can_be_asked(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)

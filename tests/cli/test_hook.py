@@ -107,6 +107,19 @@ def test_the_last_message_may_be_in_the_transcript_alone(tmp_path: Path) -> None
     assert reply(event(path, None))["decision"] == "block"
 
 
+def test_a_policy_decides_and_an_option_before_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = event(written(tmp_path, EDIT), "I fixed `app.py`. All tests pass.")
+    (tmp_path / "strict.yaml").write_text("chain: [actions]\n")
+    (tmp_path / "none.yaml").write_text("chain: [actions]\nwhen: {min_chars: 1000}\n")
+    monkeypatch.setenv("RESAY_POLICY", str(tmp_path / "none.yaml"))
+    assert reply(last) == {}
+    assert reply(last, "--policy", str(tmp_path / "strict.yaml"))["decision"] == "block"
+    monkeypatch.setenv("RESAY_POLICY", str(tmp_path / "missing.yaml"))
+    assert "missing.yaml" in reply(last)["systemMessage"]
+
+
 def test_it_never_sends_an_agent_back_twice_in_a_row(tmp_path: Path) -> None:
     path = written(tmp_path, EDIT)
     assert reply(event(path, "All tests pass.", stop_hook_active=True)) == {}

@@ -9,13 +9,13 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from resay.cli.transcript import before_last, last_text, read_transcript
-from resay.commands import FAILED, PolicyOption, print_json
+from resay.commands import FAILED, has_policy, print_json
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError, ResayError, without_cause
 from resay.guard import Guard
@@ -60,12 +60,22 @@ def hook() -> None:
 
 
 @app.command(cls=_HarmlessCommand)
-def stop(policy: PolicyOption = None) -> None:
+def stop(
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            help="A policy file.",
+            show_default="the file that RESAY_POLICY names, or the method actions",
+        ),
+    ] = None,
+) -> None:
     """Send an agent back to work that says what it did not do: "all tests pass" without a run.
 
     For the hooks `Stop` and `SubagentStop` of Claude Code, and `Stop` of Codex. It reads their JSON
     on stdin, and compares the last message with the calls of tools in the transcript, by the method
-    `actions` unless a policy is given.
+    `actions` unless there is a policy.
 
     It never sends an agent back twice in a row, and lets it stop where the check fails.
     """
@@ -101,7 +111,7 @@ def _reply(event: Mapping[str, Any], policy: Path | None) -> Mapping[str, str]:
     response = last_message.strip() if isinstance(last_message, str) else last_text(messages)
     if not response or not messages:
         return {}
-    guard = Guard({"chain": ["actions"]} if policy is None else policy)
+    guard = Guard(policy if has_policy(policy) else {"chain": ["actions"]})
     verdict = guard.check(response, question=before_last(messages, response))
     guard.close()
     if not verdict.flagged:

@@ -21,6 +21,7 @@ from resay.guard_core import check_usable
 from resay.policy import Annotate, Policy, policy_schema
 from resay.policy.auto import choose, min_samples
 from resay.policy.effective import effective_text
+from resay.policy.model import POLICY_VARIABLE
 from resay.policy.yaml_reader import read_text, read_yaml
 from resay.providers.base import Completions, Layer
 from resay.providers.batching import LiveCallsConfig
@@ -61,7 +62,7 @@ def show_schema() -> None:
 
 @app.command()
 def check(
-    file: Annotated[Path, typer.Argument(help="The policy file.")],
+    file: Annotated[Path, typer.Argument(help="The policy file.", envvar=POLICY_VARIABLE)],
     model: Annotated[
         str | None,
         typer.Option(

@@ -66,7 +66,14 @@ def _share(text: str) -> float:
 @app.command()
 def calibrate(
     policy: Annotated[
-        Path, typer.Option("--policy", "-p", help="The policy file.", show_default=False)
+        Path,
+        typer.Option(
+            "--policy",
+            "-p",
+            help="The policy file.",
+            envvar="RESAY_POLICY",
+            show_default=False,
+        ),
     ],
     labels: Annotated[
         Path | None,

@@ -89,7 +89,14 @@ LimitOption = Annotated[
 
 def recheck(
     policy: Annotated[
-        Path, typer.Option("--policy", "-p", help="The policy to check with.", show_default=False)
+        Path,
+        typer.Option(
+            "--policy",
+            "-p",
+            help="The policy to check with.",
+            envvar="RESAY_POLICY",
+            show_default=False,
+        ),
     ],
     entry: Annotated[
         str | None,

@@ -34,7 +34,10 @@ JournalOption = Annotated[
 PolicyOption = Annotated[
     Path | None,
     typer.Option(
-        "--policy", "-p", help="A policy file that names the journal.", show_default=False
+        "--policy",
+        "-p",
+        help="A policy file that names the journal.",
+        show_default="the file that RESAY_POLICY names",
     ),
 ]
 SinceOption = Annotated[

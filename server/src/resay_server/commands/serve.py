@@ -40,7 +40,12 @@ class _Level(Enum):
 def serve(
     policy: Annotated[
         Path | None,
-        typer.Option("--policy", "-p", help="The default policy file.", show_default=False),
+        typer.Option(
+            "--policy",
+            "-p",
+            help="The default policy file.",
+            show_default="the file that RESAY_POLICY names, or the built-in policy",
+        ),
     ] = None,
     upstream: Annotated[
         str | None,
