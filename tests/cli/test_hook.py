@@ -75,7 +75,7 @@ def test_tests_that_nobody_ran_do_not_pass(tmp_path: Path) -> None:
     path = written(tmp_path, EDIT)
     said = reply(event(path, "I fixed `app.py`. All tests pass."))
     assert said["decision"] == "block"
-    assert "- All tests pass. (not done: no call checks it)" in said["reason"]
+    assert "- All tests pass. (no call checked it)" in said["reason"]
     assert "app.py" not in said["reason"]
     assert said.keys() == {"decision", "reason"}
 

@@ -49,7 +49,7 @@ def test_a_call_that_bears_a_claim_out_is_named() -> None:
     assert verdict.decision == "consistent"
     (part,) = parts_of(verdict)
     assert (part.verdict, part.band) == ("done", "supported")
-    assert part.reason == 'call 1 (book_table): {"reservation": "TB-6120"}'
+    assert part.reason == 'call 1 (book_table) did this: {"reservation": "TB-6120"}'
 
 
 def test_an_action_without_a_call_is_not_done() -> None:
@@ -121,6 +121,23 @@ def test_an_identifier_that_stands_nowhere_is_invented() -> None:
     verdict = check("I opened ticket HELP-2219.", "Open a ticket for the reader.", opened)
     flagged = [part for part in parts_of(verdict) if part.flagged]
     assert [(part.verdict, part.start, part.end) for part in flagged] == [("invented", 16, 25)]
+
+
+def test_the_reason_for_a_claim_is_a_sentence_for_people() -> None:
+    log = [
+        call("create_ticket", {"title": "Badge reader"}, {"key": "HELP-2291"}, 1),
+        call("send_message", {"to": "Ines"}, {"status": "queued"}, 2),
+    ]
+    answer = (
+        "I opened a ticket. It is HELP-2219. I sent Ines a message. I also rebooted the server."
+    )
+    verdict = check(answer, "Open a ticket, tell Ines, reboot the server.", *log)
+    assert [claim.reason for claim in verdict.claims if claim.parts] == [
+        'call 1 (create_ticket) did this: {"key": "HELP-2291"}',
+        "'HELP-2219' appears in no call and no result",
+        "call 2 (send_message) is not finished: status: queued",
+        "no call did this",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -350,7 +367,7 @@ def test_a_judge_names_the_call() -> None:
     verdict, requests = judged(f"[{CANCELLED}]")
     assert verdict.decision == "consistent"
     (part,) = parts_of(verdict)
-    assert part.reason == "call 1 (tool7) does this, says acme/judge"
+    assert part.reason == "call 1 (tool7) did this, says acme/judge"
     assert (part.start, part.end) == (2, 28)
     assert len(requests) == 1
     assert '1. tool7 {"target": "membership 12"} -> {"code": 200, "state"' in requests[0].question

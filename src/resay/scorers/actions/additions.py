@@ -118,7 +118,7 @@ class _Additions:
         is_added = (addition.is_said and not is_first) or self._is_of_another(addition, call.index)
         calls = self._conversation.calls
         if is_added and not any(self._bears(addition, facts) for facts in calls):
-            return about_claim(claim, "not_done", "no call does this besides")
+            return about_claim(claim, "not_done", "no other call did this")
         self._counts[call.index] += 1
         self._claimed[call.index] |= claim.families
         return finding

@@ -10,7 +10,7 @@ from resay._internal.patterns import lazy_pattern
 from resay.core.action_verdict import ActionVerdict
 from resay.core.call_log import LoggedCall
 from resay.core.claim_verdict import PartKind
-from resay.scorers.actions.calls import CallFacts
+from resay.scorers.actions.calls import CallFacts, excerpt
 from resay.scorers.actions.claims import ActionClaim
 from resay.scorers.actions.values import Value, ValueKind
 
@@ -115,7 +115,7 @@ def invented_value(value: Value) -> Finding:
         start=value.start,
         end=value.end,
         verdict="invented",
-        reason="it stands in no call and no result",
+        reason=f"{excerpt(value.text)!r} appears in no call and no result",
         kind=_kind_of(value),
     )
 

@@ -121,7 +121,7 @@ def _judge_check(
         if any(facts.is_broad or facts.delegates or facts.runs_code for facts in calls):
             # "The pipeline went through": whatever it runs.
             return None, []
-        return about_claim(claim, "not_done", "no call checks it"), []
+        return about_claim(claim, "not_done", "no call checked it"), []
     last = checks[-1]
     if conversation.words.earlier.search(claim.text):
         # "The tests passed before I began"

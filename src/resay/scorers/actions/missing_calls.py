@@ -46,7 +46,7 @@ def finding_without_call(claim: ActionClaim, conversation: Conversation) -> Find
         return None
     if not _is_claimed(claim, conversation):
         return None
-    reason = "no call does this" if conversation.calls else "no tool was called"
+    reason = "no call did this" if conversation.calls else "no tool was called"
     return about_claim(claim, "not_done", reason)
 
 

@@ -19,9 +19,9 @@ _CHECKS: Final = frozenset({"test", "build"})
 _TIE: Final = 1.01
 _PROBLEMS: Final[Mapping[Outcome, str]] = {
     "error": "failed",
-    "dry_run": "only tried",
+    "dry_run": "was only a trial run",
     "nothing": "changed nothing",
-    "pending": "is not through",
+    "pending": "is not finished",
 }
 
 
@@ -82,7 +82,7 @@ def judge_outcome(claim: ActionClaim, match: Match, conversation: Conversation) 
     failed = _partly_failed(claim, match, conversation)
     if failed is not None:
         return failed
-    return about_claim(claim, "done", f"{facts.label}: {quote or 'no result'}", facts)
+    return about_claim(claim, "done", f"{facts.label} did this: {quote or 'no result'}", facts)
 
 
 def _is_unfinished(claim: ActionClaim, quote: str, conversation: Conversation) -> bool:

@@ -124,13 +124,15 @@ def _finding(
     if name not in get_args(ActionVerdict):
         return None
     verdict = cast("ActionVerdict", name)
+    start, end = _span_of(str(fields.get("words") or ""), sentence.text)
     number, quote = as_number(fields.get("call")), str(fields.get("quote") or "")
     call: LoggedCall | None = None
     if verdict in _WITHOUT_CALL:
         quote = ""
-        reason = f"no call does this, says {judge}"
+        reason = f"no call did this, says {judge}"
         if verdict == "invented":
-            reason = f"it stands in no call and no result, says {judge}"
+            words = excerpt(sentence.text[start:end])
+            reason = f"{words!r} appears in no call and no result, says {judge}"
     else:
         if number is None or not 1 <= number <= len(calls):
             return None
@@ -138,9 +140,8 @@ def _finding(
         # Looked for where the judge saw it: results can be megabytes.
         if quote and find_quote(quote, shown[number - 1]) is None:
             return None
-        does = "does this" if verdict == "done" else "says otherwise"
+        does = "did this" if verdict == "done" else "says otherwise"
         reason = f"call {number} ({call.name}) {does}, says {judge}"
-    start, end = _span_of(str(fields.get("words") or ""), sentence.text)
     return Finding(
         start=sentence.start + start,
         end=sentence.start + end,

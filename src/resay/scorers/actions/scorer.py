@@ -278,12 +278,8 @@ def _reason(findings: Sequence[Finding]) -> str | None:
     deciding = [finding for finding in findings if finding.flagged] or list(findings)
     if not deciding:
         return None
-    reasons = dict.fromkeys(_with_verdict(finding) for finding in deciding)
+    reasons = dict.fromkeys(finding.reason for finding in deciding)
     return "; ".join(reasons)
-
-
-def _with_verdict(finding: Finding) -> str:
-    return f"{finding.verdict.replace('_', ' ')}: {finding.reason}"
 
 
 def _contradiction(findings: Sequence[Finding]) -> Contradiction | None:
