@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import ForwardRef, get_type_hints
+from pkgutil import iter_modules
+from typing import Any, ForwardRef, get_type_hints
 
 import pytest
 
@@ -241,3 +245,67 @@ def test_what_makes_tools_of_methods_can_read_their_types(name: str) -> None:
     hints = get_type_hints(getattr(resay.Guard, name))
     assert "return" in hints
     assert not any(isinstance(hint, (str, ForwardRef)) for hint in hints.values())
+
+
+def _public_modules() -> Iterator[str]:
+    yield from ("resay", "resay.errors", "resay.plugins", "resay.policy", "resay.providers")
+    yield from ("resay.retrieval", "resay.testing", "resay.adapters")
+    for module in iter_modules(import_module("resay.adapters").__path__):
+        name = f"resay.adapters.{module.name}"
+        if hasattr(import_module(name), "__all__"):
+            yield name
+
+
+def _function_of(member: object) -> Callable[..., object] | None:
+    """Return the function of a method, a property or a function of ours."""
+    if isinstance(member, (classmethod, staticmethod)):
+        member = member.__func__
+    elif isinstance(member, property):
+        member = member.fget
+    elif isinstance(member, cached_property):
+        member = member.func
+    return member if inspect.isfunction(member) else None
+
+
+def _annotated(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a class with its methods and properties, or a function."""
+    yield name, value
+    if not inspect.isclass(value):
+        return
+    for ours in value.__mro__:
+        if not ours.__module__.startswith("resay."):
+            continue
+        for member_name, member in vars(ours).items():
+            function = _function_of(member)
+            is_public = not member_name.startswith("_") or member_name in ("__init__", "__call__")
+            if function is not None and is_public:
+                yield f"{name}.{member_name}", function
+
+
+@pytest.mark.parametrize("module_name", list(_public_modules()))
+def test_what_reads_annotations_finds_every_type(module_name: str) -> None:
+    module = import_module(module_name)
+    unknown: dict[str, str] = {}
+    for name in module.__all__:
+        value = getattr(module, name)
+        if not inspect.isclass(value) and not inspect.isfunction(value):
+            continue
+        for label, annotated in _annotated(name, value):
+            try:
+                hints = get_type_hints(annotated)
+            except NameError as error:
+                unknown[label] = str(error)
+                continue
+            if any(isinstance(hint, (str, ForwardRef)) for hint in hints.values()):
+                unknown[label] = f"not a type: {hints}"
+    assert unknown == {}
+
+
+def test_hints_name_the_types_themselves() -> None:
+    from resay.core.contradiction import Contradiction
+    from resay.plugins import Evidence, Passage, Scorer, Scores
+
+    score = get_type_hints(Scorer.score)
+    assert score == {"passage": Passage, "evidence": Evidence, "return": Scores}
+    contradictions = get_type_hints(Scores)["contradictions"]
+    assert contradictions == tuple[Contradiction | None, ...]

@@ -29,6 +29,9 @@ from resay.core.details import (
 from resay.core.non_claims import NonClaim, non_claim_kind
 from resay.core.passage import Passage, Sentence
 from resay.core.questions import asking_part, invention_predicate, is_open_question
+
+# The type of an inherited field, for `typing.get_type_hints`.
+from resay.core.segmentation.kinds import SentenceUnit as SentenceUnit
 from resay.lang.detection import detect
 from resay.lang.language import all_alternatives, all_words, load
 

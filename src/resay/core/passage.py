@@ -7,18 +7,15 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from resay._internal.patterns import lazy_pattern
 from resay.core import segmentation
 from resay.core.segmentation.characters import LINE_BREAKS, STOPS, after_space
-from resay.core.segmentation.kinds import SentenceUnit
+from resay.core.segmentation.choices import Splitter
+from resay.core.segmentation.kinds import Kind, SentenceUnit
+from resay.core.segmentation.spans import Span
 from resay.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from resay.core.segmentation.blocks import Kind
-    from resay.core.segmentation.choices import Splitter
-    from resay.core.segmentation.spans import Span
 
 SEPARATOR = "\n\n"
 """What separates the lines of `Passage.of_lines` from the text beside them."""

@@ -7,10 +7,17 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from resay._internal.lazy_types import lazy_type
+
 if TYPE_CHECKING:
     from resay.core.claim_verdict import Part, PartError
     from resay.core.contradiction import Contradiction
     from resay.core.grounds import Grounds
+else:
+    Part = lazy_type("resay.core.claim_verdict", "Part")
+    PartError = lazy_type("resay.core.claim_verdict", "PartError")
+    Contradiction = lazy_type("resay.core.contradiction", "Contradiction")
+    Grounds = lazy_type("resay.core.grounds", "Grounds")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,18 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from resay._internal.event_loops import EnteredInBackground, run_sync
+from resay._internal.lazy_types import lazy_type
 from resay._internal.notify import VerdictRelay
 from resay.errors import ConfigurationError, StreamUnfinishedError
 
 if TYPE_CHECKING:
     from resay.engine.actions import Answer
     from resay.engine.answer_chunk import AnswerChunk
+else:
+    Answer = lazy_type("resay.engine.actions", "Answer")
+    AnswerChunk = lazy_type("resay.engine.answer_chunk", "AnswerChunk")
 
-    Work = Callable[[MemoryObjectSendStream[AnswerChunk]], Awaitable[Answer]]
+Work = Callable[[MemoryObjectSendStream[AnswerChunk]], Awaitable[Answer]]
 
 
 class AnswerStream:

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
+from resay._internal.lazy_types import lazy_type
 from resay.errors import ConfigurationError
 from resay.lang.phrases import Phrases
 from resay.lang.tables import codes, phrase_set, table, word_set
 
 if TYPE_CHECKING:
     from resay.lang.prompts import Prompts
+else:
+    Prompts = lazy_type("resay.lang.prompts", "Prompts")
 
 
 @dataclass(frozen=True, slots=True)

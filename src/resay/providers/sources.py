@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from resay._internal.lazy_types import lazy_type
+
 if TYPE_CHECKING:
     from resay.core.verdict import Via
     from resay.providers.base import Provider
     from resay.providers.limits import Budget
+else:
+    Via = lazy_type("resay.core.verdict", "Via")
+    Provider = lazy_type("resay.providers.base", "Provider")
+    Budget = lazy_type("resay.providers.limits", "Budget")
 
 
 @dataclass(frozen=True, slots=True)

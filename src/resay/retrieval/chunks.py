@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from resay._internal.patterns import lazy_pattern
-from resay.core.segmentation.blocks import Block, Kind, parse_layout
+from resay.core.segmentation.blocks import Block, parse_layout
+from resay.core.segmentation.kinds import Kind
 from resay.core.segmentation.sentences import sentence_ends
 from resay.retrieval.front_matter import FrontMatter, front_matter
 

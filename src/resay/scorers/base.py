@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, cast, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from resay._internal.lazy_types import lazy_type
 from resay._internal.strict import DEFERS_BUILD, LazySection, Shorthand
+from resay.core.passage import Passage
+from resay.core.request import Request
+from resay.core.scores import Scores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from resay.core.contradiction import Contradiction, EvidenceKind
-    from resay.core.passage import Passage
-    from resay.core.request import Request
-    from resay.core.scores import Scores
     from resay.scorers.evidence import Evidence
     from resay.scorers.gate import When
 else:
+    Contradiction = lazy_type("resay.core.contradiction", "Contradiction")
+    EvidenceKind = lazy_type("resay.core.contradiction", "EvidenceKind")
+    Evidence = lazy_type("resay.scorers.evidence", "Evidence")
     When = Annotated[Any, LazySection("resay.scorers.gate:When")]
 
 Need = Literal[

@@ -105,7 +105,7 @@ class Bertscore(SampleScorer):
             " have one, else none; false = none.",
         )
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Bertscore.Config | None = None) -> None:
         self.config = config or self.Config()
         model = (config_of(self.config.model).name or "").removeprefix("FacebookAI/")
         layer = self.config.layer or _LAYERS.get(model)

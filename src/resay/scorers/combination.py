@@ -110,7 +110,7 @@ class Combination(Composite):
                 raise ValueError("the weights must not all be 0")
             return parts
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Combination.Config) -> None:
         super().__init__(config.parts)
         self.config = config
 

@@ -98,7 +98,7 @@ class CrossExamination:
             default=3, ge=1, le=20, description="The maximum number of sets of questions."
         )
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: CrossExamination.Config | None = None) -> None:
         self.config = config or self.Config()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:

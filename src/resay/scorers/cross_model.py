@@ -155,7 +155,7 @@ class CrossModel:
         method: Literal["cross_model"] = "cross_model"
         second_opinion: SecondOpinion
 
-    def __init__(self, config: Config, compare: Step | None = None) -> None:
+    def __init__(self, config: CrossModel.Config, compare: Step | None = None) -> None:
         self.config = config
         self._compare = compare
 

@@ -196,7 +196,7 @@ class Dinco(EntailingScorer):
             """Requests to the model whose confidence is asked for, and to the entailment judge."""
             return (*judge_requests(self.asked), *super().judge_requests)
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Dinco.Config | None = None) -> None:
         self.config = config or self.Config()
         super().__init__(self.config)
         needs: set[Need] = {"judge", "question", *self._entailing.needs}

@@ -74,7 +74,7 @@ class DirectQuestion:
             " refuse to return it.",
         )
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: DirectQuestion.Config | None = None) -> None:
         self.config = config or self.Config()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:

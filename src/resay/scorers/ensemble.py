@@ -45,7 +45,7 @@ class Ensemble(Composite):
                 raise ValueError("the weights must add up to more than 0")
             return parts
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Ensemble.Config) -> None:
         super().__init__(config.parts)
         self._weights = [part.weight for part in config.parts]
 

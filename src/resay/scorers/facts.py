@@ -115,7 +115,7 @@ class Facts:
                 raise ValueError("'references' is not available; use `evidence: documents`")
             return value
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Facts.Config | None = None) -> None:
         self.config = config or self.Config()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:

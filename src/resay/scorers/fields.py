@@ -68,7 +68,7 @@ class Fields(SampleScorer):
         method: Literal["fields"] = "fields"
         ignore: tuple[str, ...] = ()
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Fields.Config) -> None:
         self._ignored = tuple(_matcher(pattern) for pattern in config.ignore)
 
     async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:

@@ -49,7 +49,7 @@ class Leaning(CorrectingScorer):
             description="The weight of the response's mean in each sentence's score; 0 = none.",
         )
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Leaning.Config | None = None) -> None:
         self.config = config or self.Config()
 
     def corrected(self, scores: Sequence[float | None]) -> list[float | None]:

@@ -62,7 +62,7 @@ class Logprobs:
 
         method: Literal["logprobs"] = "logprobs"
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Logprobs.Config | None = None) -> None:
         self.config = config or self.Config()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:

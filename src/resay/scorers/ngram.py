@@ -168,7 +168,7 @@ class Ngram:
             " answer gains nothing by repeating itself, or the whole response, as published.",
         )
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Ngram.Config | None = None) -> None:
         self.config = config or self.Config()
         self.traits = ScorerTraits(by_sentence=self.config.counted == "sentence")
 

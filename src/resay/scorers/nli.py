@@ -94,7 +94,7 @@ class Nli(SampleScorer):
             f" {PUBLISHED}, as released.",
         )
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Nli.Config | None = None) -> None:
         self.config = config or self.Config()
         self._model = pair_classifier(self.config.model)
         name = config_of(self.config.model).name

@@ -106,7 +106,7 @@ class PTrue:
             default=5, ge=1, le=100, description="The number of answers, if computed from votes."
         )
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: PTrue.Config | None = None) -> None:
         self.config = config or self.Config()
         self._asks_about_response = self.config.of == "response"
         self.traits = ScorerTraits(

@@ -163,7 +163,7 @@ class Panel:
             """Requests without messages to the judges that are named."""
             return tuple(request for judge in self.judges for request in judge_requests(judge))
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Panel.Config) -> None:
         self.config = config
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:

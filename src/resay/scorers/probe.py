@@ -196,7 +196,7 @@ class Probe(EntailingScorer):
             """Requests to the model that writes the questions, and to the judge of entailment."""
             return (*judge_requests(self.writer), *super().judge_requests)
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Probe.Config | None = None) -> None:
         self.config = config or self.Config()
         super().__init__(self.config)
         needs: set[Need] = {"judge", "question", *self._entailing.needs}

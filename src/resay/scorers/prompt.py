@@ -252,7 +252,7 @@ class Prompt(SampleScorer):
                 )
             return self
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Prompt.Config | None = None) -> None:
         self.config = config or self.Config()
         self.needs: frozenset[Need] = frozenset({"samples", "judge"})
         compares = self.config.task is None

@@ -93,7 +93,7 @@ class ProxyLogprobs:
                 raise ValueError("must contain {question}; for no context, set `context: none`")
             return template
 
-    def __init__(self, config: Config, proxy: LanguageModel | None = None) -> None:
+    def __init__(self, config: ProxyLogprobs.Config, proxy: LanguageModel | None = None) -> None:
         self.config = config
         self.needs: frozenset[Need] = frozenset(
             {"question"} if config.context == "question" else ()

@@ -131,7 +131,7 @@ class References:
             """Whether the step's judge is the model that wrote the response."""
             return self.by == "judge" and super().asks_response_model
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: References.Config | None = None) -> None:
         self.config = config or self.Config()
         judged: frozenset[Need] = frozenset({"references", "judge"})
         self.needs = judged if self.config.by == "judge" else frozenset({"references"})

@@ -179,7 +179,7 @@ class Semantic(EntailingScorer):
                 )
             return self
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Semantic.Config | None = None) -> None:
         self.config = config or self.Config()
         super().__init__(self.config)
         self.traits = ScorerTraits(

@@ -68,7 +68,7 @@ class Similarity(SampleScorer):
             " corresponds to a score of 0.5.",
         )
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Similarity.Config | None = None) -> None:
         self.config = config or self.Config()
         self._model = sentence_embedder(self.config.model)
 

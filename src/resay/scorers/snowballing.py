@@ -58,7 +58,7 @@ class Snowballing(CorrectingScorer):
             " correction does not depend on how much a judge doubts in general.",
         )
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Snowballing.Config | None = None) -> None:
         self.config = config or self.Config()
 
     def corrected(self, scores: Sequence[float | None]) -> list[float | None]:

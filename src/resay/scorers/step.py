@@ -19,8 +19,11 @@ from pydantic import ConfigDict, Field, create_model
 from resay._internal.construction import creating
 from resay._internal.entry_points import installed_names, load_installed
 from resay._internal.importing import import_named, import_path_of, is_import_path
+from resay._internal.lazy_types import lazy_type
 from resay._internal.patterns import lazy_pattern
 from resay._internal.strict import Imported
+from resay.core.passage import Passage
+from resay.core.request import Request
 from resay.core.scores import Scores
 from resay.errors import ConfigurationError, ScorerError
 from resay.scorers.base import (
@@ -38,10 +41,13 @@ from resay.scorers.base import (
 
 if TYPE_CHECKING:
     from resay.core.contradiction import Contradiction, EvidenceKind
-    from resay.core.passage import Passage
-    from resay.core.request import Request
     from resay.providers.base import Provider
     from resay.scorers.evidence import Evidence
+else:
+    Contradiction = lazy_type("resay.core.contradiction", "Contradiction")
+    EvidenceKind = lazy_type("resay.core.contradiction", "EvidenceKind")
+    Provider = lazy_type("resay.providers.base", "Provider")
+    Evidence = lazy_type("resay.scorers.evidence", "Evidence")
 
 # Class names, imported on demand: some methods combine others, which they look up here.
 _BUILT_IN: Mapping[str, str] = {

@@ -64,7 +64,7 @@ class ZeroShot:
 
         method: Literal["zero_shot"] = "zero_shot"
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: ZeroShot.Config | None = None) -> None:
         self.config = config or self.Config()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:

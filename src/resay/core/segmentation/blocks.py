@@ -16,6 +16,7 @@ from typing import Literal
 from resay._internal.event_loops import stop_if_abandoned
 from resay._internal.patterns import lazy_pattern
 from resay.core.segmentation.characters import GAP, LINE_BREAKS
+from resay.core.segmentation.kinds import Kind
 from resay.core.segmentation.sentence_words import ORDINAL_MONTHS
 from resay.core.segmentation.spans import Span, blanked
 
@@ -102,9 +103,6 @@ def is_definition(body: str) -> bool:
 def is_tags(body: str) -> bool:
     """Whether the line consists of HTML tags only."""
     return _TAGS.match(body) is not None
-
-
-Kind = Literal["prose", "heading", "code", "table", "rule", "math", "html", "definition"]
 
 
 @dataclass(frozen=True, slots=True)

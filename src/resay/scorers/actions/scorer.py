@@ -99,7 +99,7 @@ class Actions:
             """A request without messages to the judge, if there is one."""
             return judge_requests(self.judge)
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Actions.Config | None = None) -> None:
         self.config = config or self.Config()
         asks = self.config.judge is not None
         self.needs: frozenset[Need] = frozenset({"judge"}) if asks else frozenset()

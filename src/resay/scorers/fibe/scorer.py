@@ -123,7 +123,7 @@ class Fibe:
             " judge's own. Some models refuse the parameter.",
         )
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Fibe.Config | None = None) -> None:
         self.config = config or self.Config()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:

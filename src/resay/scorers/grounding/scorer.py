@@ -121,7 +121,7 @@ class Grounding:
             require_documents(self.words_first, self.evidence)
             return self
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Grounding.Config | None = None) -> None:
         self.config = config or self.Config()
         self._model = config_of(self.config.model)
         at_hand = self._model.remote or folder_of(self._model) is not None

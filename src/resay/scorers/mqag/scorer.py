@@ -112,7 +112,7 @@ class Mqag:
         )
         seed: int = Field(default=0, ge=0, description="The random seed for generating questions.")
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: Mqag.Config | None = None) -> None:
         self.config = config or self.Config()
         self._first = text_generator(self.config.question)
         self._second = text_generator(self.config.distractor)

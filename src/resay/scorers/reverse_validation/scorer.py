@@ -138,7 +138,7 @@ class ReverseValidation:
             " be met.",
         )
 
-    def __init__(self, config: Config | None = None) -> None:
+    def __init__(self, config: ReverseValidation.Config | None = None) -> None:
         self.config = config or self.Config()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
