@@ -13,12 +13,14 @@ import pytest
 
 from resay import (
     ConfigurationError,
+    Document,
     Guard,
     HallucinationBlocked,
     MissingDependencyError,
     Request,
     Sources,
     Usage,
+    Verdict,
 )
 from resay.adapters import CheckContext, GuardRuntime
 from resay.adapters.providers import LiteLLMProvider, ReplayProvider
@@ -300,6 +302,30 @@ async def test_a_check_by_words_against_references_needs_no_litellm() -> None:
     assert verdict.claims[0].contradicted_by
 
 
+@pytest.mark.parametrize(
+    ("document", "name"),
+    [
+        (Document("bridges.md", "The Garmo bridge opened in 1932."), "bridges.md"),
+        (
+            Document("7", "The Garmo bridge opened in 1932.", metadata={"title": "Bridges"}),
+            "Bridges",
+        ),
+    ],
+)
+async def test_a_contradiction_names_the_document_that_it_is_from(
+    document: Document, name: str
+) -> None:
+    verdict = await Guard(NGRAM).acheck(
+        "It opened in 1950.",
+        question="When did the Garmo bridge open?",
+        references=["The Silo tunnel is long.", document],
+    )
+    assert f"reference 2 ({name}) says: The Garmo bridge opened in 1932." in str(verdict)
+    reference = verdict.references[1]
+    assert (reference.id, reference.title, reference.label) == (document.id, name, "2")
+    assert verdict.claims == Verdict.from_dict(verdict.to_dict()).claims
+
+
 async def test_documents_in_the_conversation_need_no_model_to_check_by() -> None:
     context = "Context:\nThe Garmo bridge opened in 1932."
     asked = f"Answer only from the context.\n\n{context}\n\nQuestion: When?"
@@ -346,7 +372,7 @@ async def test_a_page_about_a_product_with_a_like_name_supports_nothing(
         (NGRAM, {"samples": iter([1])}, "samples must be a list of strings, but one is of type"),
         (NGRAM, {"samples": [1, 2, 3]}, "samples must be a list of strings, but one is of type in"),
         (NGRAM, {"samples": [None] * 3}, "samples must be a list of strings, but one is of type N"),
-        (NGRAM, {"references": [None]}, "references must be a list of strings, but one is of type"),
+        (NGRAM, {"references": [None]}, "must be a list of strings or Documents, but one is of"),
         (NGRAM, {"samples": ["a"], "question": 5}, "question must be a text, a list of messages"),
         (None, {"samples": ["a"]}, "method 'prompt' needs a judge; pass `model`"),
         (None, {"samples": ["a"]}, r"or use a method without one \(`facts`\)"),
@@ -360,7 +386,7 @@ async def test_a_page_about_a_product_with_a_like_name_supports_nothing(
         (
             NGRAM,
             {"references": [{"text": "b"}]},
-            "references must be a list of strings, but one is of",
+            "references must be a list of strings or Documents, but one is of",
         ),
         (NGRAM, {"params": {"messages": []}}, "own argument; pass it as `question`"),
         (NGRAM, {"params": ["seed"]}, "params must be a mapping of the provider's parameters"),

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from resay import Answer, Guard, HallucinationBlocked, Policy, Usage, Verdict
+from resay import Answer, Document, Guard, HallucinationBlocked, Policy, Usage, Verdict
 from resay.adapters import (
     Annotate,
     CallLog,
@@ -14,6 +14,7 @@ from resay.adapters import (
     GuardRuntime,
     Message,
     OnVerdict,
+    given_references,
     inside_guard,
     marked,
 )
@@ -196,7 +197,7 @@ class Checker:
         *,
         ask: AskModel | None = None,
         resample: Callable[[], Awaitable[str]] | None = None,
-        references: Iterable[str] = (),
+        references: Iterable[str | Document] = (),
         calls: Callable[[], CallLog] | None = None,
         unrepeatable: str | None = None,
     ) -> Result:
@@ -228,7 +229,7 @@ class Checker:
             return await self._failed(answer, error)
         context = CheckContext(Request(messages), calls=call_log, unrepeatable=unrepeatable)
         if self._runtime.takes_references:
-            context = replace(context, references=tuple(references))
+            context = replace(context, references=given_references(references))
         if not isinstance(text, str):
             context = self._uncheckable(context, type(text).__name__)
         sources = None

@@ -29,7 +29,7 @@ from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from resay import Answer, AnswerChunk, Guard, Request, Sources, Verdict
-from resay.adapters import CheckContext, GuardRuntime, OnVerdict, inside_guard
+from resay.adapters import CheckContext, GuardRuntime, OnVerdict, given_references, inside_guard
 from resay.adapters.policies import PolicyLike, refuse_without_writer
 from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import (
@@ -272,7 +272,7 @@ class GuardedQueryEngine(BaseQueryEngine):
         question = {"role": "user", "content": bundle.query_str}
         context = CheckContext(
             Request((question,)),
-            references=references_in(retrieved.nodes) if retrieved else (),
+            references=given_references(references_in(retrieved.nodes)) if retrieved else (),
             structured=gives_objects(self._query_engine),
         )
         return GuardRuntime(self._guard).with_skip_reason(context)

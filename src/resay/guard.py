@@ -23,11 +23,12 @@ from resay import core, engine, providers, retrieval
 from resay import policy as policies
 from resay._internal.event_loops import name_sync_version, sync_version, wait_for
 from resay._internal.tracebacks import short_traceback
+from resay.core.documents import Document
 from resay.core.keywords import suggest_keywords
 from resay.core.request import Message, Request
 from resay.engine.requirements import check_single_answer
 from resay.errors import ConfigurationError
-from resay.guard_core import GuardCore, GuardSettings, outboxes_for, texts_of
+from resay.guard_core import GuardCore, GuardSettings, outboxes_for, references_of, texts_of
 from resay.policy import Policy
 from resay.providers.base_urls import problem_with_url
 
@@ -276,7 +277,7 @@ class Guard:
         model: str | None = None,
         entity: str | None = None,
         tenant: str | None = None,
-        references: Iterable[str] | None = (),
+        references: Iterable[str | Document] | None = (),
         params: Mapping[str, Any] | None = None,
     ) -> engine.Answer:
         """Ask the model, check its answer and act on the verdict.
@@ -288,7 +289,8 @@ class Guard:
                 determine it, unless the policy names one.
             tenant: The tenant of an application that serves several: cache entries of one tenant
                 are never used for another.
-            references: Trusted texts for the steps of the chain that compare with references.
+            references: Trusted texts for the steps of the chain that compare with references. The
+                verdict names a `Document` by its title.
             params: The provider's parameters of the main call, such as
                 `{"temperature": 0.2}`.
 
@@ -304,9 +306,7 @@ class Guard:
         await self._core.load(asks=True)
         request = self._request(question, model, tenant, params)
         sources = self._core.requirements.sources(request, asks=True)
-        context = core.CheckContext(
-            request, references=texts_of("references", references), entity=entity
-        )
+        context = core.CheckContext(request, references=references_of(references), entity=entity)
         return await self._core.answer(self._core.with_skip_reason(context), sources)
 
     @suggest_keywords
@@ -317,7 +317,7 @@ class Guard:
         *,
         question: str | Iterable[Message] | Request | None = None,
         samples: Iterable[str] | None = None,
-        references: Iterable[str] | None = (),
+        references: Iterable[str | Document] | None = (),
         logprobs: Iterable[object] | None = None,
         model: str | None = None,
         entity: str | None = None,
@@ -330,7 +330,8 @@ class Guard:
             response: The text to check.
             question: The question it answers. Needed to draw samples.
             samples: Other responses to the same question; None to draw them from the model.
-            references: Trusted texts for the steps of the chain that compare with references.
+            references: Trusted texts for the steps of the chain that compare with references. The
+                verdict names a `Document` by its title.
             logprobs: The response's tokens for the steps of the chain that use their probabilities:
                 `TokenLogprob`s, or the entries of OpenAI's `logprobs.content`, as objects or
                 mappings.
@@ -346,7 +347,7 @@ class Guard:
             ConfigurationError: An input that the chain needs is missing and cannot be obtained.
         """
         await self._core.load()
-        references = texts_of("references", references)
+        trusted_texts = references_of(references)
         samples = None if samples is None else texts_of("samples", samples)
         steps, requirements = self._core.steps, self._core.requirements
         if question is None:
@@ -364,7 +365,7 @@ class Guard:
             unrepeatable = "the question is unknown"
         context = core.CheckContext(
             request,
-            references=references,
+            references=trusted_texts,
             samples=samples,
             entity=entity,
             unrepeatable=unrepeatable,
@@ -374,7 +375,7 @@ class Guard:
         can_compare = samples is not None or requirements.can_draw(request)
         if can_compare or not self._core.decides_by_references(context):
             requirements.check_samples(request, samples)
-        requirements.check_references(references)
+        requirements.check_references(trusted_texts)
         tokens = tuple(logprobs or ())
         requirements.check_logprobs(tokens)
         context = replace(context, logprobs=core.tokens_of(tokens))
@@ -451,7 +452,7 @@ class Guard:
         model: str | None = None,
         entity: str | None = None,
         tenant: str | None = None,
-        references: Iterable[str] | None = (),
+        references: Iterable[str | Document] | None = (),
         params: Mapping[str, Any] | None = None,
     ) -> engine.AnswerStream:
         """Ask the model and stream its answer, checked as `stream_mode` says.
@@ -464,7 +465,8 @@ class Guard:
             model: The model to ask instead of the guard's own.
             entity: The main subject of the question, as for `aask`.
             tenant: The tenant, as for `aask`.
-            references: Trusted texts for the steps of the chain that compare with references.
+            references: Trusted texts for the steps of the chain that compare with references. The
+                verdict names a `Document` by its title.
             params: The provider's parameters of the main call.
 
         Returns:
@@ -476,9 +478,7 @@ class Guard:
         """
         request = self._request(question, model, tenant, params)
         sources = self._core.requirements.sources(request, asks=True)
-        context = core.CheckContext(
-            request, references=texts_of("references", references), entity=entity
-        )
+        context = core.CheckContext(request, references=references_of(references), entity=entity)
         context = self._core.with_skip_reason(context)
         return self._core.stream(context, sources, stream_mode=stream_mode)
 

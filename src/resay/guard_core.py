@@ -6,18 +6,22 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 # What runs, reports and streams a request is imported when the first one comes: see `GuardCore`.
 from resay import core, engine, providers, reporting
 from resay._internal.event_loops import compute
 from resay.core import segmentation
+from resay.core.documents import Document
+from resay.core.references import Reference, given_references
 from resay.core.request import Request
 from resay.engine.chain_steps import ChainSteps
 from resay.engine.requirements import Requirements
 from resay.errors import ConfigurationError
 from resay.policy import Policy, StreamMode, marks_problem
 from resay.providers import batching, caching
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
@@ -337,20 +341,38 @@ def texts_of(name: str, texts: Iterable[str] | None) -> tuple[str, ...]:
     Raises:
         ConfigurationError: It is a single string, no iterable, or one of its items is no string.
     """
-    given = cast("object", texts)
+    return _items_of(texts, (str,), f"{name} must be a list of strings")
+
+
+def references_of(references: Iterable[str | Document] | None) -> tuple[Reference, ...]:
+    """Return the references that an argument holds, as `texts_of` returns texts.
+
+    Args:
+        references: Texts and documents; None for none.
+
+    Raises:
+        ConfigurationError: It is a single string, no iterable, or one of its items is neither.
+    """
+    requirement = "references must be a list of strings or Documents"
+    return given_references(_items_of(references, (str, Document), requirement))
+
+
+def _items_of(
+    values: Iterable[T] | None, kinds: tuple[type, ...], requirement: str
+) -> tuple[T, ...]:
+    given = cast("object", values)
     if given is None:
         return ()
     if isinstance(given, (str, bytes)):
-        raise ConfigurationError(f"{name} must be a list of strings, not one string")
+        raise ConfigurationError(f"{requirement}, not one string")
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        kind = type(texts).__name__
-        raise ConfigurationError(f"{name} must be a list of strings, not of type {kind}")
+        kind = type(values).__name__
+        raise ConfigurationError(f"{requirement}, not of type {kind}")
     items = tuple(cast("Iterable[object]", given))
     for item in items:
-        if not isinstance(item, str):
-            kind = type(item).__name__
-            raise ConfigurationError(f"{name} must be a list of strings, but one is of type {kind}")
-    return cast("tuple[str, ...]", items)
+        if not isinstance(item, kinds):
+            raise ConfigurationError(f"{requirement}, but one is of type {type(item).__name__}")
+    return cast("tuple[T, ...]", items)
 
 
 def outboxes_for(sinks: Iterable[Sink]) -> tuple[SinkOutbox, ...]:

@@ -74,7 +74,7 @@ def test_check_against_references(files: Path, environment: SimulatedProvider) -
         "--api-base", environment.base_url, cwd=files,
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
-    assert "reference 1 says: It has 11 lamps." in done.stdout
+    assert "reference 1 (a.txt) says: It has 11 lamps." in done.stdout
     assert environment.calls == 1
 
 

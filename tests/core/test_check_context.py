@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from resay import Request
-from resay.adapters import CheckContext
+from resay.adapters import CheckContext, given_references
 from resay.core.request_references import without_references
 
 TOOL = {"type": "function", "function": {"name": "look_up"}}
@@ -81,9 +81,9 @@ def test_nothing_of_the_context_is_in_a_changed_request() -> None:
 def test_its_texts_are_not_in_its_repr() -> None:
     context = context_of(
         {},
-        references=("the secret",),
+        references=given_references(["the secret"]),
         samples=("the secret",),
-        client_references=("the secret",),
+        client_references=given_references(["the secret"]),
         client_body={"text": "the secret"},
     )
     assert "the secret" not in repr(context)

@@ -16,6 +16,10 @@ export interface Contradiction {
   kind: "number" | "date" | "name" | "negation" | "other";
   claim_span: [start: number, end: number] | null;
   evidence_span: [start: number, end: number] | null;
+  /** Of the policy's second model, if it made the statement. */
+  model: string | null;
+  /** Of the reference, if it has one. */
+  title: string | null;
 }
 
 /** One sentence of the answer. `start` and `end` count code points: see `textAt`. */

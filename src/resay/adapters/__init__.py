@@ -35,6 +35,7 @@ from resay.core.failures import tally
 from resay.core.logprobs import field_of, read_logprobs, tokens_of
 from resay.core.provider_params import CONNECTION_PARAMS
 from resay.core.reasoning import without_reasoning
+from resay.core.references import given_references
 from resay.core.request import Message
 from resay.core.usage import last_reported
 from resay.core.verdict import OnVerdict
@@ -69,6 +70,7 @@ __all__ = [
     "current_trace_context",
     "field_of",
     "format_for_judge",
+    "given_references",
     "id_of",
     "import_named",
     "inside_guard",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import cast
 
+from resay.core.references import Reference, own_reference
 from resay.errors import ConfigurationError
 from resay.providers.apis import Body
 
@@ -18,7 +20,7 @@ def without_own_field(body: Body) -> Body:
     return {name: value for name, value in body.items() if name != OWN_FIELD}
 
 
-def references_in(body: Body) -> tuple[str, ...]:
+def references_in(body: Body) -> tuple[Reference, ...]:
     """Return the references in the guard's own field of a request.
 
     Raises:
@@ -33,19 +35,27 @@ def references_in(body: Body) -> tuple[str, ...]:
     entries = fields.get("references")
     if set(fields) != {"references"} or not isinstance(entries, list):
         raise ConfigurationError(f"`{OWN_FIELD}` must be an object with a list of `references`")
-    texts: list[str] = []
-    for entry in cast("list[object]", entries):
-        text = (
-            cast("Mapping[str, object]", entry).get("text") if isinstance(entry, Mapping) else entry
-        )
-        if not isinstance(text, str) or not text.strip():
+    references: list[Reference] = []
+    for index, entry in enumerate(cast("list[object]", entries)):
+        reference = _reference(entry, f"{OWN_FIELD}.references[{index}]")
+        if reference is None:
             raise ConfigurationError(
                 f"each of `{OWN_FIELD}.references` must be a string, or an object with a `text`"
             )
-        texts.append(text)
-    if len(texts) > _MAX_REFERENCES or any(len(text) > _MAX_CHARS for text in texts):
+        references.append(reference)
+    longest = max((len(reference.text) for reference in references), default=0)
+    if len(references) > _MAX_REFERENCES or longest > _MAX_CHARS:
         raise ConfigurationError(
             f"`{OWN_FIELD}.references` may contain at most {_MAX_REFERENCES} texts of"
             f" {_MAX_CHARS:,} characters each"
         )
-    return tuple(texts)
+    return tuple(references)
+
+
+def _reference(entry: object, source: str) -> Reference | None:
+    if isinstance(entry, Mapping):
+        entry = cast("Mapping[str, object]", entry)
+        if not isinstance(entry.get("text"), str):
+            return None
+    reference = own_reference(entry, source)
+    return None if reference is None else replace(reference, origin="given", label=None)

@@ -33,6 +33,7 @@ from resay.commands import (
     read_text,
     write_text,
 )
+from resay.core.documents import Document
 from resay.core.verdict import Verdict
 from resay.engine.actions import Answer
 from resay.engine.answer_stream import SyncAnswerStream
@@ -191,7 +192,7 @@ def check(
     if question is not None and messages is not None:
         raise ConfigurationError("pass `--question` or `--messages`, not both")
     text = read_text(response)
-    trusted = [t for path in _expanded(references or ()) for t in read_texts(path)]
+    trusted = [doc for path in _expanded(references or ()) for doc in read_documents(path)]
     drawn = [t for path in samples or () for t in read_texts(path)]
     guard = guard_of(policy, method, model=model)
     print_policy(policy, method, model=model)
@@ -288,6 +289,18 @@ def read_texts(path: Path) -> list[str]:
             f"{str(path)!r} must contain only strings, as a list or one per line"
         )
     return texts
+
+
+def read_documents(path: Path) -> list[Document]:
+    """Read the texts of a file, named after it.
+
+    Raises:
+        ConfigurationError: As for `read_texts`.
+    """
+    texts = read_texts(path)
+    if len(texts) == 1:
+        return [Document(path.name, texts[0])]
+    return [Document(f"{path.name}#{number}", text) for number, text in enumerate(texts, start=1)]
 
 
 def read_logprobs(path: Path) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import Any, cast
 from resay.core.call_log import CallLog
 from resay.core.logprobs import TokenLogprob
 from resay.core.provider_params import CONNECTION_PARAMS
+from resay.core.references import Reference
 from resay.core.request import Request
 
 # Tools, including those that the provider runs itself, and conversations that it stores.
@@ -53,7 +54,7 @@ class CheckContext:
     """
 
     request: Request = field(default_factory=lambda: Request(()))
-    references: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
+    references: tuple[Reference, ...] = field(default=(), kw_only=True, repr=False)
     samples: tuple[str, ...] | None = field(default=None, kw_only=True, repr=False)
     logprobs: tuple[TokenLogprob, ...] = field(default=(), kw_only=True, repr=False)
     calls: CallLog | None = field(default=None, kw_only=True, repr=False)
@@ -63,7 +64,7 @@ class CheckContext:
     client_body: Mapping[str, Any] | None = field(
         default=None, kw_only=True, repr=False, compare=False
     )
-    client_references: tuple[str, ...] = field(default=(), kw_only=True, repr=False)
+    client_references: tuple[Reference, ...] = field(default=(), kw_only=True, repr=False)
     unchecked: str | None = field(default=None, kw_only=True)
     uncheckable: str | None = field(default=None, kw_only=True)
     unrepeatable: str | None = field(default=None, kw_only=True)

@@ -28,6 +28,7 @@ class Contradiction:
             no words can be singled out, or if the statement only says more.
         evidence_span: The span of the words in `text` that differ from them: "1932".
         model: The name of the policy's second model, if it made the statement.
+        title: The title of the reference, if it has one.
     """
 
     source: EvidenceKind
@@ -37,20 +38,25 @@ class Contradiction:
     claim_span: tuple[int, int] | None = None
     evidence_span: tuple[int, int] | None = None
     model: str | None = None
+    title: str | None = None
 
     def __str__(self) -> str:
         return self.text
 
     @property
     def speaker(self) -> str:
-        """Where it comes from: `sample 2`, `reference 1`, `earlier answer 3`, or a model's name."""
+        """Where it comes from: `sample 2`, `reference 1`, `earlier answer 3`, or a model's name.
+
+        A reference with a title is named by it too: `reference 1 (guide.md)`.
+        """
         if self.source == "answer":
             return "the model, asked about it,"
         if self.source == "tool":
             return f"tool call {self.index + 1}"
         if self.source == "conversation":
             return f"earlier answer {self.index + 1}"
-        return self.model or f"{self.source} {self.index + 1}"
+        name = self.model or f"{self.source} {self.index + 1}"
+        return f"{name} ({self.title})" if self.title else name
 
     def moved(self, by: int) -> Contradiction:
         """Return the contradiction of the same words after `by` more code points."""

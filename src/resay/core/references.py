@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
+
+from resay.core.documents import Document
 
 Origin = Literal["given", "messages", "tools", "documents", "retriever", "own"]
 """The origin of a reference: the caller, context in a message, a tool result, a provider's field
@@ -46,6 +48,30 @@ class Reference:
     id: str | None = None
     title: str | None = field(default=None, repr=False)
     url: str | None = field(default=None, repr=False)
+
+
+def given_references(values: Iterable[str | Document]) -> tuple[Reference, ...]:
+    """Return the references that a caller passed, in their order.
+
+    Args:
+        values: Their texts, or documents, whose ids and titles are kept.
+    """
+    references: list[Reference] = []
+    for index, value in enumerate(values):
+        source, label = f"references[{index}]", str(index + 1)
+        if isinstance(value, Document):
+            reference = Reference(
+                value.text,
+                source,
+                label=label,
+                id=value.id,
+                title=value.title,
+                url=_name_in(value.metadata, "url"),
+            )
+        else:
+            reference = Reference(value, source, label=label)
+        references.append(reference)
+    return tuple(references)
 
 
 def own_reference(value: object, source: str) -> Reference | None:

@@ -62,8 +62,7 @@ def references_in(context: CheckContext, sources: Collection[str]) -> tuple[Refe
 def _in_context(context: CheckContext, sources: Collection[str]) -> Iterator[Reference]:
     request = context.request
     if "given" in sources:
-        for i, text in enumerate(context.client_references):
-            yield Reference(text=text, source=f"resay.references[{i}]")
+        yield from context.client_references
     if "documents" in sources:
         for i, document in enumerate(_items(request.params.get("documents"))):
             yield Reference(

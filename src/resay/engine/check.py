@@ -121,7 +121,8 @@ class Check:
         self._started = anyio.current_time()
         self._slots = anyio.Semaphore(policy.limits.concurrency)
         self._question_tokens = question_tokens(context.request)
-        self._reference_tokens = sum(map(estimated_tokens, context.references))
+        reference_texts = [reference.text for reference in context.references]
+        self._reference_tokens = sum(map(estimated_tokens, reference_texts))
         if policy.action.do == "regenerate":
             self._reference_tokens += policy.action.attempts * policy.action.max_chars // 4
         shared_budget = sources.budget if sources else None
@@ -144,11 +145,8 @@ class Check:
                 () if context.wants_object else context.samples or (),
                 splitter=policy.splitter,
             ),
-            references=Samples(context.references, splitter=policy.splitter),
-            sources=tuple(
-                Reference(text, f"references[{i}]", label=str(i + 1))
-                for i, text in enumerate(context.references)
-            ),
+            references=Samples(reference_texts, splitter=policy.splitter),
+            sources=context.references,
             request=context.request,
             entity=context.entity,
             client_references=context.client_references,

@@ -261,7 +261,7 @@ class Decider:
                     of_fields=self._structured,
                 )
             if contradiction is not None:
-                by_claim[i] = contradiction
+                by_claim[i] = _with_title(contradiction, evidence)
         return by_claim
 
     def claims(
@@ -361,6 +361,17 @@ class Decider:
                 )
             )
         return tuple(verdicts)
+
+
+def _with_title(contradiction: Contradiction, evidence: Evidence) -> Contradiction:
+    """Return a contradiction with the title of the reference that it comes from."""
+    if contradiction.source != "reference":
+        return contradiction
+    titles = {reference.text: reference.title for reference in evidence.sources}
+    for reference in evidence.references.arrived:
+        if reference.index == contradiction.index:
+            return replace(contradiction, title=titles.get(reference.text))
+    return contradiction
 
 
 def _contradicting_reference(result: ClaimResult, evidence: Evidence) -> Contradiction | None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from resay.core.check_context import CheckContext
+    from resay.core.references import Reference
     from resay.core.request import Request
     from resay.engine.chain_steps import ChainSteps
     from resay.providers import Provider, Sources
@@ -141,7 +142,7 @@ class Requirements:
         if not request.question:
             self.require_inputs({"question": "; pass `question`"})
 
-    def check_references(self, references: Sequence[str]) -> None:
+    def check_references(self, references: Sequence[Reference]) -> None:
         """Refuse references that are missing or used by no step of the chain."""
         if not references:
             self.require_inputs({"references": "; pass `references`"})

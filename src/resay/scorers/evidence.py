@@ -87,7 +87,7 @@ class Evidence:
     judge_log: JudgeLog | None = None
     call_log: CallLog = field(default_factory=CallLog)
     entity: str | None = None
-    client_references: tuple[str, ...] = ()
+    client_references: tuple[Reference, ...] = ()
     is_repeatable: bool = True
 
     def logged_as(self, method: str) -> Evidence:

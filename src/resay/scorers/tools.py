@@ -112,7 +112,7 @@ def _texts_given(evidence: Evidence) -> Iterator[str]:
     yield from _texts_in(request.messages)
     for name in ("tools", "functions", "documents"):
         yield from _texts_in(request.params.get(name))
-    yield from evidence.client_references
+    yield from (reference.text for reference in evidence.client_references)
     yield from (reference.text for reference in evidence.sources)
     yield from (sample.text for sample in evidence.references.arrived)
 

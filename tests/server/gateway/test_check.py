@@ -133,6 +133,16 @@ def test_documents_are_compared_with(gateways: Gateways) -> None:
     assert other["sentences"][1]["contradicted_by"]["source"] == "reference"
 
 
+def test_a_contradiction_is_named_by_the_title_of_its_document(gateways: Gateways) -> None:
+    served = gateways.start(NGRAM)
+    documents = ["The library opens at nine.", {"text": TRUE, "title": "Canberra"}]
+    body = {"response": TRUE.replace("1913", "1927"), "question": KNOWN, "references": documents}
+    verdict = Verdict.from_dict(check(served, body).json()["hallucination"])
+    contradiction = verdict.sentences[1].contradicted_by
+    assert contradiction is not None
+    assert contradiction.speaker == "reference 2 (Canberra)"
+
+
 def test_what_only_checks_can_be_given_is_refused_elsewhere(
     gateways: Gateways, simulated: SimulatedProvider
 ) -> None:

@@ -22,6 +22,7 @@ from resay.adapters import (
     Input,
     compute,
     format_for_judge,
+    given_references,
     tokens_of,
     without_instructions,
 )
@@ -30,6 +31,7 @@ from resay.adapters.settings import Strict
 from resay.adapters.upstream import JudgeProvider, SampleProvider
 from resay.adapters.verdicts import aanswer_data, failed_check
 from resay.errors import ConfigurationError
+from resay.plugins import Reference
 from resay_server.gateway.endpoints import EndpointState, Reply, read_as, upstream_of
 from resay_server.gateway.errors import RefusedError
 from resay_server.gateway.guarded_request import RequestContext, withheld_answer
@@ -237,7 +239,7 @@ def _request(check_request: CheckRequest, tenant: str | None) -> ApiRequest:
         api_request.context,
         request=replace(api_request.request, tenant=tenant),
         # For what is required of the client; what is compared with follows.
-        references=tuple(reference.text for reference in check_request.references or ()),
+        references=_named_references(check_request),
         samples=None if check_request.samples is None else tuple(check_request.samples),
         entity=check_request.entity,
     )
@@ -313,25 +315,41 @@ def _tokens(check_request: CheckRequest) -> tuple[TokenLogprob, ...]:
         raise RefusedError(400, "invalid_request", str(error)) from None
 
 
-async def _references(runtime: GuardRuntime, check_request: CheckRequest) -> tuple[str, ...]:
+def _documents(check_request: CheckRequest) -> list[Document]:
+    documents: list[Document] = []
+    for number, reference in enumerate(check_request.references or (), start=1):
+        source = reference.source or f"document {number}"
+        metadata = {} if reference.title is None else {"title": reference.title}
+        documents.append(Document(source, reference.text, metadata=metadata))
+    return documents
+
+
+def _named_references(check_request: CheckRequest) -> tuple[Reference, ...]:
+    """Return the documents one by one, with the names that the client gave some of them."""
+    references: list[Document | str] = []
+    for reference, document in zip(
+        check_request.references or (), _documents(check_request), strict=True
+    ):
+        has_name = reference.source is not None or reference.title is not None
+        references.append(document if has_name else reference.text)
+    return given_references(references)
+
+
+async def _references(runtime: GuardRuntime, check_request: CheckRequest) -> tuple[Reference, ...]:
     """Return the documents, as one text for steps that compare with them in place of samples.
 
     A sentence is supported by the documents as a whole, not by each of them separately.
     """
-    if not check_request.references:
+    documents = _documents(check_request)
+    if not documents:
         return ()
     if not runtime.required_by("references"):
-        return tuple(reference.text for reference in check_request.references)
-    documents: list[Document] = []
-    for number, reference in enumerate(check_request.references, start=1):
-        source = reference.source or f"document {number}"
-        metadata = {} if reference.title is None else {"title": reference.title}
-        documents.append(Document(source, reference.text, metadata=metadata))
+        return _named_references(check_request)
     if not runtime.required_by("judge"):
-        return ("\n\n".join(document.text.strip() for document in documents),)
+        return given_references(["\n\n".join(document.text.strip() for document in documents)])
 
     def for_judge() -> str:
         return format_for_judge([without_instructions(document) for document in documents])
 
     chars = sum(len(document.text) for document in documents)
-    return (await compute(for_judge, chars=chars),)
+    return given_references([await compute(for_judge, chars=chars)])
