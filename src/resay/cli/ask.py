@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
@@ -14,6 +14,7 @@ from rich.console import Console
 from typer.core import TyperCommand
 
 from resay._internal.patterns import lazy_pattern
+from resay.cli.waiting import notice_of_waiting
 from resay.commands import (
     FLAGGED,
     INCONCLUSIVE,
@@ -96,7 +97,7 @@ def ask(
     """Ask a model, check the answer, and apply the policy's action."""
     guard = guard_of(policy, method, model=model)
     print_policy(policy, method, model=model)
-    with _named_as_options():
+    with _named_as_options(), notice_of_waiting(guard, model, api_base) as stop_waiting:
         if stream_mode is not None and not as_json:
             parts = guard.stream(
                 question,
@@ -105,7 +106,7 @@ def ask(
                 entity=entity,
                 params=connection_params(api_base, api_key_env),
             )
-            streamed = _print_stream(parts)
+            streamed = _print_stream(parts, stop_waiting)
             _write_page(html, streamed.to_dict(), question)
             raise typer.Exit(_exit_code(streamed.verdict))
         answer = guard.ask(
@@ -198,7 +199,7 @@ def check(
     print_policy(policy, method, model=model)
     tokens = None if logprobs is None else read_logprobs(logprobs)
     conversation = None if messages is None else read_messages(messages)
-    with _named_as_options():
+    with _named_as_options(), notice_of_waiting(guard, model, api_base):
         verdict = guard.check(
             text,
             question=question if conversation is None else conversation,
@@ -227,10 +228,11 @@ def _write_page(path: Path | None, reported: Mapping[str, Any], title: str) -> N
     write_text(path, page([Reported.from_dict(reported)], title=title))
 
 
-def _print_stream(stream: SyncAnswerStream) -> Answer:
+def _print_stream(stream: SyncAnswerStream, on_part: Callable[[], None]) -> Answer:
     console = Console()
     with stream:
         for part in stream:
+            on_part()
             print_part(part, console)
     console.print("\n")
     print_answer(stream.answer, console, streamed=True)

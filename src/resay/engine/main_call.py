@@ -70,7 +70,7 @@ class MainCall:
 
 def deadline_error(request: Request, policy: Policy) -> DeadlineExceededError:
     """Return the error for a main call that took too long."""
+    model = repr(request.model) if request.model else "the model"
     return DeadlineExceededError(
-        f"{request.model or 'the model'} did not answer within"
-        f" {policy.limits.deadline_s:g} s; raise `limits.deadline_s`"
+        f"{model} did not answer within {policy.limits.deadline_s:g} s; raise `limits.deadline_s`"
     )
