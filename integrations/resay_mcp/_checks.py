@@ -10,7 +10,9 @@ from typing import Any
 import anyio
 
 from resay import Guard, Verdict
+from resay.adapters import GuardRuntime
 from resay.adapters.limits import using_ledger
+from resay.errors import ConfigurationError
 from resay_mcp._arguments import (
     CheckAgainstDocuments,
     CheckAnswer,
@@ -29,7 +31,12 @@ _QUESTION = (
 _NAMES: Mapping[str, str] = {
     "references": "`documents`",
     "model": "`--model` of `resay mcp`",
+    "api_base": "`--api-base` of `resay mcp`",
 }
+_NO_EVIDENCE = (
+    "there is nothing to compare the claim with: pass `documents`, or start `resay mcp` with"
+    " `--model`, so that it can ask a model about the claim"
+)
 _ARGUMENT = re.compile(f"`({'|'.join(_NAMES)})`")
 
 
@@ -75,7 +82,14 @@ class Checks:
         """Compare one claim with documents, or with what the model says of it."""
         if arguments.documents is None:
             question = _QUESTION.format(claim=arguments.claim)
-            verdict = await self._check(self._guard, arguments.claim, session, question=question)
+            try:
+                verdict = await self._check(
+                    self._guard, arguments.claim, session, question=question
+                )
+            except ConfigurationError:
+                if GuardRuntime(self._guard).has_model:
+                    raise
+                raise ConfigurationError(_NO_EVIDENCE) from None
             return claim_result(verdict, (), session)
         verdict = await self._check(
             self._by_documents,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -13,6 +14,8 @@ from resay_mcp._sessions import Session
 
 Band = Literal["supported", "doubtful", "unsupported", "contradicted"]
 _WORST_FIRST: Sequence[Band] = ("contradicted", "unsupported", "doubtful", "supported")
+# What a guard's reasons call documents: "references 1 and 3", "no reference", "2 references".
+_REFERENCES = re.compile(r"(?<!['\w])reference(s?)\b(?: (\d+(?:(?:, | and )\d+)*))?")
 
 
 class ContraryStatement(BaseModel):
@@ -88,6 +91,10 @@ class ClaimResult(BaseModel):
     )
     score: float | None = Field(description="From 0, supported, to 1; null if undecided.")
     reason: str = Field(description="The reason.")
+    compared_with: str = Field(
+        description="What the claim was compared with: the documents, or answers that the model"
+        " gave when it was asked about the claim (`samples`)."
+    )
     contradicted_by: ContraryStatement | None = Field(
         description="The statement that contradicts it, if there is one."
     )
@@ -107,7 +114,7 @@ def check_result(verdict: Verdict, documents: Sequence[str], session: Session) -
     return CheckResult(
         decision=verdict.decision,
         score=verdict.score,
-        reason=verdict.reason,
+        reason=_with_names(verdict.reason, verdict, documents),
         claims=[_checked_claim(claim, verdict, documents) for claim in verdict.claims],
         unchecked=[UncheckedPart(text=part.text, kind=part.kind) for part in verdict.unscored],
         samples=verdict.samples,
@@ -129,7 +136,8 @@ def claim_result(verdict: Verdict, documents: Sequence[str], session: Session) -
     return ClaimResult(
         verdict=(checked and checked.verdict) or "undecided",
         score=checked and checked.score,
-        reason=(checked and checked.reason) or verdict.reason,
+        reason=(checked and checked.reason) or _with_names(verdict.reason, verdict, documents),
+        compared_with=_compared_with(verdict, documents),
         contradicted_by=checked and checked.contradicted_by,
         supported_by=[] if checked is None else checked.supported_by,
         usage=_check_usage(verdict),
@@ -160,7 +168,7 @@ def _checked_claim(claim: ClaimVerdict, verdict: Verdict, documents: Sequence[st
         end=claim.end,
         verdict=claim.band,
         score=claim.score,
-        reason=claim.reason,
+        reason=None if claim.reason is None else _with_names(claim.reason, verdict, documents),
         contradicted_by=_contrary_statement(claim.contradicted_by, verdict, documents),
         supported_by=supporting,
     )
@@ -175,6 +183,33 @@ def _contrary_statement(
     if contradiction.source == "reference":
         source = _name_of(verdict, contradiction.index, documents)
     return ContraryStatement(text=contradiction.text, source=source)
+
+
+def _compared_with(verdict: Verdict, documents: Sequence[str]) -> str:
+    if documents:
+        return "1 document" if len(documents) == 1 else f"{len(documents)} documents"
+    if not verdict.samples:
+        return "nothing"
+    answers = "1 answer" if verdict.samples == 1 else f"{verdict.samples} answers"
+    return f"{answers} of the model, asked about the claim"
+
+
+def _with_names(reason: str, verdict: Verdict, documents: Sequence[str]) -> str:
+    """Return a reason with the names of documents where it has numbers of references."""
+    if not documents:
+        return reason
+
+    def named(match: re.Match[str]) -> str:
+        plural, numbers = match.groups()
+        if numbers is None:
+            return f"document{plural}"
+        names = [
+            _name_of(verdict, int(number) - 1, documents) for number in re.findall(r"\d+", numbers)
+        ]
+        last = names.pop()
+        return f"{', '.join(names)} and {last}" if names else last
+
+    return _REFERENCES.sub(named, reason)
 
 
 def _name_of(verdict: Verdict, index: int, documents: Sequence[str]) -> str:

@@ -108,6 +108,43 @@ async def test_a_claim_is_verified_against_documents(claim: str, verdict: str) -
     assert (checked["contradicted_by"] is not None) == (claim == WRONG)
 
 
+TWICE = "The Sydney Harbour Bridge opened in March 1932. It is made of steel."
+
+
+@pytest.mark.parametrize(
+    ("claim", "documents", "reason"),
+    [
+        (RIGHT, DOCUMENTS, "bridge.md supports it"),
+        (WRONG, DOCUMENTS, "bridge.md contradicts it"),
+        ("The bridge carries eight lanes.", DOCUMENTS, "document 2 supports it"),
+        (WRONG, [*DOCUMENTS, TWICE], "bridge.md and document 3 contradict it"),
+        ("It is painted grey.", DOCUMENTS, "no document has its facts"),
+    ],
+)
+async def test_reasons_call_documents_as_the_caller_does(
+    claim: str, documents: list[Any], reason: str
+) -> None:
+    result = await called(Guard(WORDS), "verify_claim", claim=claim, documents=documents)
+    checked = result.structured_content
+    assert checked["reason"] == reason
+    assert checked["compared_with"] == f"{len(documents)} documents"
+    result = await called(
+        Guard(WORDS), "check_against_documents", response=claim, documents=documents
+    )
+    checked = result.structured_content
+    assert [claim["reason"] for claim in checked["claims"]] == [reason]
+    assert "reference" not in checked["reason"]
+
+
+async def test_a_claim_without_documents_and_without_a_model_has_nothing_to_compare_with() -> None:
+    message = message_of(await called(Guard(WORDS), "verify_claim", claim=WRONG))
+    assert message.startswith("there is nothing to compare the claim with: pass `documents`, or")
+    assert "`--model`" in message
+    # The tool has neither.
+    assert "sample" not in message
+    assert "question" not in message
+
+
 @pytest.mark.parametrize(
     ("answer", "verdict"),
     [
@@ -128,6 +165,7 @@ async def test_a_claim_is_verified_by_asking_about_it(answer: str, verdict: str)
     checked = (await called(guard, "verify_claim", claim=WRONG)).structured_content
     assert checked["verdict"] == verdict
     assert checked["usage"]["calls"] == len(questions) == 3
+    assert checked["compared_with"] == "3 answers of the model, asked about the claim"
     assert all(WRONG in question for question in questions)
 
 
