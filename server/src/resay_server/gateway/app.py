@@ -33,6 +33,7 @@ from resay_server.gateway.reporter import Reporter
 from resay_server.gateway.routing import Routing
 from resay_server.gateway.shared import Quotas, shared_state
 from resay_server.gateway.upstream import UpstreamClient
+from resay_server.gateway.upstream_health import UpstreamHealth
 from resay_server.journal import open_journal
 
 # The maximum age of other workers' values in the metrics.
@@ -66,6 +67,7 @@ class Gateway:
         self._models = _models(config)
         self._journal = open_journal(config.journal) if config.journal else None
         self._state = shared_state(config)
+        self._health = UpstreamHealth()
         self._metrics = Metrics(self._readings())
         observers: list[Observer] = [log_request, self._metrics.observe]
         if on_verdict is not None:
@@ -139,7 +141,7 @@ class Gateway:
         await self.prepare()
         upstream: UpstreamClient | None = None
         if self._config.upstream is not None:
-            upstream = UpstreamClient(self._config, self._config.upstream)
+            upstream = UpstreamClient(self._config, self._config.upstream, self._health)
         routing = Routing(upstream, self._models)
         background = [asyncio.ensure_future(self.policies.watch_files(self._config.reload_s))]
         if self._state is not None:
@@ -206,6 +208,10 @@ class Gateway:
     async def _readiness_response(self, request: Request) -> Response:
         ready = self.ready
         body: dict[str, object] = {"status": "ready" if ready else "not ready"}
+        # It changes nothing of the status: gateways that are all taken out of service because of
+        # one upstream could not even say so, and models called through litellm have others.
+        if self._config.upstream is not None:
+            body["upstream"] = self._health.to_dict()
         if self._journal is not None:
             body["journal"] = {"lost": self._journal.lost}
         body["policies"] = self.policies.version

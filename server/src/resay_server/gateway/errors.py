@@ -30,6 +30,8 @@ class RefusedError(Exception):
         message: What is wrong and how to fix it; never a key, a prompt or an upstream's words.
         headers: Additional headers.
         details: Additional fields of the error.
+        cause: The cause, for the log, where the message to the client does not have it; never a
+            key, a prompt or an upstream's words.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class RefusedError(Exception):
         *,
         headers: Mapping[str, str] | None = None,
         details: Mapping[str, Any] | None = None,
+        cause: str | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -47,6 +50,7 @@ class RefusedError(Exception):
         self.message = message
         self.headers = headers or {}
         self.details = details or {}
+        self.cause = cause
 
     @property
     def status_code(self) -> int:

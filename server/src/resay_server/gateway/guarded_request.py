@@ -170,6 +170,7 @@ class GuardedRequest:
             content = response.content
             if self.context.guard.policy.can_withhold:
                 content = _without_answer(content)
+            self.outgoing.cause = str(error)
             await self.outgoing.send_complete(response.status_code, headers, content)
         except (HallucinationBlocked, DeadlineExceededError, ProviderError) as error:
             raise await self._refusal(error) from None
@@ -515,6 +516,8 @@ def new_observation(
         request=body,
         elapsed_s=elapsed_s,
         complete=outgoing.complete,
+        error=outgoing.refused,
+        cause=outgoing.cause,
     )
 
 

@@ -82,6 +82,8 @@ _HANDLERS: Mapping[str, Handler] = {
     AGENTGATEWAY_RESPONSE: agentgateway_response,
 }
 _JSON_TYPE = (b"content-type", b"application/json")
+# Statuses from here on say that something went wrong.
+_FIRST_ERROR = 400
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _LENGTH = re.compile(r"[0-9]+")
 # Enough digits to show that a body is too long.
@@ -385,6 +387,8 @@ class RequestHandler:
     ) -> None:
         """Forward a request and its response unchanged."""
         response = await self._forward(call, incoming)
+        if response.status_code >= _FIRST_ERROR:
+            outgoing.cause = str(UpstreamError(response))
         try:
             await outgoing.start(
                 response.status_code, [*client_headers(response, of_body=True), *headers]

@@ -115,6 +115,7 @@ def log_request(observation: Observation) -> None:
             "action": observation.action,
             "score": verdict.score if verdict else None,
             "complete": observation.complete,
+            **_failure(observation.error, observation.cause),
         },
     )
 
@@ -126,6 +127,8 @@ def log_passed(
     *,
     route: str = _PASSED,
     request_id: str | None = None,
+    error: str | None = None,
+    cause: str | None = None,
 ) -> None:
     """Log an unguarded request: one that was passed on or refused.
 
@@ -135,9 +138,17 @@ def log_passed(
         elapsed_s: Its duration in seconds.
         route: The route; never a raw path or a query, which may contain keys.
         request_id: The request's id; None for the one in the context.
+        error: The code of the gateway's error, if the client received one.
+        cause: Why the gateway or the upstream failed, without any content.
     """
-    fields = {"request_id": request_id or current_request_id.get()}
+    fields = {"request_id": request_id or current_request_id.get(), **_failure(error, cause)}
     _write(method, route, status, elapsed_s, fields)
+
+
+def _failure(error: str | None, cause: str | None) -> Mapping[str, str]:
+    """Return the fields that only a failed request has."""
+    failure = {"code": error, "cause": cause}
+    return {name: value for name, value in failure.items() if value is not None}
 
 
 def _write(
@@ -145,7 +156,7 @@ def _write(
 ) -> None:
     if not _access.isEnabledFor(logging.INFO):
         return
-    values = [fields.get(name) for name in ("policy", "decision", "action")]
+    values = [fields.get(name) for name in ("policy", "decision", "action", "code", "cause")]
     summary = ", ".join([str(value) for value in values if value is not None])
     arguments = (one_line(method), route, status, elapsed_s, f": {summary}" if summary else "")
     # Without searching the stack for this place, which takes a third of a record's time.

@@ -34,6 +34,8 @@ class Observation:
         request: The request's body; None if it was not read.
         elapsed_s: Time until the answer was complete, in seconds.
         complete: Whether the client received all of it.
+        error: The code of the gateway's error, if the client received one.
+        cause: Why the gateway or the upstream failed, without any content; None if neither did.
     """
 
     request_id: str
@@ -50,6 +52,8 @@ class Observation:
     request: Body | None = field(default=None, repr=False)
     elapsed_s: float = 0.0
     complete: bool = False
+    error: str | None = None
+    cause: str | None = None
 
     @property
     def answer(self) -> Answer | None:

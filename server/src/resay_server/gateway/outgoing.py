@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _COMMENT = b": the answer is being checked\n\n"
 # Statuses of responses without content (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5).
 _WITHOUT_CONTENT = frozenset({204, 205, 304})
+# Statuses from here on are failures of the gateway or of the upstream.
+_FAILED = 500
 
 
 class Outgoing:
@@ -36,6 +38,7 @@ class Outgoing:
         status: The status sent; None before.
         complete: Whether everything was sent.
         refused: The code of the error sent in place of the answer, or at its end.
+        cause: Why the gateway or the upstream failed, without any content; None if neither did.
         reported: Whether observers were notified.
     """
 
@@ -48,6 +51,7 @@ class Outgoing:
         self.status: int | None = None
         self.complete = False
         self.refused: str | None = None
+        self.cause: str | None = None
         self.reported = False
 
     async def start(self, status: int, headers: Headers) -> None:
@@ -113,7 +117,7 @@ class Outgoing:
         except RefusedError as error:
             if self.status is None:
                 raise
-            self.refused = error.code
+            self._note(error)
             call = self._call
             position = sent_count
             if last is not None and "sequence_number" in last.body:
@@ -127,7 +131,7 @@ class Outgoing:
     async def refuse(self, error: RefusedError) -> None:
         """Send an error in the API's own format."""
         call = self._call
-        self.refused = error.code
+        self._note(error)
         headers: Headers = [
             (b"content-type", b"application/json"),
             (b"x-request-id", call.request_id.encode()),
@@ -135,6 +139,12 @@ class Outgoing:
         headers += [(k.encode(), v.encode()) for k, v in error.headers.items()]
         body = error_body(error, call.dialect, call.request_id)
         await self.send_complete(error.status, headers, body)
+
+    def _note(self, error: RefusedError) -> None:
+        self.refused = error.code
+        # Messages about a client's mistake may have values that the client chose.
+        if error.status >= _FAILED:
+            self.cause = error.cause or error.message
 
     @asynccontextmanager
     async def keep_alive(self, headers: Headers, every_s: float) -> AsyncGenerator[None]:

@@ -74,6 +74,14 @@ class Reporter:
         # nginx's status for a client that disconnected before the response.
         status = outgoing.status or 499
         route = call.own or (PREFIX + call.api.path if call.api else f"{PREFIX}/*")
-        log_passed(call.method, status, elapsed_s, route=route, request_id=call.request_id)
+        log_passed(
+            call.method,
+            status,
+            elapsed_s,
+            route=route,
+            request_id=call.request_id,
+            error=outgoing.refused,
+            cause=outgoing.cause,
+        )
         if call.own is None and call.api is None:
             self._metrics.count_passed(call.method, status, elapsed_s)

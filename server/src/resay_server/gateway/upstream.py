@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import socket
+import ssl
 import sys
 import zlib
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -22,6 +24,7 @@ from resay_server.gateway.errors import RefusedError
 from resay_server.gateway.headers import Headers
 from resay_server.gateway.http_connections import Connections, Response
 from resay_server.gateway.json_reading import json_reader
+from resay_server.gateway.upstream_health import UpstreamHealth
 
 
 class UpstreamResponse:
@@ -164,13 +167,35 @@ class UpstreamError(Exception):
 
 
 class ClosedError(RefusedError):
-    """The upstream is unreachable, or closed the connection."""
+    """The upstream is unreachable, or closed the connection.
 
-    def __init__(self, error: Exception) -> None:
+    Args:
+        error: The error of the connection.
+        url: Where the connection leads to, for the log.
+    """
+
+    def __init__(self, error: Exception, url: httpx.URL) -> None:
         late = isinstance(error, TimeoutError)
         status, code = (504, "upstream_timeout") if late else (502, "upstream_unreachable")
         what = "did not answer in time" if late else "is unreachable or closed the connection"
-        super().__init__(status, code, f"the upstream {what} ({type(error).__name__})")
+        message = f"the upstream {what} ({type(error).__name__})"
+        super().__init__(status, code, message, cause=_cause(error, url))
+
+
+def _cause(error: Exception, url: httpx.URL) -> str:
+    """Return why a connection failed, with the address and nothing else of the URL."""
+    address = url.host if url.port is None else f"{url.host}:{url.port}"
+    if isinstance(error, TimeoutError):
+        return f"no answer from {address} in time"
+    if isinstance(error, socket.gaierror):
+        return f"there is no host {url.host!r}"
+    if isinstance(error, ConnectionRefusedError):
+        return f"{address} refuses connections"
+    if isinstance(error, ssl.SSLError):
+        return f"no secure connection to {address} could be made"
+    if isinstance(error, ConnectionError):
+        return f"{address} closed the connection ({type(error).__name__})"
+    return f"{address} cannot be connected to ({type(error).__name__})"
 
 
 class HTTPResponse(UpstreamResponse):
@@ -179,14 +204,23 @@ class HTTPResponse(UpstreamResponse):
     Args:
         response: The response of the HTTP client.
         limit: The maximum length of a body that is read completely, in bytes.
+        closed: Takes note that the connection failed, and returns the error for the client.
         decodes: Whether the body is read, and therefore decompressed.
     """
 
     _source_label = "the upstream's"
 
-    def __init__(self, response: Response, limit: int, *, decodes: bool) -> None:
+    def __init__(
+        self,
+        response: Response,
+        limit: int,
+        closed: Callable[[OSError], ClosedError],
+        *,
+        decodes: bool,
+    ) -> None:
         super().__init__(response.status, response.headers, limit)
         self._response = response
+        self._closed = closed
         self._decodes = decodes
 
     def close(self) -> None:
@@ -205,7 +239,7 @@ class HTTPResponse(UpstreamResponse):
             while piece := await self._response.next_piece():
                 yield piece
         except OSError as error:
-            raise ClosedError(error) from None
+            raise self._closed(error) from None
         finally:
             self.close()
 
@@ -246,9 +280,12 @@ class UpstreamClient:
     Args:
         config: The gateway's configuration.
         upstream: The configuration of the upstream.
+        health: Takes note of what requests come to.
     """
 
-    def __init__(self, config: GatewayConfig, upstream: UpstreamConfig) -> None:
+    def __init__(
+        self, config: GatewayConfig, upstream: UpstreamConfig, health: UpstreamHealth
+    ) -> None:
         key = upstream.api_key
         self._base = httpx.URL(upstream.url)
         # Azure's older API, which has deployments in its paths. Elsewhere the model is in the body.
@@ -257,9 +294,9 @@ class UpstreamClient:
         # A client's key for this gateway must not be forwarded.
         self._drops_credentials = self._key is not None or bool(config.keys)
         self._limit = config.limits.answer_bytes
-        self._connections = Connections(
-            self._base, timeout_s=upstream.timeout_s, proxy=_proxy_of(self._base)
-        )
+        self._health = health
+        self._proxy = _proxy_of(self._base)
+        self._connections = Connections(self._base, timeout_s=upstream.timeout_s, proxy=self._proxy)
         # Most requests use few paths. Those with a query are not cached: it may contain a key.
         self._cached_target = lru_cache(maxsize=64)(self._build_target)
 
@@ -350,11 +387,17 @@ class UpstreamClient:
         try:
             response = await self._connections.request(method, target, headers, content)
         except OSError as error:
-            raise ClosedError(error) from None
+            raise self._closed(error) from None
+        self._health.answered(response.status)
         if not _LOWEST <= response.status <= _HIGHEST:
             response.close()
             raise _unreadable(f"has an invalid status, {response.status}")
-        return HTTPResponse(response, self._limit, decodes=decodes)
+        return HTTPResponse(response, self._limit, self._closed, decodes=decodes)
+
+    def _closed(self, error: OSError) -> ClosedError:
+        closed = ClosedError(error, self._proxy or self._base)
+        self._health.failed(closed.code)
+        return closed
 
     def _headers(self, call: Call, *, excluded: frozenset[bytes]) -> Headers:
         if call.has_header(b"connection"):
