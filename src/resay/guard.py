@@ -477,10 +477,9 @@ class Guard:
             ConfigurationError: An input that the chain needs is missing.
         """
         request = self._request(question, model, tenant, params)
-        sources = self._core.requirements.sources(request, asks=True)
         context = core.CheckContext(request, references=references_of(references), entity=entity)
         context = self._core.with_skip_reason(context)
-        return self._core.stream(context, sources, stream_mode=stream_mode)
+        return self._core.stream(context, stream_mode=stream_mode)
 
     ask = suggest_keywords(sync_version(aask))
     check = suggest_keywords(sync_version(acheck))

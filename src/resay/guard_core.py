@@ -246,7 +246,7 @@ class GuardCore:
     def stream(
         self,
         context: CheckContext,
-        sources: Sources,
+        sources: Sources | None = None,
         *,
         stream_mode: StreamMode | None,
         every_chunk: bool = False,
@@ -255,26 +255,31 @@ class GuardCore:
 
         Args:
             context: The request and what is known about it; see `with_skip_reason`.
-            sources: The provider of each kind of call.
+            sources: The provider of each kind of call; None for the guard's own.
             stream_mode: When to release text; None for the policy's mode.
             every_chunk: Whether to yield chunks without text too.
 
         Raises:
             ConfigurationError: An input that the chain needs is missing.
         """
+        request = context.request
+        if sources is None:
+            self.requirements.check_model(request, asks=True)
         self.requirements.check_request(context, sources)
         stream_mode = resolve_stream_mode(self.policy, stream_mode)
 
         async def run(parts: MemoryObjectSendStream[AnswerChunk]) -> Answer:
-            await self.load()
-            work = self.runner.stream(context, sources, stream_mode, parts)
-            return await self.reporter.report_after(work, context.request, sources)
+            await self.load(asks=sources is None)
+            opened = sources or self.requirements.sources(request, asks=True)
+            work = self.runner.stream(context, opened, stream_mode, parts)
+            return await self.reporter.report_after(work, request, opened)
 
         return engine.AnswerStream(run, every_chunk=every_chunk)
 
 
 def _import_for_requests() -> None:
     _ = core.CheckContext, caching.open_cache, reporting.Reporter
+    _ = providers.Sources
     _ = segmentation.load_splitter, segmentation.parse_layout, segmentation.piece_spans
     # Last, because its presence says that all are there.
     _ = engine.RequestRunner

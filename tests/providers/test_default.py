@@ -58,7 +58,7 @@ def test_each_model_is_told_what_is_right_for_it(model: str) -> None:
     guard = Guard(NGRAM, model=model)
     is_missing = MESSAGES[model].endswith("'resay[litellm]'")
     expected = MissingDependencyError if is_missing else ProviderRefusedError
-    for call in (guard.ask, lambda question: guard.stream(question).__enter__()):
+    for call in (guard.ask, lambda question: list(guard.stream(question))):
         with pytest.raises(expected) as caught:
             call("Who?")
         assert str(caught.value) == MESSAGES[model]

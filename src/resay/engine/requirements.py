@@ -63,13 +63,10 @@ class Requirements:
             ConfigurationError: The parameters of the main call ask for several answers.
             ProviderError: The model cannot be called: its key is missing, for example.
         """
-        if asks:
-            check_single_answer(request.params)
+        self.check_model(request, asks=asks)
         if self._provider is not None:
             return providers.Sources.all(self._provider)
         model = request.model
-        if model is None:
-            self._refuse_without_model(asks=asks)
         if self._batching is not None:
             return providers.Sources.all(self._batching, via="batch")
         requests = (request, *self._named_requests)
@@ -85,6 +82,18 @@ class Requirements:
             raise problem
         uses_litellm = model is None or provider.needs_litellm(request)
         return providers.Sources.all(provider, via="litellm" if uses_litellm else "native")
+
+    def check_model(self, request: Request, *, asks: bool) -> None:
+        """Refuse a missing model if one is to be called, and a main call for several answers.
+
+        Args:
+            request: The request.
+            asks: Whether the main call is made too.
+        """
+        if asks:
+            check_single_answer(request.params)
+        if self._provider is None and request.model is None:
+            self._refuse_without_model(asks=asks)
 
     def _refuse_without_model(self, *, asks: bool) -> None:
         if asks:
@@ -120,12 +129,17 @@ class Requirements:
         if problem := self.missing_inputs(unavailable):
             raise ConfigurationError(problem)
 
-    def check_request(self, context: CheckContext, sources: Sources) -> None:
-        """Refuse a request that cannot be checked or that asks for more than one full answer."""
+    def check_request(self, context: CheckContext, sources: Sources | None) -> None:
+        """Refuse a request that cannot be checked or that asks for more than one full answer.
+
+        Args:
+            context: The request and what is known about it.
+            sources: The provider of each kind of call; None for the guard's own.
+        """
         self.check_live()
         if context.unchecked is None and context.uncheckable is None:
             self.check_question(context.request)
-        if not sources.finds_references:
+        if sources is None or not sources.finds_references:
             self.check_references(context.references)
         check_single_answer(context.request.params)
 
