@@ -648,7 +648,7 @@ def test_a_query_names_the_nearest_keyword_as_well() -> None:
 
 MESSAGES = [{"role": "user", "content": QUESTION}]
 AS_QUESTION = "pass it as `question`, a text or a list of messages"
-AS_REFERENCES = "pass it as `references`, a list of texts"
+AS_REFERENCES = "pass it as `references`, a list of texts or `Document`s"
 AS_SYSTEM_MESSAGE = "pass it as a message of `question`: [{'role': 'system', "
 OTHER_NAMES: list[tuple[str, Any, str]] = [
     *((name, MESSAGES, AS_QUESTION) for name in ("messages", "mesages", "history")),

@@ -44,7 +44,7 @@ _SYSTEM_NAMES = ("instructions", "system", "system_prompt")
 _HINTS: Mapping[str, str] = {
     "response": "pass it as `response`",
     "question": "pass it as `question`, a text or a list of messages",
-    "references": "pass it as `references`, a list of texts",
+    "references": "pass it as `references`, a list of texts or `Document`s",
     "stream_mode": "pass it as `stream_mode`",
 }
 _SYSTEM_HINT = (
