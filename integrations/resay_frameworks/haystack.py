@@ -19,9 +19,8 @@ from haystack.utils import (
     serialize_callable,
 )
 
-from resay import Document as Reference
 from resay import Guard, Policy
-from resay.adapters import CallLog, Message, OnVerdict, run_sync
+from resay.adapters import CallLog, Message, OnVerdict, named_text, run_sync
 from resay.adapters.policies import PolicyLike
 from resay.adapters.verdicts import VERDICT_KEY
 from resay.errors import ConfigurationError
@@ -166,7 +165,7 @@ class HallucinationChecker:
                 reply.text,
                 lambda: _conversation(messages),
                 ask=None if self.chat_generator is None else ask,
-                references=[_reference(document) for document in documents or ()],
+                references=[named_text(d.content or "", d.meta) for d in documents or ()],
                 calls=lambda: _calls_in(messages),
             )
             checked.append(_reply_with(reply, result))
@@ -178,13 +177,6 @@ class HallucinationChecker:
 
     async def _aask(self, messages: Sequence[Message]) -> str:
         return _text_of(await self.chat_generator.run_async(_chat(messages)))
-
-
-def _reference(document: Document) -> Reference | str:
-    text = document.content or ""
-    names = (document.meta.get(key) for key in ("title", "file_name", "file_path", "url"))
-    name = next((name for name in names if isinstance(name, str)), None)
-    return text if name is None else Reference(name, text)
 
 
 def _saved(policy: PolicyLike) -> Any:

@@ -15,7 +15,8 @@ from langchain_core.messages import (
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.graph import MessagesState
 
-from resay.adapters import CallLog, Message, OnVerdict, field_of, run_sync
+from resay import Document
+from resay.adapters import CallLog, Message, OnVerdict, field_of, named_text, run_sync
 from resay.adapters.policies import PolicyLike
 from resay.adapters.verdicts import VERDICT_KEY, verdict_of
 from resay_frameworks._checker import AskModel, Checker, Result, in_threads
@@ -131,13 +132,16 @@ class HallucinationNode(Runnable[Any, dict[str, Any]]):
         )
         return _changes(last, result)
 
-    def _documents(self, state: Any) -> list[str]:
+    def _documents(self, state: Any) -> list[str | Document]:
         documents: Any = field_of(state, self._documents_key) if self._documents_key else None
-        texts: list[str] = []
+        references: list[str | Document] = []
         for document in documents or ():
-            text = document if isinstance(document, str) else field_of(document, "page_content")
-            texts.append(str(text))
-        return texts
+            if isinstance(document, str):
+                references.append(document)
+            else:
+                text, metadata = field_of(document, "page_content"), field_of(document, "metadata")
+                references.append(named_text(str(text), metadata or {}))
+        return references
 
     def _ask(self, messages: Sequence[Message]) -> str:
         assert self._chat_model is not None  # noqa: S101 - there is one to ask

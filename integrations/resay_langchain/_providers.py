@@ -17,7 +17,7 @@ from langsmith.run_helpers import (
     tracing_context,  # pyright: ignore[reportUnknownVariableType] - LangSmith's
 )
 
-from resay import Request, Usage
+from resay import Document, Request, Usage
 from resay.adapters import Sampling
 from resay.adapters.threads import ASYNC, CallStyle, cancel_once, in_thread, read_in_threads
 from resay.adapters.upstream import OneAnswer, OwnJudge, refusal_of
@@ -155,7 +155,7 @@ class ModelProvider(RunnableProvider):
         references: Returns the trusted texts known when the answer is complete.
     """
 
-    references: Callable[[], tuple[str, ...]]
+    references: Callable[[], tuple[str | Document, ...]]
 
     async def complete(self, request: Request, *, n: int = 1) -> Completions:
         """Call the model.

@@ -22,8 +22,8 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.prompt_values import PromptValue
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from resay import Answer, AnswerChunk, Guard, HallucinationBlocked, Request, Sources
-from resay.adapters import Block, CallLog, CheckContext, GuardRuntime, Message
+from resay import Answer, AnswerChunk, Document, Guard, HallucinationBlocked, Request, Sources
+from resay.adapters import Block, CallLog, CheckContext, GuardRuntime, Message, named_text
 from resay.adapters.litellm_models import litellm_request
 from resay.adapters.models import model_name, tool_name
 from resay.adapters.stream_parts import read_parts
@@ -206,10 +206,15 @@ class ChatModelRequest:
             references=self._found_references,
         )
 
-    def _found_references(self) -> tuple[str, ...]:
+    def _found_references(self) -> tuple[str | Document, ...]:
         tools = [message for message in self.messages if isinstance(message, ToolMessage)]
-        texts = [document.page_content for document in documents_in(tools)]
-        return tuple(dict.fromkeys((*(self.watch.references if self.watch else ()), *texts)))
+        of_chain = self.watch.references if self.watch else ()
+        of_tools = (named_text(d.page_content, d.metadata) for d in documents_in(tools))
+        by_text: dict[str, str | Document] = {}
+        for reference in (*of_chain, *of_tools):
+            text = reference if isinstance(reference, str) else reference.text
+            by_text.setdefault(text, reference)
+        return tuple(by_text.values())
 
     @property
     def _samples(self) -> Provider:

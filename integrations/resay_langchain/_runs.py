@@ -24,8 +24,9 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import RunnableConfig, ensure_config, patch_config
 from langchain_core.runnables.config import var_child_runnable_config
 
+from resay import Document as NamedText
 from resay import HallucinationBlocked, Request
-from resay.adapters import TraceContext, marked, trace_context_of, use_trace_context
+from resay.adapters import TraceContext, marked, named_text, trace_context_of, use_trace_context
 from resay.adapters.threads import CallStyle
 from resay.plugins import Completion, Completions, Layer, Provider
 
@@ -289,7 +290,7 @@ class Watch(BaseCallbackHandler):
 
     def __init__(self, *, collects: bool, documents: Iterable[Document] = ()) -> None:
         self._collects = collects
-        self._texts: dict[str, None] = {}
+        self._references: dict[str, str | NamedText] = {}
         self.verdict: dict[str, Any] | None = None
         """The verdict on the last answer, as users see it."""
         self.blocked: HallucinationBlocked | None = None
@@ -305,9 +306,9 @@ class Watch(BaseCallbackHandler):
         self.verdict, self.blocked, self.structured = verdict, blocked, structured
 
     @property
-    def references(self) -> tuple[str, ...]:
+    def references(self) -> tuple[str | NamedText, ...]:
         """The distinct texts of the documents, in the order in which they were found."""
-        return tuple(self._texts)
+        return tuple(self._references.values())
 
     def collect(self, value: object) -> None:
         """Collect the documents in an input, an output or a state."""
@@ -315,7 +316,10 @@ class Watch(BaseCallbackHandler):
             self._add(documents_in(value))
 
     def _add(self, documents: Iterable[Document]) -> None:
-        self._texts.update((d.page_content, None) for d in documents if d.page_content.strip())
+        for document in documents:
+            text = document.page_content
+            if text.strip() and text not in self._references:
+                self._references[text] = named_text(text, document.metadata)
 
     def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
         self.collect(inputs)

@@ -17,7 +17,8 @@ from llama_index.core.base.response.schema import (
 )
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 
-from resay import Request, Usage
+from resay import Document, Request, Usage
+from resay.adapters import named_text
 from resay.adapters.upstream import OneAnswer
 from resay.plugins import Chunk, Completion, Completions
 from resay_llamaindex._callers import Caller, Role, tagged
@@ -137,10 +138,14 @@ class EngineProvider(OneAnswer):
                 yield _chunks(Chunk(raw=response, references=references), tokens)
 
 
-def references_in(nodes: Sequence[NodeWithScore]) -> tuple[str, ...]:
-    """Return the texts of nodes as a model reads them."""
-    texts = (node.node.get_content(metadata_mode=MetadataMode.LLM) for node in nodes)
-    return tuple(text for text in texts if text.strip())
+def references_in(nodes: Sequence[NodeWithScore]) -> tuple[str | Document, ...]:
+    """Return the texts of nodes as a model reads them, named after their files."""
+    references: list[str | Document] = []
+    for node in nodes:
+        text = node.node.get_content(metadata_mode=MetadataMode.LLM)
+        if text.strip():
+            references.append(named_text(text, node.node.metadata))
+    return tuple(references)
 
 
 def _text_of(response: RESPONSE_TYPE) -> str:

@@ -10,18 +10,22 @@ from typing import Any
 import anthropic
 import pytest
 from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.runnables import RunnableLambda
 from langchain_openai import ChatOpenAI
-from llama_index.core.llms import ChatMessage
+from llama_index.core.llms import ChatMessage, CompletionResponse, CustomLLM, LLMMetadata
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.retrievers import BaseRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.llms.openai_like import OpenAILike
 
 import resay
 from resay import Verdict
 from resay_anthropic import guard_client
 from resay_langchain import guard_runnable
-from resay_llamaindex import GuardedLLM
+from resay_llamaindex import GuardedLLM, GuardedQueryEngine
 from resay_openai import GuardedOpenAI
-from simulation import SimulatedProvider
+from simulation import SimulatedProvider, Subject, World
 from support.gateway import Gateways
 from support.known_world import KNOWN, WORLD
 
@@ -167,6 +171,76 @@ def test_answers_are_held_against_documents_first(
     assert verdict.references
     for request in provider.requests:
         assert "resay" not in (request.body or {})
+
+
+OPENED = "The bridge is made of stone. It opened in 1932."
+NAMED_ANSWER = "The Garmo bridge opened in 1950."
+BY_WORDS = {"chain": [{"method": "facts"}], "sampling": {"max": 3}, "cache": {"store": "none"}}
+
+
+class FoundText(BaseRetriever):
+    """Finds two texts, each with the name of its file."""
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        library = TextNode(text=SILENT, metadata={"file_name": "library.md"})
+        bridge = TextNode(text=f"The Garmo bridge. {OPENED}", metadata={"file_name": "bridges.md"})
+        return [NodeWithScore(node=node) for node in (library, bridge)]
+
+
+def chain_of_langchain() -> Verdict:
+    library = Document(page_content=SILENT, metadata={"source": "library.md"})
+    bridge = Document(page_content=f"The Garmo bridge. {OPENED}", metadata={"source": "bridges.md"})
+    answered = RunnableLambda(lambda given: given["question"]) | FakeListChatModel(
+        responses=[NAMED_ANSWER]
+    )
+    guarded = guard_runnable(answered, BY_WORDS)
+    guarded.invoke({"question": "When did the Garmo bridge open?", "found": [library, bridge]})
+    return last()
+
+
+def engine_of_llamaindex() -> Verdict:
+    inside = RetrieverQueryEngine.from_args(FoundText(), llm=OneAnswer(response=NAMED_ANSWER))
+    GuardedQueryEngine(inside, BY_WORDS).query("When did the Garmo bridge open?")
+    return last()
+
+
+class OneAnswer(CustomLLM):
+    """Answers everything alike."""
+
+    response: str
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(model_name="simulated")
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        return CompletionResponse(text=self.response)
+
+    def stream_complete(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("ask", [chain_of_langchain, engine_of_llamaindex])
+def test_a_contradiction_names_the_document_that_a_retriever_found(
+    ask: Callable[[], Verdict],
+) -> None:
+    verdict = ask()
+    assert "reference 2 (bridges.md) says: It opened in 1932." in str(verdict)
+    assert [reference.id for reference in verdict.references] == ["library.md", "bridges.md"]
+
+
+def test_a_contradiction_names_the_document_of_the_request() -> None:
+    with SimulatedProvider(
+        world=World([Subject("Garmo bridge", facts=[[NAMED_ANSWER]])])
+    ) as provider:
+        named = {"text": f"The Garmo bridge. {OPENED}", "title": "Bridges"}
+        with GuardedOpenAI(policy=BY_WORDS, base_url=provider.base_url, api_key="x") as client:
+            client.chat.completions.create(
+                model="simulated",
+                messages=[{"role": "user", "content": "When did the Garmo bridge open?"}],
+                extra_body={"resay": {"references": [SILENT, named]}},
+            )
+    assert "reference 2 (Bridges) says: It opened in 1932." in str(last())
 
 
 def test_the_gateway_takes_documents_in_the_body(

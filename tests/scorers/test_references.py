@@ -434,6 +434,25 @@ async def test_words_are_compared_with_the_documents_about_the_same_subject() ->
     assert found.grounds == ((Grounds(0, supports=True),), (against,))
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How long does the Aria 2 battery last?",
+        "How long does the battery last?",
+        "Tell me about the Aria 2.",
+    ],
+)
+def test_by_words_the_sentence_with_another_value_is_quoted_whatever_the_question_says(
+    question: str,
+) -> None:
+    guard = Guard({"chain": [{"method": "facts"}]})
+    document = "The Aria 2 headphones weigh 250 g. Their battery lasts 30 hours."
+    answer = "The Aria 2 battery lasts 35 hours."
+    (claim,) = guard.check(answer, question=question, references=[document]).claims
+    assert claim.contradicted_by is not None
+    assert claim.contradicted_by.text == "Their battery lasts 30 hours."
+
+
 async def test_by_words_a_document_about_something_else_acquits_nothing() -> None:
     claim = "The tenant may sell the flat."
     denies = "The tenant may not sell the flat."

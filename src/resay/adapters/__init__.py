@@ -31,6 +31,7 @@ from resay.adapters.runtime import GuardRuntime
 from resay.core.call_log import CallLog
 from resay.core.check_context import CheckContext
 from resay.core.decision import Action, Decision
+from resay.core.documents import named_text
 from resay.core.failures import tally
 from resay.core.logprobs import field_of, read_logprobs, tokens_of
 from resay.core.provider_params import CONNECTION_PARAMS
@@ -78,6 +79,7 @@ __all__ = [
     "last_reported",
     "load_optional",
     "marked",
+    "named_text",
     "read_logprobs",
     "relay_stream",
     "relay_verdicts",

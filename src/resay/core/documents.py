@@ -30,3 +30,21 @@ class Document:
         """Its display name: its title, or else its id."""
         title = self.metadata.get("title")
         return title if isinstance(title, str) and title.strip() else self.id
+
+
+# Where frameworks write the name of the text that a document is from.
+_NAME_KEYS = ("title", "file_name", "filename", "source", "file_path", "url")
+
+
+def named_text(text: str, metadata: Mapping[str, Any]) -> Document | str:
+    """Return a framework's text as a document if its metadata name it, or else the text alone.
+
+    Args:
+        text: The text.
+        metadata: Its metadata, as LangChain, LlamaIndex and Haystack write them.
+    """
+    for key in _NAME_KEYS:
+        name = metadata.get(key)
+        if isinstance(name, str) and name.strip():
+            return Document(name, text)
+    return text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, cast
 
 from resay.core.documents import Document
@@ -56,22 +56,29 @@ def given_references(values: Iterable[str | Document]) -> tuple[Reference, ...]:
     Args:
         values: Their texts, or documents, whose ids and titles are kept.
     """
-    references: list[Reference] = []
-    for index, value in enumerate(values):
-        source, label = f"references[{index}]", str(index + 1)
-        if isinstance(value, Document):
-            reference = Reference(
-                value.text,
-                source,
-                label=label,
-                id=value.id,
-                title=value.title,
-                url=_name_in(value.metadata, "url"),
-            )
-        else:
-            reference = Reference(value, source, label=label)
-        references.append(reference)
-    return tuple(references)
+    return tuple(
+        replace(_reference(value, f"references[{index}]"), label=str(index + 1))
+        for index, value in enumerate(values)
+    )
+
+
+def retrieved_references(values: Iterable[str | Document]) -> tuple[Reference, ...]:
+    """Return the references that a retriever found for an answer, in their order.
+
+    Args:
+        values: As for `given_references`.
+    """
+    return tuple(
+        replace(_reference(value, f"retriever[{index}]"), origin="retriever")
+        for index, value in enumerate(values)
+    )
+
+
+def _reference(value: str | Document, source: str) -> Reference:
+    if isinstance(value, str):
+        return Reference(value, source)
+    url = _name_in(value.metadata, "url")
+    return Reference(value.text, source, id=value.id, title=value.title, url=url)
 
 
 def own_reference(value: object, source: str) -> Reference | None:

@@ -19,7 +19,7 @@ from resay.core.check_context import CheckContext
 from resay.core.passage import Passage, last_word
 from resay.core.reasoning import SplitText
 from resay.core.recorded_evidence import RecordedEvidence
-from resay.core.references import Reference, joined_text
+from resay.core.references import Reference, joined_text, retrieved_references
 from resay.core.request import Request
 from resay.core.request_references import references_in, without_references
 from resay.core.step_record import StepRecord
@@ -164,7 +164,7 @@ class Check:
             call_log=context.call_log,
         )
 
-    def raise_limits(self, claims: int, references: Sequence[str] = ()) -> None:
+    def raise_limits(self, claims: int, references: Sequence[Reference] = ()) -> None:
         """Raise the limits that are `auto` to allow a response of this size.
 
         Args:
@@ -174,7 +174,8 @@ class Check:
         limits = self._policy.limits
         # Of all answers of the request.
         claims = self._budget.resized(self._key, claims)
-        allowed = self._allowance(claims, reference_tokens=sum(map(estimated_tokens, references)))
+        reference_tokens = sum(estimated_tokens(reference.text) for reference in references)
+        allowed = self._allowance(claims, reference_tokens=reference_tokens)
         self._budget.allow(
             calls=allowed.calls if limits.calls == "auto" else None,
             tokens=allowed.tokens if limits.tokens == "auto" else None,
@@ -517,7 +518,7 @@ class Check:
         if completion.was_cut:
             end = len(passage.text)
             state.names = [(name, result) for name, result in state.names if name.end < end]
-        self.raise_limits(len(state.claims), completion.references)
+        self.raise_limits(len(state.claims), retrieved_references(completion.references))
         return await self._chain.check(state, evidence, self.deadline, self._budget)
 
     def _without_answer(self, completion: Completion, split: SplitText) -> Verdict | None:
@@ -565,7 +566,7 @@ class Check:
         if chain is None:
             return self._uncheckable_verdict(completion, reason)
         state = await chain.initial_state(passage, evidence, self.deadline)
-        self.raise_limits(len(state.claims), completion.references)
+        self.raise_limits(len(state.claims), retrieved_references(completion.references))
         verdict = await chain.check(state, evidence, self.deadline, self._budget)
         return replace(verdict, reason=f"{verdict.reason}; without samples: {reason}")
 
@@ -682,7 +683,7 @@ class Check:
         self._response = completion.text
         split = await split_off_loop(completion.text)
         evidence = self._evidence_with(answer_of(completion, split))
-        self.raise_limits(len(state.claims), completion.references)
+        self.raise_limits(len(state.claims), retrieved_references(completion.references))
         verdict = await self._chain.finish(state, evidence, self.deadline, self._budget)
         if self._is_cut_reasoning(completion, split):
             split = all_reasoning(split)
@@ -718,12 +719,9 @@ class Check:
         if completion.references:
             # As one text: a sentence is supported by the documents as a whole, not by each of them
             # separately.
-            documents = "\n\n".join(completion.references)
+            retrieved = retrieved_references(completion.references)
+            documents = "\n\n".join(reference.text for reference in retrieved)
             references = Samples((documents,), splitter=self._policy.splitter)
-            retrieved = tuple(
-                Reference(text, f"retriever[{i}]", "retriever")
-                for i, text in enumerate(completion.references)
-            )
             evidence = replace(evidence, references=references)
             if self._chain.reads_documents and "retriever" in self._policy.references.from_:
                 evidence = self._with_sources(evidence, retrieved)

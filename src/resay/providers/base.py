@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from resay._internal.event_loops import compute
 from resay.core.citations import Citation
+from resay.core.documents import Document
 from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.references import Reference
 from resay.core.request import Request
@@ -86,7 +87,7 @@ class Completion:
         raw: The provider's own object for this answer, untouched.
         calls: The tool calls it requests.
         references: Trusted texts it was written from, if the provider knows them, such as those a
-            chain retrieved for the question. Together they are one reference.
+            chain retrieved for the question. A `Document` is named by its title.
         unread: Which part of it cannot be parsed, and so is missing from the text; None if none.
         found: What the provider itself retrieved for it, such as its file search results.
         citations: The citations that the provider attached to it.
@@ -99,7 +100,7 @@ class Completion:
     logprobs: tuple[TokenLogprob, ...] = ()
     raw: object = field(default=None, repr=False, compare=False)
     calls: tuple[ToolCall, ...] = field(default=(), repr=False)
-    references: tuple[str, ...] = field(default=(), repr=False)
+    references: tuple[str | Document, ...] = field(default=(), repr=False)
     unread: str | None = field(default=None, repr=False)
     found: tuple[Reference, ...] = field(default=(), repr=False)
     citations: tuple[Citation, ...] = field(default=(), repr=False)
@@ -161,7 +162,7 @@ class Chunk:
     usage: Usage | None = None
     raw: object = field(default=None, repr=False, compare=False)
     calls: tuple[ToolCall, ...] = field(default=(), repr=False)
-    references: tuple[str, ...] = field(default=(), repr=False)
+    references: tuple[str | Document, ...] = field(default=(), repr=False)
     unread: str | None = field(default=None, repr=False)
     repeats: tuple[str, str] | None = field(default=None, repr=False)
     elsewhere: str | None = field(default=None, repr=False)
@@ -217,7 +218,7 @@ class Gathered:
         logprobs: list[TokenLogprob] = []
         raw: list[object] = []
         calls: list[ToolCall] = []
-        references: list[str] = []
+        references: list[str | Document] = []
         retrieved: list[Reference] = []
         citations: list[Citation] = []
         ran: list[Mapping[str, Any]] = []

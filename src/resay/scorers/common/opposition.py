@@ -448,8 +448,9 @@ class Opposition:
             threshold: The support from which a text is taken to have the quantity.
         """
         index, statement = self._index, self._statement
-        # If it says no more than the question, its matter is the question's topic.
-        matter = statement.own_stems or index.question.topic
+        # If it says no more than the question, its matter is the question's topic. A document may
+        # name its subject in another sentence: "Its battery lasts 30 hours."
+        matters = (statement.own_stems or index.question.topic, statement.plain_stems)
         is_negated = bool(negations(statement.text))
         shared_words: dict[int, float] = {}
         denials: dict[int, str] = {}
@@ -457,7 +458,7 @@ class Opposition:
             sentence = index.sentences[position]
             if shared <= shared_words.get(sentence.sample, 0.0):
                 continue
-            if share(matter, sentence.stems) < _SAME_SUBJECT:
+            if all(share(matter, sentence.stems) < _SAME_SUBJECT for matter in matters):
                 continue
             has_other_value = any(
                 by_text[sentence.sample] < threshold
@@ -473,7 +474,13 @@ class Opposition:
 
     def _differs(self, quantity: Quantity, others: Sequence[Quantity]) -> bool:
         """Return whether others are of the same kind, but none can be the same."""
-        comparable = [other for other in others if quantity.comparable(other)]
+        # The number of a name that both have, such as "Aria 2", is no other value.
+        own_others = [own for own in self._statement.all_quantities if own is not quantity]
+        comparable = [
+            other
+            for other in others
+            if quantity.comparable(other) and not any(own.agrees(other) for own in own_others)
+        ]
         if any(quantity.agrees(other) for other in comparable):
             return False
         if not self._with_answers and any(quantity.rounds(other) for other in comparable):
