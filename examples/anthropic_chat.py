@@ -1,5 +1,7 @@
 """Guard Anthropic's client: a support assistant that hands over what it would make up.
 
+pip install 'resay[anthropic]'
+
 Run with ANTHROPIC_API_KEY set, or point ANTHROPIC_BASE_URL at any server with Anthropic's API.
 """
 

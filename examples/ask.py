@@ -1,5 +1,7 @@
 """Ask a model and see which sentences it could not say twice.
 
+pip install resay
+
 Run with OPENAI_API_KEY set, or point OPENAI_BASE_URL at any OpenAI-compatible server.
 """
 

@@ -1,5 +1,7 @@
 """Withhold an answer the model cannot give consistently.
 
+pip install resay
+
 Run with OPENAI_API_KEY set, or point OPENAI_BASE_URL at any OpenAI-compatible server.
 """
 

@@ -1,5 +1,7 @@
 """Check a response you already have against other responses to the same question.
 
+pip install resay
+
 The method `facts` calls no model, so this runs anywhere.
 """
 

@@ -1,5 +1,7 @@
 """Guard a LangChain agent: one middleware, the verdict in the agent's state.
 
+pip install 'resay[langchain]' langchain-openai langchain
+
 Run with OPENAI_API_KEY set, or point OPENAI_BASE_URL at any OpenAI-compatible server.
 """
 

@@ -1,5 +1,7 @@
 """Guard a LangChain chain: one call around it, the verdict in the message's metadata.
 
+pip install 'resay[langchain]' langchain-openai
+
 Run with OPENAI_API_KEY set, or point OPENAI_BASE_URL at any OpenAI-compatible server.
 """
 

@@ -1,5 +1,7 @@
 """Guard a retrieval chain: its answer is compared with the documents that it was written from.
 
+pip install 'resay[langchain]' langchain-openai
+
 Run with OPENAI_API_KEY set, or point OPENAI_BASE_URL at any OpenAI-compatible server.
 """
 

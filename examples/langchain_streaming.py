@@ -1,5 +1,7 @@
 """Stream a guarded chat: each sentence is shown once the samples support it.
 
+pip install 'resay[langchain]' langchain-openai
+
 Run with OPENAI_API_KEY set, or point OPENAI_BASE_URL at any OpenAI-compatible server.
 """
 

@@ -1,5 +1,7 @@
 """Guard an object: its fields are compared with those of the samples' objects.
 
+pip install 'resay[langchain]' langchain-openai
+
 Run with OPENAI_API_KEY set, or point OPENAI_BASE_URL at any OpenAI-compatible server.
 """
 

@@ -1,5 +1,7 @@
 """Have a verdict on everything that `litellm.acompletion` gives.
 
+pip install 'resay[litellm]'
+
 Run with OPENAI_API_KEY set, or point OPENAI_BASE_URL at any OpenAI-compatible server.
 """
 

@@ -1,5 +1,7 @@
 """Guard the LLM of a LlamaIndex agent: tools are called as ever, the answer is checked.
 
+pip install 'resay[llamaindex]' llama-index-llms-openai
+
 Run with OPENAI_API_KEY set, or point OPENAI_API_BASE at any OpenAI-compatible server.
 """
 

@@ -1,5 +1,7 @@
 """Guard a LlamaIndex query engine: nodes are retrieved once, answers are written several times.
 
+pip install 'resay[llamaindex]' llama-index-llms-openai
+
 Run with OPENAI_API_KEY set, or point OPENAI_API_BASE at any OpenAI-compatible server.
 """
 

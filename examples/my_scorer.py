@@ -1,5 +1,7 @@
 """A scorer of your own.
 
+pip install resay
+
 A policy may name it by where it is, `- method: my_scorer:Numbers`. A package that is installed may
 give it a name of its own with an entry point; in pyproject.toml:
 

@@ -1,5 +1,7 @@
 """A chat loop, guarded by one changed import: each answer is followed by what it made up.
 
+pip install 'resay[openai]'
+
 Run with OPENAI_API_KEY set, or point OPENAI_BASE_URL at any OpenAI-compatible server. The policy is
 the default one, or the file that RESAY_POLICY names.
 """

@@ -1,5 +1,7 @@
 """Extract objects from a batch of texts, and see which fields the model fills in differently.
 
+pip install 'resay[openai]'
+
 Run with OPENAI_API_KEY set, or point OPENAI_BASE_URL at any OpenAI-compatible server.
 """
 

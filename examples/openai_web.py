@@ -1,5 +1,7 @@
 """A web handler that streams answers to a browser, sentence by sentence, as they are checked.
 
+pip install 'resay[openai]' starlette uvicorn
+
 Serve it with `uvicorn examples.openai_web:app`. Run as a script, it asks itself once, with
 OPENAI_API_KEY set or OPENAI_BASE_URL pointing at any OpenAI-compatible server.
 """

@@ -1,5 +1,7 @@
 """Repair what a model made up, by a folder of documents.
 
+pip install resay
+
 Run with OPENAI_API_KEY set, or point OPENAI_BASE_URL at any OpenAI-compatible server.
 """
 

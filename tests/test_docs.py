@@ -25,7 +25,16 @@ import pytest
 from resay import Guard, Policy
 from simulation import SimulatedInference, SimulatedProvider
 from support.cli import resay_here
-from support.docs import ROOT, answered_by, create_files, modules, remove_output, snippets
+from support.docs import (
+    EXAMPLES,
+    ROOT,
+    answered_by,
+    create_files,
+    installed_for,
+    modules,
+    remove_output,
+    snippets,
+)
 from support.otel import forget_providers
 from website import recording
 from website.links import problems
@@ -33,7 +42,6 @@ from website.overview import PICTURE, drawing
 
 SVG = "{http://www.w3.org/2000/svg}"
 SVG_PICTURES = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 def blocks(language: str) -> list[str]:
@@ -133,8 +141,13 @@ def test_a_program_of_a_guide_prints_what_the_guide_shows(
     program: str, output: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     exec(compile(program, "page", "exec"), {})
-    printed = capsys.readouterr().out.splitlines()
-    assert [line for line in output.splitlines() if line not in printed] == []
+    printed = capsys.readouterr().out
+    assert without_time(output) == without_time(printed)
+
+
+def without_time(output: str) -> list[str]:
+    """Return the lines of an output, without the seconds that it took."""
+    return [re.sub(r"\b\d+\.\d s$", "… s", line.rstrip()) for line in output.splitlines()]
 
 
 def test_three_guides_show_an_output() -> None:
@@ -319,6 +332,39 @@ def test_a_drawing_loads_nothing(picture: Path) -> None:
     text = picture.read_text(encoding="utf-8")
     assert not re.findall(r"<script|<foreignObject|@import|@font-face|href=", text)
     assert all(target.startswith("#") for target in re.findall(r"url\((.*?)\)", text))
+
+
+def test_a_program_of_the_tests_that_a_page_names_says_where_it_runs() -> None:
+    section = "CONTRIBUTING.md#programs-that-the-pages-name"
+    named: list[str] = []
+    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))):
+        text = page.read_text()
+        # The tests have modules of their own; `venv`, say, is none of them.
+        for module in re.findall(r"python -m ([\w.]+)", text):
+            path = ROOT / "tests" / module.replace(".", "/")
+            if not (path.with_suffix(".py").exists() or (path / "__main__.py").exists()):
+                continue
+            named.append(module)
+            has_link = f"[`python -m {module}" in text and section in text
+            assert has_link or "after `make .venv/.dev`" in text, f"{page.name}: {module}"
+    assert len(named) >= 5
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_says_what_to_install(path: Path) -> None:
+    installed = installed_for(path)
+    assert installed[0].startswith("resay")
+    # What it imports that no extra brings; tests/extras runs it with just this.
+    imported = {line.split()[1].partition(".")[0] for line in imports_of(path)}
+    for module, package in {
+        "langchain": "langchain",
+        "langchain_openai": "langchain-openai",
+    }.items():
+        assert (module in imported) == (package in installed)
+
+
+def imports_of(path: Path) -> list[str]:
+    return re.findall(r"^(?:from|import) .+", path.read_text(), re.MULTILINE)
 
 
 def test_the_readme_stays_short() -> None:

@@ -16,7 +16,16 @@ from pathlib import Path
 import pytest
 
 from simulation import SimulatedInference, SimulatedProvider
-from support.docs import ROOT, Snippet, answered_by, create_files, remove_output, snippets
+from support.docs import (
+    EXAMPLES,
+    ROOT,
+    Snippet,
+    answered_by,
+    create_files,
+    installed_for,
+    remove_output,
+    snippets,
+)
 from support.extras import BARE, EXTRAS, Environment, Environments, build_wheel
 from support.tiny_models import make_deberta
 
@@ -48,7 +57,11 @@ def environments(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environme
     for project in (ROOT, ROOT / "server", ROOT / "lab"):
         build_wheel(project, wheels)
     made = Environments(Path(FOLDER or wheels), wheels)
-    for line in [*LINES.values(), *(snippet.installed for snippet in [*PYTHON, *COMMANDS])]:
+    for line in [
+        *LINES.values(),
+        *(snippet.installed for snippet in [*PYTHON, *COMMANDS]),
+        *map(installed_for, EXAMPLES),
+    ]:
         made.begin(line)
     yield made
     made.close()
@@ -112,6 +125,14 @@ def test_a_page_runs_with_what_it_installs(
     script = folder / "snippet.py"
     script.write_text(snippet.text)
     assert run(made, folder, simulated, script).strip()
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_runs_with_what_it_installs(
+    environments: Environments, simulated: SimulatedProvider, folder: Path, path: Path
+) -> None:
+    made = environments.begin(installed_for(path)).result()
+    assert run(made, folder, simulated, path).strip()
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.text)

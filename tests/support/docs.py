@@ -14,11 +14,13 @@ from resay_lab.batch import RowScorer
 from simulation import SimulatedProvider
 
 __all__ = [
+    "EXAMPLES",
     "PAGES",
     "ROOT",
     "Snippet",
     "answered_by",
     "create_files",
+    "installed_for",
     "modules",
     "remove_output",
     "snippets",
@@ -26,6 +28,7 @@ __all__ = [
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # The first line of a block that is a module with its tests.
@@ -74,6 +77,13 @@ def _blocks_of(page: Path) -> list[tuple[str, Snippet]]:
             if line.startswith(_INSTALL):
                 installed = tuple(shlex.split(line.removeprefix(_INSTALL), comments=True))
     return found
+
+
+def installed_for(example: Path) -> tuple[str, ...]:
+    """Return the arguments of the `pip install` that an example's docstring names."""
+    lines = re.findall(r"^pip install (.+)$", example.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(lines) == 1, example.name
+    return tuple(shlex.split(lines[0]))
 
 
 def answered_by(provider: SimulatedProvider) -> Mapping[str, str]:
