@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import yaml
 
+from resay import Guard
 from resay.policy import Policy
+from resay.scorers.step import registry
+from resay.testing import SimulatedProvider
 from support.cli import resay_here
 
 
@@ -68,6 +72,78 @@ def test_the_cost_of_an_answer_is_measured(tmp_path: Path) -> None:
     assert "  with m: $0.00" in judged
     unknown, _ = checked(tmp_path, "chain: [prompt]", "-m", "nobody/knows-it")
     assert "  with nobody/knows-it: unknown; set it in `prices`" in unknown
+
+
+QUESTION = [{"role": "user", "content": "Tell me about the Sydney Harbour Bridge."}]
+SAVED = [
+    *QUESTION,
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "1", "type": "function", "function": {"name": "save", "arguments": "{}"}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "1", "content": '{"saved": true}'},
+]
+DOCUMENT = "The Sydney Harbour Bridge was opened on 19 March 1932."
+JUDGE = "{{model: simulated, params: {{api_base: '{url}', api_key: x}}}}"
+SECOND_JUDGE = JUDGE.replace("simulated", "another")
+# Chains with a judge, each with the calls that its page promises beside samples: a number, one for
+# each of the claims, or None where it depends on the answers.
+JUDGED: dict[str, int | str | None] = {
+    "prompt": 1,
+    "{{method: prompt, mode: per_sample}}": None,
+    "{{method: prompt, mode: per_pair}}": None,
+    "{{method: prompt, evidence: documents}}": 1,
+    "{{method: prompt, evidence: conversation}}, prompt": 1,
+    "references": 1,
+    "direct_question": "claims",
+    "zero_shot": 1,
+    "fibe": None,
+    "reverse_validation": None,
+    "cross_examination": None,
+    f"{{{{method: panel, judges: [{JUDGE}, {SECOND_JUDGE}]}}}}": 2,
+    "{{method: semantic, by: judge, measure: entailment}}": None,
+    "{{method: semantic, by: judge, measure: entropy}}": None,
+    f"{{{{method: actions, judge: {JUDGE}}}}}": 1,
+    f"{{{{method: actions, judge: {JUDGE}}}}}, prompt": 2,
+}
+
+
+@pytest.mark.parametrize("chain", JUDGED)
+def test_the_calls_that_are_printed_are_those_of_a_check(chain: str, tmp_path: Path) -> None:
+    with SimulatedProvider(seed=7) as provider:
+        text = f"chain: [{chain.format(url=provider.base_url)}]\n"
+        stdout, _ = checked(tmp_path, text)
+        assert provider.calls == 0
+        guard = Guard(Policy.parse(text), model="simulated", params=provider.params)
+        answer = guard.ask(
+            SAVED if "actions" in chain else QUESTION,
+            references=[DOCUMENT] if "documents" in chain or chain == "references" else (),
+        )
+        requests = provider.requests
+    total, of_check = map(
+        int, re.findall(r"(\d+) calls?\b", stdout.partition("cost per answer")[2])
+    )
+    assert total == len(requests)
+    assert of_check == len(requests) - 1
+    # Otherwise questions would have been repeated, which a real judge seldom makes necessary.
+    assert not any(step.undetermined for step in answer.verdict.steps)
+    samples = [record for record in requests if (record.body or {}).get("n", 1) > 1]
+    promised = len(answer.verdict.sentences) if JUDGED[chain] == "claims" else JUDGED[chain]
+    assert promised in (None, of_check - len(samples))
+
+
+def test_every_method_that_asks_a_judge_is_counted_or_says_that_it_is_not(tmp_path: Path) -> None:
+    counted = " ".join(JUDGED)
+    for method, scorer in registry().items():
+        # Corrections have no judge of their own, and compositions that of their parts.
+        asks = "judge" in scorer.Config.model_fields or "judges" in scorer.Config.model_fields
+        if not asks or method in counted:
+            continue
+        stdout, _ = checked(tmp_path, f"chain: [{{method: {method}}}]")
+        assert "cost per answer: not measured" in stdout, method
 
 
 def test_a_model_that_is_not_named_is_not_loaded(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from resay.adapters import GuardRuntime
 from resay.commands import MODEL_PANEL, print_json, write_text
 from resay.core.request import Request
 from resay.core.usage import Usage
@@ -36,6 +37,17 @@ app = typer.Typer(
 
 _SCHEMA = "policy.schema.json"
 _QUESTION = "Tell me about the Sydney Harbour Bridge."
+_TOOL = {"name": "save_note", "arguments": '{"title": "Sydney Harbour Bridge"}'}
+_TOOL_CALL: Sequence[Mapping[str, Any]] = (
+    {"role": "user", "content": _QUESTION},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "call_1", "type": "function", "function": _TOOL}],
+    },
+    {"role": "tool", "tool_call_id": "call_1", "content": '{"saved": true}'},
+)
+_DOCUMENT = "The Sydney Harbour Bridge was opened on 19 March 1932."
 
 
 @app.command()
@@ -120,11 +132,17 @@ class _Measured:
         answer: That of the answer.
         check: That of its check.
         sentences: The number of sentences of the answer.
+        circumstances: What else the methods compare with, in words.
     """
 
     answer: Usage
     check: Usage
     sentences: int
+    circumstances: str = ""
+
+
+class _UnreadableError(ResayError):
+    """The simulated model does not answer as a method asks its judge to."""
 
 
 class _Redirected(Layer):
@@ -148,15 +166,18 @@ def _estimate_lines(policy: Policy, model: str | None) -> Iterator[str]:
         return
     try:
         measured = _measured(policy)
+    except _UnreadableError as error:
+        yield f"cost per answer: not measured, because {error}"
+        return
     except ResayError as error:
         yield f"cost per answer: unknown here; {error}"
         return
     check = measured.check
     yield (
-        f"cost per answer: {measured.answer.calls + check.calls} calls and"
-        f" {measured.answer.tokens + check.tokens:,} tokens, of which {check.calls} calls and"
+        f"cost per answer: {_calls(measured.answer.calls + check.calls)} and"
+        f" {measured.answer.tokens + check.tokens:,} tokens, of which {_calls(check.calls)} and"
         f" {check.tokens:,} tokens are the check's (measured with a simulated answer of"
-        f" {measured.sentences} sentences)"
+        f" {measured.sentences} sentences{measured.circumstances})"
     )
     if policy.action.do == "regenerate":
         yield "  a flagged answer costs more: it is rewritten, and checked again"
@@ -165,6 +186,10 @@ def _estimate_lines(policy: Policy, model: str | None) -> Iterator[str]:
     cost = policy.prices.cost_usd(model, measured.answer + check)
     price = "unknown; set it in `prices`" if cost is None else f"${cost:.4f}"
     yield f"  with {model}: {price}"
+
+
+def _calls(count: int) -> str:
+    return "1 call" if count == 1 else f"{count} calls"
 
 
 def _loads_model(config: ScorerConfig) -> bool:
@@ -179,6 +204,11 @@ def _loads_model(config: ScorerConfig) -> bool:
 
 
 def _measured(policy: Policy) -> _Measured:
+    """Return what an answer and its check cost.
+
+    Raises:
+        ResayError: The simulated model cannot answer, or not as a method of the chain asks.
+    """
     plain = policy.model_copy(
         update={
             "action": Annotate(),
@@ -192,7 +222,15 @@ def _measured(policy: Policy) -> _Measured:
     )
     with SimulatedProvider(seed=7) as server:
         guard = Guard(plain, model="simulated", provider=_Redirected(server))
-        answer = guard.ask(_QUESTION)
+        needs_calls, needs_document = _needs_calls(plain), _needs_document(guard)
+        answer = guard.ask(
+            _TOOL_CALL if needs_calls else _QUESTION,
+            references=[_DOCUMENT] if needs_document else (),
+        )
+    for step in answer.verdict.steps:
+        # A question that was repeated, and those left out because of the answer, are no estimate.
+        if step.undetermined:
+            raise _UnreadableError(f"the simulated model is no judge for method {step.method!r}")
     check = answer.verdict.usage
     return _Measured(
         answer=replace(
@@ -203,4 +241,19 @@ def _measured(policy: Policy) -> _Measured:
         ),
         check=check,
         sentences=len(answer.verdict.sentences),
+        circumstances=(", after a tool call" if needs_calls else "")
+        + (", with a document" if needs_document else ""),
     )
+
+
+def _needs_calls(policy: Policy) -> bool:
+    """Return whether a method compares with tool calls, without which it would ask no judge."""
+    return any(step.method_name == "actions" for step in policy.chain)
+
+
+def _needs_document(guard: Guard) -> bool:
+    """Return whether a method compares with documents, without which it would ask no judge."""
+    if GuardRuntime(guard).required_by("references") is not None:
+        return True
+    evidence = [getattr(step, "evidence", None) for step in guard.policy.chain]
+    return "documents" in evidence or "references" in evidence

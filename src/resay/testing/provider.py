@@ -22,8 +22,9 @@ from resay.testing.faults import (
     RequestKind,
     ServerError,
 )
+from resay.testing.judges import find_task
 from resay.testing.server import Exchange, LoopbackServer
-from resay.testing.tasks import Task, find_task
+from resay.testing.tasks import Task
 from resay.testing.world import Reply, World
 
 _ROUTES = {"/v1/chat/completions": "POST", "/v1/models": "GET"}
@@ -83,8 +84,8 @@ class SimulatedProvider(LoopbackServer):
 
     Its answers are determined by the seed, the conversation and how often that conversation was
     answered before; at temperature 0, and with the request parameter `seed`, they are the same each
-    time. It is its own judge for the method `prompt`, and answers from documents that Resay shows
-    it (see `resay.testing.tasks`).
+    time. It is its own judge, and answers from documents that Resay shows it (see
+    `resay.testing.tasks` and `resay.testing.judges`).
 
     Args:
         seed: The seed of all randomness.
