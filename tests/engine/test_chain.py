@@ -182,7 +182,9 @@ async def test_a_failing_judge_is_inconclusive() -> None:
 async def test_a_sentence_that_could_not_be_scored_leaves_the_rest_undecided() -> None:
     verdict = await run({"method": "prompt", "form": "published"}, asked=judge("Yes", None))
     assert verdict.inconclusive
-    assert verdict.reason == "1 of 2 sentences could not be scored"
+    assert verdict.reason == (
+        "1 of 2 sentences could not be scored; the judge failed (ProviderError)"
+    )
     assert verdict.steps[0].failures == {"ProviderError": 3}
 
 
@@ -190,7 +192,8 @@ async def test_flagged_claims_stay_flagged_when_calls_fail() -> None:
     verdict = await run({"method": "prompt", "form": "published"}, asked=judge(None, "No"))
     assert verdict.decision == "flagged"
     assert verdict.reason == (
-        "1 of 2 sentences > 0.50 with 3 samples; 1 of 2 sentences could not be scored"
+        "1 of 2 sentences > 0.50 with 3 samples; 1 of 2 sentences could not be scored; the judge"
+        " failed (ProviderError)"
     )
 
 
@@ -203,7 +206,8 @@ async def test_settled_claims_stay_flagged_when_a_later_step_fails() -> None:
     assert verdict.decision == "flagged"
     assert [s.flagged for s in verdict.sentences] == [False, True]
     assert verdict.reason == (
-        "1 of 2 sentences > 0.50 with 3 samples; 1 of 2 sentences could not be scored"
+        "1 of 2 sentences > 0.50 with 3 samples; 1 of 2 sentences could not be scored; prompt: 3 of"
+        " 3 comparisons failed (ProviderError x3)"
     )
     steps[0]["settle"] = {"below": 0.1}
     verdict = await run(*steps, asked=judge(None, None))
@@ -228,7 +232,9 @@ async def test_lost_claims_count_as_supported_in_the_passage_score() -> None:
 
 async def test_an_undetermined_judge_is_inconclusive() -> None:
     verdict = await run({"method": "prompt", "form": "published"}, asked=judge("Hm", "Hm"))
-    assert verdict.reason == "prompt: 6 of 6 judge answers could not be read"
+    # A judge that cannot be read is asked once more, and this one has nothing to add.
+    unread = "6 of 6 judge answers could not be read"
+    assert verdict.reason == f"prompt: {unread}; the judge failed (ProviderError)"
 
 
 MARKDOWN = "<!-- 1932 -->\n\nThe bridge opened in 1932.\n\n```\nFinch\n```\n\n$$ x $$\n"
@@ -255,7 +261,9 @@ async def test_a_sentence_without_a_score_is_told() -> None:
     step = {"method": "prompt", "form": "published"}
     verdict = await run(step, asked=judge("Yes", None), passage=passage)
     assert verdict.decision == "inconclusive"
-    assert verdict.reason == "1 of 2 sentences could not be scored"
+    assert verdict.reason == (
+        "1 of 2 sentences could not be scored; the judge failed (ProviderError)"
+    )
     assert [(stretch.kind, stretch.text) for stretch in verdict.unscored] == [
         ("sentence", SENTENCES[1])
     ]

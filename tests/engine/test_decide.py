@@ -224,7 +224,9 @@ async def test_settled_claims_flag_an_answer_although_a_step_failed() -> None:
     # The sentence that was lost counts as supported: 0.5 is not over 0.5.
     assert (verdict.decision, verdict.reason) == ("inconclusive", "told: it failed")
     verdict = await decided(*steps, threshold=only | {"passage": 0.49})
-    assert verdict.reason == "passage 0.50 > 0.49; 1 of 2 sentences could not be scored"
+    assert verdict.reason == (
+        "passage 0.50 > 0.49; 1 of 2 sentences could not be scored; told: it failed"
+    )
     # Beside it, a sentence that is surely right adds nothing.
     verdict = await decided(step(0.0, None, lost=(B,)), threshold={"passage": 0.2})
     assert (verdict.decision, verdict.reason) == (
@@ -658,7 +660,7 @@ async def doubted(opinion: str | None, *scores: float, **settings: Any) -> Verdi
 
 
 async def test_flagged_claims_need_no_second_opinion() -> None:
-    missing = "no second opinion: other/wise could not be asked (ProviderError x1)"
+    missing = "no second opinion: 'other/wise' could not be asked (ProviderError x1)"
     open_ = await doubted(None, 0.2, 0.3)
     assert (open_.decision, open_.reason) == ("inconclusive", missing)
     # So is what nobody else has looked at.

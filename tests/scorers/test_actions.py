@@ -421,9 +421,7 @@ def test_that_a_judge_failed_is_said(answer: str) -> None:
     guard = Guard(policy, provider=ScriptedProvider(fail))
     verdict = guard.check(answer, question=messages)
     assert verdict.decision == ("flagged" if "Ada" in answer else "skipped")
-    reason = (
-        "words decided about all sentences: acme/judge failed (ProviderRefusedError: HTTP 401 x1)"
-    )
+    reason = "words decided about all sentences: the judge 'acme/judge' failed (HTTP 401)"
     assert verdict.reason.endswith(reason)
 
 
@@ -480,8 +478,8 @@ def test_where_a_judge_cannot_be_read_it_is_asked_again_and_then_words_decide(re
     assert len(requests) == 2
     assert verdict.flagged
     assert "says acme/judge" not in str(verdict.to_dict())
-    reason = "words decided about all sentences: acme/judge could not be read"
-    assert verdict.reason.endswith(reason)
+    reason = "the answer of the judge 'acme/judge' could not be read"
+    assert verdict.reason.endswith(f"words decided about all sentences: {reason}")
     again, _ = judged(reply, "[]", answer=answer)
     assert not again.flagged
 

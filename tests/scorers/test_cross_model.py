@@ -133,7 +133,7 @@ async def test_its_answer_about_a_single_claim_needs_no_number() -> None:
 async def test_without_its_opinion_nothing_is_consistent(second: Any, said: str) -> None:
     verdict = await asked(Two(second))
     assert verdict.decision == "inconclusive"
-    assert re.fullmatch(rf"no second opinion: other/wise {said}", verdict.reason)
+    assert re.fullmatch(rf"no second opinion: 'other/wise' {said}", verdict.reason)
     # What is flagged stays flagged.
     doubtful = {"method": "facts", "disagreement": 0.0}
     policy = {"chain": [doubtful], "threshold": {"sentence": 0.1, "passage": None}}
@@ -239,7 +239,7 @@ async def test_a_sample_that_declines_to_answer_contradicts_nothing() -> None:
     second = {"model": SECOND, "ask": "samples"}
     verdict = await asked(Two("I'm sorry, but I can't help with that."), second)
     assert verdict.decision == "inconclusive"
-    assert verdict.reason == f"no second opinion: {SECOND} declined to answer"
+    assert verdict.reason == f"no second opinion: {SECOND!r} declined to answer"
     # The rest of one that declines in part counts.
     partly = "I'm sorry, but I can't help with the wheel. The Old Mill was built in 1799 by monks."
     assert (await asked(Two(partly), second)).flagged
@@ -279,7 +279,7 @@ async def test_a_model_is_no_second_opinion_about_itself() -> None:
     provider = Two("1: right\n2: right")
     answer = await guarded(provider).aask(QUESTION, model=SECOND)
     assert answer.verdict.inconclusive
-    assert answer.verdict.reason == f"no second opinion: {SECOND} wrote the response itself"
+    assert answer.verdict.reason == f"no second opinion: {SECOND!r} wrote the response itself"
     assert answer.verdict.steps[-1].undetermined == 0
 
 
@@ -291,7 +291,7 @@ async def test_trusted_texts_are_not_doubted_and_objects_are_not_shown() -> None
     objects = Two("1: wrong", said='{"built": 1801}')
     as_object = {"type": "json_object"}
     verdict = (await guarded(objects).aask(QUESTION, params={"response_format": as_object})).verdict
-    assert "no second opinion: other/wise is not asked about objects and calls" in verdict.reason
+    assert "no second opinion: 'other/wise' is not asked about objects and calls" in verdict.reason
     assert objects.asked == []
 
 

@@ -178,7 +178,9 @@ async def test_an_answer_that_cannot_be_read_is_neutral_and_most_of_them_decide_
     mumbling = Mumbling(SURE, YEARS)
     mumbling.garbled = ("in 1923.\n</context", "in 1940.\n</context")
     verdict = await checked(mumbling, consistency=False)
-    assert verdict.reason == "dinco: 4 of 6 judge answers could not be read"
+    # It has no second answer to give.
+    unread = "4 of 6 judge answers could not be read"
+    assert verdict.reason == f"dinco: {unread}; the judge 'm' failed (ValueError)"
 
 
 @pytest.mark.parametrize(("restate", "calls"), [(True, 2), (False, 1)])
@@ -284,7 +286,8 @@ async def test_a_failed_distractor_is_left_out_and_a_failed_claim_inconclusive()
     verdict = await checked(Model({**SURE, "1932": None}, YEARS))
     assert verdict.decision == "inconclusive"
     assert verdict.reason == (
-        "dinco: no confidence available for 1 of 1 claims (ProviderTimeoutError x1)"
+        "dinco: no confidence available for 1 of 1 claims (ProviderTimeoutError x1); the judge"
+        " 'm' did not answer in time"
     )
 
 

@@ -181,10 +181,14 @@ async def test_the_probability_is_read_where_the_option_is_stated() -> None:
 
 
 async def test_half_of_the_claims_decide_and_the_others_stay_open() -> None:
-    for unanswered in (None, "Hm."):
+    problems = {
+        None: "the judge 'm' did not answer in time",
+        "Hm.": "the answer of the judge 'm' could not be read",
+    }
+    for unanswered, problem in problems.items():
         model = Model("(A)", unanswered)
         verdict = await checked(model, by="votes", votes=1, restate=False)
-        assert verdict.reason == "1 of 2 sentences could not be scored"
+        assert verdict.reason == f"1 of 2 sentences could not be scored; {problem}"
         assert [claim.band for claim in verdict.claims] == ["supported", None]
         assert len(model.asked) == 2
 
@@ -209,7 +213,11 @@ def test_there_is_a_vote() -> None:
     ("answers", "reason"),
     [
         (["Hm."], "p_true: 2 of 2 judge answers were neither (A) nor (B)"),
-        ([None], "p_true: 2 of 2 questions failed (ProviderTimeoutError x2)"),
+        (
+            [None],
+            "p_true: 2 of 2 questions failed (ProviderTimeoutError x2); the judge 'm' did not"
+            " answer in time",
+        ),
     ],
 )
 async def test_unreadable_answers_are_inconclusive(

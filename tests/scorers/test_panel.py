@@ -151,7 +151,8 @@ async def test_judges_without_an_answer_are_left_out() -> None:
     assert verdict.steps[0].failures == {"ProviderTimeoutError": 1}
     verdict = await checked(Jury({"x/one": "1: A\n2: B", "y/two": None, "z/three": "A bridge."}))
     assert verdict.reason == (
-        "panel: too few judges said anything readable of 2 of 2 claims (ProviderTimeoutError x1)"
+        "panel: too few judges said anything readable of 2 of 2 claims (ProviderTimeoutError x1);"
+        " the judge 'y/two' did not answer in time"
     )
     assert verdict.steps[0].undetermined == 2
 

@@ -505,7 +505,10 @@ async def test_parts_that_run_together_share_it_too() -> None:
 async def test_failed_comparisons_are_inconclusive_with_a_reason() -> None:
     failed = await judged(Model(fails=True), "entropy")
     assert (failed.decision, failed.score) == ("inconclusive", None)
-    assert failed.reason == "semantic: 20 of 20 comparisons failed (ProviderTimeoutError x5)"
+    late = "the judge 'm' did not answer in time"
+    assert failed.reason == (
+        f"semantic: 20 of 20 comparisons failed (ProviderTimeoutError x5); {late}"
+    )
     for measure in ("entropy", "entailment", "luq", "closeness"):
         garbled = await judged(Model(garbled=True), measure)
         assert garbled.decision == "inconclusive"
@@ -521,10 +524,12 @@ async def test_failed_comparisons_are_inconclusive_with_a_reason() -> None:
         {"ProviderTimeoutError": 1},
     )
     half = await judged(Model(fails_on=set(OTHERS[:3])), "degree")
-    assert half.reason == ("semantic: 12 of 20 comparisons failed (ProviderTimeoutError x3)")
+    assert half.reason == (
+        f"semantic: 12 of 20 comparisons failed (ProviderTimeoutError x3); {late}"
+    )
     itself = await judged(Model(fails_on={SHORT}), "degree")
     assert itself.reason == (
-        "semantic: comparisons with 4 of 5 answers failed (ProviderTimeoutError x1)"
+        f"semantic: comparisons with 4 of 5 answers failed (ProviderTimeoutError x1); {late}"
     )
     evidence = Evidence(Samples(OTHERS), judge_provider=Model(garbled=True))
     unread = await Semantic(Semantic.Config(by="judge", measure="entailment")).score(

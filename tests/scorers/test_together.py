@@ -201,7 +201,10 @@ async def test_a_flagged_sentence_is_not_said_to_have_no_score() -> None:
         Judge(lambda claims, samples: verdicts), answer, chain=[settings], sampling={"min": 3}
     )
     assert [claim.band for claim in verdict.claims] == [None, "contradicted", "supported"]
-    assert verdict.reason == "1 of 1 sentences > 0.50 with 3 samples"
+    assert verdict.reason == (
+        "1 of 1 sentences > 0.50 with 3 samples; the answer of the judge 'm' could be read only in"
+        " part"
+    )
 
 
 async def test_words_and_quotes_that_stand_nowhere_are_not_believed() -> None:

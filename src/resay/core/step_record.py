@@ -53,6 +53,8 @@ class StepRecord:
         for record in records:
             failures.update(record.failures)
         skip_reasons = [record.skip_reason for record in records]
+        all_reasons = [record.verdict_reason for record in records if record.verdict_reason]
+        verdict_reasons = dict.fromkeys(all_reasons)
         return cls(
             method=records[0].method,
             sentences=sum(record.sentences for record in records),
@@ -63,4 +65,5 @@ class StepRecord:
             undetermined=sum(record.undetermined for record in records),
             error=next((record.error for record in records if record.error is not None), None),
             skip_reason=skip_reasons[0] if all(skip_reasons) else None,
+            verdict_reason="; ".join(verdict_reasons) or None,
         )

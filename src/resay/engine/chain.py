@@ -483,6 +483,7 @@ class Chain(ChainSteps):
         view = replace(
             step.view(evidence, judge),
             judge_log=judge_log,
+            judge_problems=run.judge_problems,
             prober=prober,
             scores=tuple(run.state.results[i].score for i in run.indices),
             threshold=self._policy.threshold.lowest,

@@ -757,7 +757,10 @@ class Check:
         unusable = self._unusable if verdict.inconclusive else None
         if unusable is not None:
             report_unusable(unusable)
-            errors.append(without_cause(unusable))
+            message = without_cause(unusable)
+            # A step may have said so of its judge.
+            if message not in verdict.reason:
+                errors.append(message)
         reason = "; ".join([verdict.reason, *errors])
         steps = (*new, *verdict.steps)
         return replace(

@@ -28,7 +28,7 @@ from resay.engine.contradictions import (
     with_difference,
     with_kind,
 )
-from resay.engine.decision_reasons import DecisionReasons
+from resay.engine.decision_reasons import TIMED_OUT, DecisionReasons
 from resay.engine.state import ClaimResult, RunState
 from resay.engine.unscored import unscored_in, with_unscored
 from resay.policy import Policy
@@ -112,7 +112,7 @@ class Decider:
                 decision, reason = "inconclusive", f"{loop.reason}; otherwise {reason}"
             elif loop is not None:
                 reason = f"{reason}; {loop.reason}"
-            remarks = [remark for remark in self._remarks(state) if remark not in reason]
+            remarks = [r for r in self._remarks(state, exhausted) if r not in reason]
             reason = "; ".join([reason, *remarks])
         unscored = self.unscored(state)
         # The reason already says why sentences could not be scored, or were skipped.
@@ -158,11 +158,18 @@ class Decider:
             return mean, threshold.passage
         return worst, threshold.sentence
 
-    def _remarks(self, state: RunState) -> list[str]:
+    def _remarks(self, state: RunState, exhausted: str | None) -> list[str]:
         second = self._policy.second_opinion
         if second is not None and self._structured:
-            return [f"no second opinion: {second.model} is not asked about objects and calls"]
-        return [step.verdict_reason for step in state.steps if step.verdict_reason]
+            return [f"no second opinion: {second.model!r} is not asked about objects and calls"]
+        remarks: list[str] = []
+        for step in state.steps:
+            # Whatever else decides, this step did not. The reason has limits and deadlines already.
+            if step.error is not None and step.error != TIMED_OUT and exhausted is None:
+                remarks.append(f"{step.method}: {step.error}")
+            if step.verdict_reason:
+                remarks.append(step.verdict_reason)
+        return remarks
 
     def unscored(self, state: RunState) -> tuple[Unscored, ...]:
         """Return the spans of a passage that were not scored."""

@@ -17,6 +17,7 @@ from resay.providers.metering import Metered
 from resay.scorers import Step
 from resay.scorers.base import TEXTS_COMPARED
 from resay.scorers.evidence import Evidence
+from resay.scorers.judge_problems import JudgeProblems
 
 
 class StepRun:
@@ -33,6 +34,7 @@ class StepRun:
         meter: Measures the usage of its judge.
         probe_meter: Measures the usage of its probes.
         unfinished: The partial results that a stopped scorer leaves.
+        judge_problems: Why answers of its judges could not be used.
         skipped: Why the step is skipped, or None.
         completed: The scorer's result; None until it has returned.
     """
@@ -48,6 +50,7 @@ class StepRun:
         self.meter = Metered(evidence.judge_provider) if evidence.judge_provider else None
         self.probe_meter = Metered(evidence.prober.provider) if evidence.prober else None
         self.unfinished: list[Scores] = []
+        self.judge_problems = JudgeProblems()
         self.skip_reason: str | None = None
         self.completed: Scores | None = None
         self._started = time.perf_counter()
@@ -56,11 +59,38 @@ class StepRun:
     def scores(self) -> Scores:
         """The step's result; the partial result if it was stopped."""
         if self.completed is not None:
-            return self.completed
+            return self._with_problems(self.completed)
         left = self.unfinished[-1] if self.unfinished else Scores()
         # A judge that gives no readable answer would give none in more time either.
-        unreadable = left.error if left.undetermined else None
-        return replace(left, error=unreadable or TIMED_OUT)
+        if left.error is not None and left.undetermined:
+            return self._with_problems(left)
+        return replace(left, error=TIMED_OUT)
+
+    def _with_problems(self, scores: Scores) -> Scores:
+        """Return scores that say what was wrong with the judges."""
+        problems = self.judge_problems
+        if scores.skip_reason is not None:
+            return scores
+        if scores.error is not None and scores.undetermined and problems.are_cuts:
+            # Answers that end too early are not the judge's way of writing.
+            cuts = [problem.reason for problem in problems.distinct()]
+            return replace(scores, error="; ".join(cuts))
+        lacks_scores = scores.error is not None or bool(scores.undecided)
+        text = scores.error or scores.verdict_reason or ""
+        reasons = [text] if text else []
+        # A judge that never answers is named even where others answered in its place. The second
+        # model's step says itself what it lacks.
+        lasting = self.step.is_second or not lacks_scores
+        for problem in problems.distinct(lasting=lasting):
+            is_counted = scores.error is not None and problem.is_about_answer
+            if is_counted and not problem.was_cut:
+                continue
+            reason = problem.reason_after(text)
+            if reason is not None:
+                reasons.append(reason)
+        if scores.error is not None:
+            return replace(scores, error="; ".join(reasons))
+        return replace(scores, verdict_reason="; ".join(reasons) or None)
 
     @property
     def usage(self) -> Usage:

@@ -14,12 +14,13 @@ from resay.providers.base import Completion, Completions, Layer, Provider, suppo
 from resay.providers.base_urls import base_url_in
 from resay.providers.caching.keys import source_of
 
-_LIMITS: Final = frozenset(
+TOKEN_LIMITS: Final = frozenset(
     {"max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "max_new_tokens"}
 )
+"""The parameters that limit the tokens of an answer."""
 # The parameters that decide in place of ours, if a request has them.
 _RIVALS: Final[Mapping[str, frozenset[str]]] = {
-    "max_tokens": _LIMITS,
+    "max_tokens": TOKEN_LIMITS,
     "temperature": frozenset({"temperature", "top_p", "top_k"}),
     "response_format": frozenset({"response_format", "tools", "format", "guided_json"}),
 }

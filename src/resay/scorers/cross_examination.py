@@ -18,6 +18,7 @@ recall (15 %), cost and time.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -28,6 +29,7 @@ from resay.core.passage import Passage
 from resay.core.request import Message
 from resay.core.scores import Scores
 from resay.errors import ProviderError
+from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices
@@ -145,6 +147,7 @@ class _Examination:
         self._judge = judge
         self._restate = restate
         self._messages: list[Message] = [_user(_OPENING.format(claim=claim))]
+        self._last: Completion | None = None
 
     async def run(self, turns: int) -> int:
         """Ask and answer; return the number of sets of questions."""
@@ -165,6 +168,8 @@ class _Examination:
     def _after(self, turns: int) -> int:
         """Return the number of sets of questions, if there was one at all."""
         if turns == 0:
+            if self._last is not None:
+                self._judge.add_unread(self._last)
             raise _NoExamError("the examiner asked no question that was answered")
         return turns
 
@@ -188,11 +193,10 @@ class _Examination:
         if not _QUESTION.search(questions) and self._restate:
             self._messages.append(_user(_QUESTIONS_RESTATED))
             questions = await self._ask_examiner()
-        if not _QUESTION.search(questions):
-            return None
-        answers = await self._judge.ask(
-            _EXAMINEE.format(questions=questions), max_tokens=_TOKENS_OF_ANSWERS
-        )
+        answers = ""
+        if _QUESTION.search(questions):
+            prompt = _EXAMINEE.format(questions=questions)
+            answers = await self._ask(prompt, max_tokens=_TOKENS_OF_ANSWERS)
         return answers if answers.strip() else None
 
     async def _has_follow_up(self) -> bool:
@@ -200,9 +204,13 @@ class _Examination:
         return parse_yes_no(await self._ask_examiner()) is True
 
     async def _ask_examiner(self) -> str:
-        text = await self._judge.ask(self._messages, max_tokens=_TOKENS_OF_QUESTIONS)
+        text = await self._ask(self._messages, max_tokens=_TOKENS_OF_QUESTIONS)
         self._messages.append(turn_of_judge(text))
         return text
+
+    async def _ask(self, prompt: str | Sequence[Message], *, max_tokens: int) -> str:
+        self._last = (await self._judge.complete(prompt, max_tokens=max_tokens)).first
+        return self._last.text
 
 
 def _user(text: str) -> Message:

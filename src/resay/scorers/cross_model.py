@@ -57,6 +57,7 @@ from resay.scorers.common.judge_words import TRUTH
 from resay.scorers.common.numbered_lines import parse_numbered
 from resay.scorers.common.second_opinion import SecondOpinion
 from resay.scorers.evidence import Evidence
+from resay.scorers.judge_problems import JudgeProblem
 
 if TYPE_CHECKING:
     from resay.scorers.step import Step
@@ -223,7 +224,9 @@ class CrossModel:
             tokens=2 * TOKENS_OF_VERDICT,
         )
         problem = None
-        if not parsed.answered:
+        if parsed.problem is not None and (parsed.problem.is_lasting or parsed.problem.was_cut):
+            problem = parsed.problem.what_happened
+        elif not parsed.answered:
             problem = f"could not be asked ({tally(parsed.failures)})"
         elif parsed.undetermined:
             problem = f"gave no readable answer about {_claims(parsed.undetermined)}"
@@ -249,6 +252,10 @@ class CrossModel:
                 compared = True
         failures = (*(failure_kind(error) for error in pool.failures), *scores.failures)
         if not len(pool):
+            for error in pool.failures:
+                failure = JudgeProblem.of_failure(error, second.model)
+                if failure.is_lasting:
+                    return _Opinions((None,) * count, failures, problem=failure.what_happened)
             reason = tally(failures) or "its answers are empty"
             return _Opinions((None,) * count, failures, problem=f"gave no sample ({reason})")
         if not compared:
@@ -306,7 +313,7 @@ class CrossModel:
         who = f"another model, {self.config.second_opinion.model},"
         received = [opinion for opinion in opinions.by_claim if opinion is not None]
         if not received:
-            return f"no second opinion: {self.config.second_opinion.model} {opinions.problem}"
+            return f"no second opinion: {self.config.second_opinion.model!r} {opinions.problem}"
         counts = Counter(
             "unknown" if o.score is None else "wrong" if o.score > 0.5 else "right"
             for o in received

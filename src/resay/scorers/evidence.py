@@ -17,6 +17,7 @@ from resay.scorers.entailments import Entailments
 from resay.scorers.gathering import Gathering
 from resay.scorers.judge import Judge
 from resay.scorers.judge_log import JudgeLog
+from resay.scorers.judge_problems import JudgeProblems
 from resay.scorers.samples import Samples
 from resay.scorers.stopping import Stopping
 
@@ -62,6 +63,7 @@ class Evidence:
         entailments: Known entailments between the response, its claims and the samples; shared by
             all methods of the check.
         judge_log: Where calls of judges are recorded; None if nobody wants them.
+        judge_problems: Collects why answers of judges could not be used.
     """
 
     samples: Samples = field(default_factory=Samples)
@@ -85,6 +87,7 @@ class Evidence:
     second: Samples = field(default_factory=Samples)
     entailments: Entailments = field(default_factory=Entailments)
     judge_log: JudgeLog | None = None
+    judge_problems: JudgeProblems = field(default_factory=JudgeProblems, repr=False)
     call_log: CallLog = field(default_factory=CallLog)
     entity: str | None = None
     client_references: tuple[Reference, ...] = ()

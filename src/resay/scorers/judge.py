@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from resay._internal.event_loops import compute
@@ -11,10 +11,11 @@ from resay.core.quoting import break_tokens
 from resay.core.recorded_evidence import JudgeCall
 from resay.core.request import Message, Request, text_of, with_texts
 from resay.errors import ProviderError
-from resay.providers.base import Completions, Provider
+from resay.providers.base import Completion, Completions, Provider
 from resay.providers.layers import FanOut
 from resay.providers.preferring import Preferences, Preferring
 from resay.scorers.judge_log import JudgeLog
+from resay.scorers.judge_problems import JudgeProblem, JudgeProblems
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,14 @@ class Judge:
         request: The request, whose messages each question replaces.
         log: Where its calls are recorded; None if nobody wants them.
         claims: The texts of the claims that it is asked about; empty for the whole response.
+        problems: Collects why its answers could not be used.
     """
 
     provider: Provider
     request: Request
     log: JudgeLog | None = None
     claims: tuple[str, ...] = ()
+    problems: JudgeProblems = field(default_factory=JudgeProblems, repr=False, compare=False)
 
     async def ask(self, prompt: str | Sequence[Message], *, max_tokens: int | None = None) -> str:
         """Ask one question and return the answer as text.
@@ -88,13 +91,27 @@ class Judge:
             completions = await provider.complete(request, n=n)
         except ProviderError as error:
             self._record(messages, error=type(error).__name__)
+            self.problems.add_failures([error], self.request.model)
             raise
         # Third-party providers may raise anything; it costs only this answer.
         except Exception as error:
             self._record(messages, error=type(error).__name__)
+            self.problems.add_failures([error], self.request.model)
             raise ProviderError(f"the judge failed with {type(error).__name__}") from error
         self._record(messages, tuple(completion.text for completion in completions.items))
+        self.problems.add_failures(completions.failures, self.request.model)
         return completions
+
+    def add_unread(self, answer: Completion, *, is_partly_read: bool = False) -> JudgeProblem:
+        """Record that the last answer to a question could not be read, and return why.
+
+        Args:
+            answer: The answer.
+            is_partly_read: Whether a part of the answer to the question could be read.
+        """
+        problem = JudgeProblem.of_answer(answer, self.request, is_partly_read=is_partly_read)
+        self.problems.add(problem)
+        return problem
 
     def _record(
         self, messages: Sequence[Message], answers: tuple[str, ...] = (), error: str | None = None

@@ -20,10 +20,14 @@ class ChatModel:
     Args:
         config: The server's URL, with or without `/v1` or `/v1/chat/completions`, and its name for
             the model.
+
+    Attributes:
+        display_name: The model's name in messages.
     """
 
     def __init__(self, config: ModelConfig) -> None:
         url = with_version((config.url or "").rstrip("/").removesuffix(CHAT_PATH))
+        self.display_name = config.display_name
         self._name = config.name
         self._server = Server(config.model_copy(update={"url": url}), "the chat server")
         self._works = CachedRequest(self._try)

@@ -35,8 +35,8 @@ from resay._internal.strict import Shorthand
 from resay.core.call_log import LoggedCall
 from resay.core.claim_verdict import Part
 from resay.core.contradiction import Contradiction
-from resay.core.failures import tally
 from resay.core.passage import Passage
+from resay.core.plurals import counted
 from resay.core.request import Request
 from resay.core.scores import Scores, over
 from resay.lang.language import load
@@ -151,7 +151,7 @@ class Actions:
         if self.config.judge is not None and may_claim:
             findings, parsed = await self._by_judge(findings, passage, evidence)
             failures, undetermined = parsed.failures, parsed.undetermined
-            remark = _remark(parsed, self._judge_name)
+            remark = _remark(parsed)
             no_claims += f"; {remark}" if remark else f", says {self._judge_name}"
         if self._guardian is not None:
             findings, unread = await _guarded(findings, self._guardian, evidence)
@@ -213,14 +213,13 @@ class Actions:
         return judged, parsed
 
 
-def _remark(parsed: ParsedAnswer[list[Finding]], judge: str) -> str | None:
+def _remark(parsed: ParsedAnswer[list[Finding]]) -> str | None:
     """Return that words decided about sentences in the judge's place, and why; None if not."""
     count = parsed.slots.count(None)
-    if not count:
+    if parsed.problem is None:
         return None
-    why = f"failed ({tally(parsed.failures)})" if parsed.failures else "could not be read"
-    sentences = "all sentences" if count == len(parsed.slots) else f"{count} sentences"
-    return f"words decided about {sentences}: {judge} {why}"
+    sentences = "all sentences" if count == len(parsed.slots) else counted(count, "sentence")
+    return f"words decided about {sentences}: {parsed.problem.reason}"
 
 
 async def _guarded(

@@ -21,6 +21,7 @@ from resay.core.scores import Scores
 from resay.errors import ProviderError
 from resay.providers.base import Completion
 from resay.scorers.judge import Judge, as_messages
+from resay.scorers.judge_problems import JudgeProblem
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -37,11 +38,13 @@ class ParsedAnswer(Generic[T]):
         slots: One entry for each item asked about, None if it could not be parsed.
         answered: Whether there was an answer at all.
         failures: Kinds of failed calls.
+        problem: Why slots are empty; None if none is, or if that is unknown.
     """
 
     slots: tuple[T | None, ...]
     answered: bool = True
     failures: tuple[str, ...] = ()
+    problem: JudgeProblem | None = None
 
     @property
     def undetermined(self) -> int:
@@ -121,7 +124,7 @@ async def ask(
     try:
         arrived = await judge.complete(messages, max_tokens=most, exact=True, schema=schema)
     except ProviderError as error:
-        return _unanswered(parse, error)
+        return _unanswered(parse, error, judge)
     return await settle_slots(judge, messages, arrived.first, parse, restatement, most, schema)
 
 
@@ -201,7 +204,7 @@ async def ask_together(
     try:
         arrived = await judge.complete(messages, n=count, max_tokens=most)
     except ProviderError as error:
-        return (_unanswered(parse, error),) * count
+        return (_unanswered(parse, error, judge),) * count
     parsed_answers: dict[int, ParsedAnswer[T]] = {}
 
     async def settle(i: int, completion: Completion) -> None:
@@ -215,13 +218,20 @@ async def ask_together(
     results = [parsed_answers[i] for i in sorted(parsed_answers)]
     errors = iter(arrived.failures)
     while len(results) < count:
-        results.append(_unanswered(parse, next(errors, None)))
+        results.append(_unanswered(parse, next(errors, None), judge))
     return tuple(results)
 
 
-def _unanswered(parse: Parser[T], error: Exception | None) -> ParsedAnswer[T]:
-    failures = () if error is None else (failure_kind(error),)
-    return ParsedAnswer(tuple(parse(Completion(""))), answered=False, failures=failures)
+def _unanswered(parse: Parser[T], error: Exception | None, judge: Judge) -> ParsedAnswer[T]:
+    slots = tuple(parse(Completion("")))
+    if error is None:
+        return ParsedAnswer(slots, answered=False)
+    return ParsedAnswer(
+        slots=slots,
+        answered=False,
+        failures=(failure_kind(error),),
+        problem=JudgeProblem.of_failure(error, judge.request.model),
+    )
 
 
 def sendable(prompt: str | Sequence[Message]) -> tuple[Message, ...]:
@@ -253,8 +263,10 @@ async def settle_slots(
         schema: The JSON Schema of the answer, for models that take one.
     """
     slots = tuple(parse(completion))
-    if restatement is None or None not in slots:
+    if None not in slots:
         return ParsedAnswer(slots)
+    if restatement is None:
+        return _unread(judge, completion, slots)
     if completion.was_cut:
         max_tokens *= _MORE_ROOM
     try:
@@ -265,14 +277,19 @@ async def settle_slots(
             schema=schema,
         )
     except ProviderError as error:
-        return ParsedAnswer(slots, failures=(failure_kind(error),))
+        problem = JudgeProblem.of_failure(error, judge.request.model)
+        return ParsedAnswer(slots, failures=(failure_kind(error),), problem=problem)
     second = parse(again.first)
-    return ParsedAnswer(
-        tuple(
-            again_slot if slot is None else slot
-            for slot, again_slot in zip(slots, second, strict=True)
-        )
+    slots = tuple(
+        again_slot if slot is None else slot for slot, again_slot in zip(slots, second, strict=True)
     )
+    return _unread(judge, again.first, slots) if None in slots else ParsedAnswer(slots)
+
+
+def _unread(judge: Judge, completion: Completion, slots: tuple[T | None, ...]) -> ParsedAnswer[T]:
+    is_partly_read = any(slot is not None for slot in slots)
+    problem = judge.add_unread(completion, is_partly_read=is_partly_read)
+    return ParsedAnswer(slots, problem=problem)
 
 
 def _restated(messages: tuple[Message, ...], answer: str, restatement: str) -> tuple[Message, ...]:

@@ -71,8 +71,10 @@ async def ask_probability(
         except ProviderError as error:
             return ParsedAnswer((None,), answered=False, failures=(failure_kind(error),))
         confidence = _confidence(first, choices)
-        if confidence is not None or by == "logprobs":
+        if confidence is not None:
             return ParsedAnswer((confidence,))
+        if by == "logprobs":
+            return ParsedAnswer((None,), problem=judge.add_unread(first))
         votes_cast = (await settle_slots(judge, messages, first, parse, restatement, max_tokens),)
     missing = votes - len(votes_cast)
     if missing:

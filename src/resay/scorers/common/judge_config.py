@@ -97,4 +97,9 @@ def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
     else:
         model, params = chosen.model, chosen.params
     request = Request((), model, params, tenant=own_request.tenant)
-    return Judge(evidence.judge_provider, request, evidence.judge_log)
+    return Judge(
+        provider=evidence.judge_provider,
+        request=request,
+        log=evidence.judge_log,
+        problems=evidence.judge_problems,
+    )

@@ -12,7 +12,7 @@ from resay.core.passage import Passage
 from resay.core.scores import Scores
 from resay.models.windows import windows
 from resay.scorers.evidence import Evidence
-from resay.scorers.grounding.chat_prompts import ClaimPrompt
+from resay.scorers.grounding.chat_prompts import ClaimPrompt, unread_problem
 from resay.scorers.grounding.claim_classifier import SUPPORTED_OVER, WordCount
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class ChatClaims:
         question = evidence.question.strip()
         claims = [sentence.standalone for sentence in passage.sentences]
         supports = await asyncio.gather(
-            *(self._best_support(claim, groups, question) for claim in claims)
+            *(self._best_support(claim, groups, question, evidence) for claim in claims)
         )
         scores: list[float | None] = []
         reasons: list[str | None] = []
@@ -102,15 +102,17 @@ class ChatClaims:
         return [_Group(everything, 0 if len(groups) == 1 else None)]
 
     async def _best_support(
-        self, claim: str, groups: Sequence[_Group], question: str
+        self, claim: str, groups: Sequence[_Group], question: str, evidence: Evidence
     ) -> _Support | None:
         requests = [self._prompt.request(claim, group.documents, question) for group in groups]
         answers = await asyncio.gather(*(self._model.answer(request) for request in requests))
         best: _Support | None = None
-        for group, answer in zip(groups, answers, strict=True):
+        for group, request, answer in zip(groups, requests, answers, strict=True):
             probability = self._prompt.support(answer)
             # A document about which the model says nothing could be the one with the support.
             if probability is None:
+                problem = unread_problem(self._model.display_name, request, answer)
+                evidence.judge_problems.add(problem)
                 return None
             if best is None or probability > best.probability:
                 best = _Support(probability, group.reference)

@@ -10,6 +10,7 @@ from resay.core.logprobs import word_probability
 from resay.models.chat import ChatAnswer, ChatRequest
 from resay.scorers.common.guardian import UNGROUNDED, guardian_probability, guardian_request
 from resay.scorers.common.objects import objects_in
+from resay.scorers.judge_problems import JudgeProblem
 
 
 class ClaimPrompt(Protocol):
@@ -142,6 +143,26 @@ Your output should be in JSON FORMAT with the keys "REASONING" and "SCORE":
             return None
         scores = re.findall(r"SCORE[\"']?\s*:\s*[\"'\[\s]*(PASS|FAIL)\b", answer.text)
         return {"PASS": 1.0, "FAIL": 0.0}[scores[-1]] if scores else None
+
+
+def unread_problem(model: str, request: ChatRequest, answer: ChatAnswer) -> JudgeProblem:
+    """Return why an answer could not be read.
+
+    Args:
+        model: The model's name.
+        request: The request; its limit is that of the published prompt.
+        answer: The answer.
+    """
+    what_happened = "could not be read"
+    if answer.was_cut and request.max_tokens > 1:
+        what_happened = f"was cut off at the {request.max_tokens} tokens of its published prompt"
+    return JudgeProblem(
+        role="model",
+        model=model,
+        what_happened=what_happened,
+        is_about_answer=True,
+        was_cut=answer.was_cut,
+    )
 
 
 def json_object_in(text: str, key: str) -> dict[str, object] | None:

@@ -10,7 +10,8 @@ from resay.core.passage import Passage
 from resay.core.scores import Scores, UnsupportedSpan
 from resay.models.chat import ChatAnswer, ChatRequest
 from resay.scorers.evidence import Evidence
-from resay.scorers.grounding.chat_prompts import json_object_in
+from resay.scorers.grounding.chat_prompts import json_object_in, unread_problem
+from resay.scorers.judge_problems import JudgeProblem
 
 if TYPE_CHECKING:
     from resay.models.remote.chat import ChatModel
@@ -73,15 +74,23 @@ class ChatSpans:
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Score every claim by whether a span in it has no support."""
         documents = [reference.text.strip() for reference in await evidence.references.all()]
-        answer = await self._model.answer(
-            span_request(passage.text, documents, evidence.question.strip())
-        )
+        request = span_request(passage.text, documents, evidence.question.strip())
+        answer = await self._model.answer(request)
         quotes = _quotes(answer)
         if quotes is None:
+            problem = unread_problem(self._model.display_name, request, answer)
+            evidence.judge_problems.add(problem)
             return Scores((None,) * len(passage.sentences), undetermined=1)
         spans = _locate(quotes, passage.text)
         if quotes and not spans:
             # It found something, but not in this answer.
+            problem = JudgeProblem(
+                role="model",
+                model=self._model.display_name,
+                what_happened="quotes words that it was not asked about",
+                is_about_answer=True,
+            )
+            evidence.judge_problems.add(problem)
             return Scores((None,) * len(passage.sentences), undetermined=1)
         scores: list[float] = []
         spans_by_claim: list[tuple[UnsupportedSpan, ...]] = []
