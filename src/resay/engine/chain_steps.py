@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from resay import retrieval
 from resay._internal.importing import import_named, is_import_path
-from resay.engine.policy_steps import compares_with_references, steps_of
+from resay.engine.policy_steps import compares_with_references, judged_step, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,11 @@ class ChainSteps:
 
     def required_by(self, need: Need) -> str | None:
         """Return the name of the first method that needs this, or None."""
-        return next((step.name for step in self._steps if need in step.needs), None)
+        for step in self._steps:
+            if need in step.needs:
+                return step.name
+        # The comparison with references before the chain is none of its steps.
+        return "references" if need == "judge" and self._refers_by_judge else None
 
     @property
     def reads_documents(self) -> bool:
@@ -90,4 +94,13 @@ class ChainSteps:
     @property
     def asking_response_model(self) -> str | None:
         """The first method whose judge is the model that wrote the response, or None."""
-        return next((step.name for step in self._steps if step.config.asks_response_model), None)
+        for step in self._steps:
+            if step.config.asks_response_model:
+                return step.name
+        lacks_judge = self._refers_by_judge and judged_step(self._steps) is None
+        return "references" if lacks_judge else None
+
+    @property
+    def _refers_by_judge(self) -> bool:
+        """Whether a judge compares with references before the chain because the policy says so."""
+        return self.grounds and self._policy.references.by == "judge"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.scorers import Scorer, Step
+
+if TYPE_CHECKING:
+    from resay.scorers.common.judge_config import JudgedConfig
 
 
 def steps_of(policy: Policy) -> tuple[Step, ...]:
@@ -47,6 +50,15 @@ def automatic_steps(steps: Sequence[Step]) -> list[Step]:
     """Return the steps that compare with samples, and with references where there are some."""
     compare = [step for step in steps if "samples" in step.needs]
     return [step for step in compare if getattr(step.config, "evidence", "auto") == "auto"]
+
+
+def judged_step(steps: Sequence[Step]) -> JudgedConfig | None:
+    """Return the settings of the step whose judge compares with references too; None if none."""
+    # The first guard does not need it.
+    from resay.scorers.common.judge_config import JudgedConfig
+
+    configs = [step.config for step in automatic_steps(steps)]
+    return next((config for config in configs if isinstance(config, JudgedConfig)), None)
 
 
 def leading_steps(steps: Sequence[Step]) -> Sequence[Step]:

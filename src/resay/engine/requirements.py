@@ -99,6 +99,12 @@ class Requirements:
         if asks:
             raise ConfigurationError("no model given; pass `model`, such as 'openai/gpt-4.1-mini'")
         asking = self._chain.asking_response_model
+        if asking == "references" and not self._chain.required_by("references"):
+            raise ConfigurationError(
+                "`references.by` is 'judge' and the chain names no judge; pass `model` to use the"
+                " model that wrote the response, set `judge:` in a step of `method: prompt`, or set"
+                " `references: {by: words}`"
+            )
         if asking:
             other = "`by: words`" if asking == "references" else "a method without one (`facts`)"
             raise ConfigurationError(

@@ -49,8 +49,8 @@ class ReferencesConfig(Strict):
     )
     by: Literal["auto", "judge", "words"] = Field(
         default="auto",
-        description="How to compare: a judge, in one call; words (with numbers and names); or"
-        " auto = a judge if the chain has one, else words.",
+        description="How to compare: a judge, that of the chain or else the answer's model; words,"
+        " numbers and names; or auto = a judge if the chain has one, else words.",
     )
     words_first: bool = Field(
         default=False,

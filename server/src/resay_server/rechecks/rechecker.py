@@ -37,12 +37,13 @@ def calls_reason(guard: Guard) -> str | None:
     policy = guard.policy
     if policy.second_opinion is not None:
         return "`second_opinion` asks another model"
-    if method := GuardRuntime(guard).required_by("judge"):
+    method = GuardRuntime(guard).required_by("judge")
+    if method == "references" and policy.references.by == "judge":
+        return "`references.by: judge` asks a judge"
+    if method is not None:
         return f"method {method!r} asks a judge"
     if policy.claims == "model":
         return "`claims: model` asks a model"
-    if policy.references.by == "judge" and policy.references.from_:
-        return "`references.by: judge` asks a judge"
     return None
 
 
