@@ -14,7 +14,10 @@ from functools import cache, partial
 from typing import Any
 from urllib.request import getproxies
 
+from resay._internal.http_environment import naming_variables
 from resay.adapters.http import package_of
+
+__all__ = ["naming_variables", "spread_client"]
 
 # The default of OpenAI's SDK.
 _MAX_CONNECTIONS = 1000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from resay.errors import ProviderError
+from resay.errors import ConfigurationError, ProviderError, ScorerError
 
 
 def failure_kind(error: BaseException) -> str:
@@ -16,6 +16,16 @@ def failure_kind(error: BaseException) -> str:
     name = type(error).__name__
     detail = error.detail if isinstance(error, ProviderError) else None
     return f"{name}: {detail}" if detail else name
+
+
+def described(error: BaseException) -> str:
+    """Return an error's type, with its message if that is known to contain nothing of an answer."""
+    # Task groups wrap errors in groups; the first error inside counts.
+    inner = error
+    while nested := getattr(inner, "exceptions", ()):
+        inner = nested[0]
+    is_ours = isinstance(inner, (ConfigurationError, ScorerError))
+    return f"{type(inner).__name__}: {inner}" if is_ours else type(inner).__name__
 
 
 def tally(kinds: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from resay._internal.event_loops import PerLoop
+from resay._internal.http_environment import environment_problem
 from resay._internal.patterns import lazy_pattern
 from resay._internal.retries import retry_after_s
 from resay.core.usage import Usage
@@ -149,6 +150,9 @@ def translate(error: Exception, model: str, hint: str = SEE_CAUSE) -> ProviderEr
             retryable=True,
             unusable=True,
         )
+    malformed = None if _is_answer(error) else environment_problem(error)
+    if malformed is not None:
+        return ProviderRefusedError(malformed, unusable=True)
     after = retry_after_s(getattr(error, "litellm_response_headers", None))
     hint = hint_of(status or 0, after, hint)
     message = f"{model!r} failed with {name} (HTTP {status}); {hint}"
@@ -161,6 +165,14 @@ def translate(error: Exception, model: str, hint: str = SEE_CAUSE) -> ProviderEr
         retryable=status is not None,
         detail=detail_of(status, after) if status else name,
     )
+
+
+def _is_answer(error: Exception) -> bool:
+    """Return whether an error may be a provider's response.
+
+    litellm gives its own failures to create a client the status 500.
+    """
+    return getattr(error, "status_code", None) not in (None, 500)
 
 
 def _has_timed_out(error: Exception) -> bool:

@@ -16,9 +16,15 @@ import anyio.to_thread
 
 from resay._internal._version import __version__
 from resay._internal.event_loops import PerLoop
+from resay._internal.http_environment import naming_variables
 from resay._internal.retries import retry_after_s
 from resay.core.request import Request
-from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
+from resay.errors import (
+    ConfigurationError,
+    ProviderError,
+    ProviderRefusedError,
+    ProviderTimeoutError,
+)
 from resay.providers.apis.chat_completions import CHAT_COMPLETIONS
 from resay.providers.apis.endings import StreamEnd, is_error, is_error_event
 from resay.providers.apis.events import Event, EventReader
@@ -616,10 +622,18 @@ class _Clients:
         self._per_loop: PerLoop[httpx.AsyncClient] = PerLoop(_new_client, _close)
 
     async def get_ready(self) -> httpx.AsyncClient:
-        """Return the running loop's client; what it needs is loaded off the loop."""
-        if not _ssl_context.cache_info().currsize:
-            await anyio.to_thread.run_sync(_ssl_context)
-        return await self._per_loop.get()
+        """Return the running loop's client; what it needs is loaded off the loop.
+
+        Raises:
+            ProviderRefusedError: An environment variable that it reads is malformed.
+        """
+        try:
+            with naming_variables():
+                if not _ssl_context.cache_info().currsize:
+                    await anyio.to_thread.run_sync(_ssl_context)
+                return await self._per_loop.get()
+        except ConfigurationError as error:
+            raise ProviderRefusedError(str(error), unusable=True) from None
 
     async def aclose(self) -> None:
         """Close the running loop's client, if there is one."""

@@ -22,10 +22,11 @@ from resay._internal.importing import import_named, import_path_of, is_import_pa
 from resay._internal.lazy_types import lazy_type
 from resay._internal.patterns import lazy_pattern
 from resay._internal.strict import Imported
+from resay.core.failures import described
 from resay.core.passage import Passage
 from resay.core.request import Request
 from resay.core.scores import Scores
-from resay.errors import ConfigurationError, ScorerError
+from resay.errors import ConfigurationError
 from resay.scorers.base import (
     Contradicts,
     Corrects,
@@ -508,7 +509,7 @@ class Step:
             scores = await self.scorer.score(passage, evidence)
         # A method that fails, third-party ones included, must not cost the user the answer.
         except Exception as error:
-            return Scores(error=f"it failed ({_describe(error)})")
+            return Scores(error=f"it failed ({described(error)})")
         if not isinstance(cast("object", scores), Scores):
             # Only the type: the value might quote the response.
             return Scores(error=f"it returned a {type(scores).__name__}, not Scores")
@@ -545,13 +546,3 @@ class Step:
     @property
     def _uses_references(self) -> bool:
         return isinstance(self.config, SampleConfig) and self.config.evidence == "references"
-
-
-def _describe(error: Exception) -> str:
-    # Task groups wrap errors in groups; report the first error inside.
-    inner: BaseException = error
-    while nested := getattr(inner, "exceptions", ()):
-        inner = nested[0]
-    # Only our own messages are known to contain nothing of the response.
-    is_ours = isinstance(inner, (ConfigurationError, ScorerError))
-    return f"{type(inner).__name__}: {inner}" if is_ours else type(inner).__name__

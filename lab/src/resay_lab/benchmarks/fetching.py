@@ -28,6 +28,7 @@ from tenacity import (
 )
 
 from resay import __version__
+from resay.adapters.connections import naming_variables
 from resay.errors import ConfigurationError
 from resay_lab.benchmarks.published import (
     DATA_SETS,
@@ -143,10 +144,11 @@ _LONGEST_WAIT_S = 60.0
 
 def client() -> httpx.Client:
     """Return a client whose timeouts tolerate a slow connection."""
-    return httpx.Client(
-        timeout=httpx.Timeout(30.0, connect=10.0),
-        headers={"User-Agent": f"resay/{__version__}"},
-    )
+    with naming_variables():
+        return httpx.Client(
+            timeout=httpx.Timeout(30.0, connect=10.0),
+            headers={"User-Agent": f"resay/{__version__}"},
+        )
 
 
 class Downloader:

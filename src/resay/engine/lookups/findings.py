@@ -9,6 +9,7 @@ from typing import Final
 
 from resay.core.claim_verdict import ClaimVerdict, Part
 from resay.core.claims import Claim
+from resay.core.failures import described
 from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.step_record import StepRecord
 from resay.core.verdict import Verdict
@@ -54,7 +55,7 @@ def with_findings(verdict: Verdict, findings: Findings, policy: Policy) -> Verdi
             method=METHOD,
             sentences=0,
             elapsed_s=findings.elapsed_s,
-            error=f"it failed ({type(findings.failure).__name__})",
+            error=f"it failed ({described(findings.failure)})",
         )
         return replace(verdict, steps=(*verdict.steps, record))
     if not lookups:

@@ -12,6 +12,7 @@ import anyio
 
 from resay._internal._version import __version__
 from resay._internal.event_loops import PerLoop
+from resay._internal.http_environment import naming_variables
 from resay.engine.lookups.mentions import Mention
 from resay.engine.lookups.registries import ACCEPT, addresses_of, url_of
 from resay.policy.lookups import LookupsConfig
@@ -122,7 +123,8 @@ class Lookups:
         remembered = self._recall(key)
         if remembered is not None:
             return Lookup(mention, remembered)
-        connections = await self._connections.get()
+        with naming_variables():
+            connections = await self._connections.get()
         import httpx
 
         from resay.engine.lookups.public_links import NotPublicError

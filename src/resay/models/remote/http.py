@@ -14,6 +14,7 @@ import anyio.to_thread
 import httpx
 
 from resay._internal.event_loops import PerLoop
+from resay._internal.http_environment import naming_variables
 from resay._internal.retries import retrier, retry_after_s
 from resay.errors import ConfigurationError, ResayError, ScorerError
 
@@ -146,9 +147,10 @@ class Server:
     async def _ask(
         self, method: str, path: str, content: bytes | None, read: Callable[[Reply], T]
     ) -> T:
-        if not _certificates.cache_info().currsize:
-            await anyio.to_thread.run_sync(_certificates)
-        connections = await self._connections.get()
+        with naming_variables():
+            if not _certificates.cache_info().currsize:
+                await anyio.to_thread.run_sync(_certificates)
+            connections = await self._connections.get()
         async with connections.turns:
             response: httpx.Response = await retrier(_RETRIES, 0.25)(
                 self._send, connections.client, method, path, content
