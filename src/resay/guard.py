@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, cast
 
+import anyio
+
 from resay import core, engine, providers, retrieval
 from resay import policy as policies
 from resay._internal.event_loops import name_sync_version, sync_version, wait_for
@@ -303,11 +305,14 @@ class Guard:
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
-        await self._core.load(asks=True)
+        started = anyio.current_time()
+        has_time = await self._core.load(started, asks=True)
         request = self._request(question, model, tenant, params)
+        if not has_time:
+            raise self._core.not_asked_error(request.model)
         sources = self._core.requirements.sources(request, asks=True)
         context = core.CheckContext(request, references=references_of(references), entity=entity)
-        return await self._core.answer(self._core.with_skip_reason(context), sources)
+        return await self._core.answer(self._core.with_skip_reason(context), sources, started)
 
     @suggest_keywords
     @short_traceback
@@ -346,7 +351,9 @@ class Guard:
         Raises:
             ConfigurationError: An input that the chain needs is missing and cannot be obtained.
         """
-        await self._core.load()
+        started = anyio.current_time()
+        if not await self._core.load(started):
+            return await self._core.report_unchecked(response, None)
         trusted_texts = references_of(references)
         samples = None if samples is None else texts_of("samples", samples)
         steps, requirements = self._core.steps, self._core.requirements
@@ -387,9 +394,12 @@ class Guard:
         splits = self.policy.claims == "model" and request.model is not None
         asks = draws or splits or steps.required_by("judge")
         if asks:
-            await self._core.load(asks=True)
+            has_time = await self._core.load(started, asks=True)
+            if not has_time:
+                return await self._core.report_unchecked(response, request)
         sources = requirements.sources(request) if asks else None
-        return await self._core.check(response, self._core.with_skip_reason(context), sources)
+        context = self._core.with_skip_reason(context)
+        return await self._core.check(response, context, sources, started)
 
     async def acheck_many(
         self,

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
+import anyio
+
 # What runs, reports and streams a request is imported when the first one comes: see `GuardCore`.
 from resay import core, engine, providers, reporting
 from resay._internal.event_loops import compute
 from resay.core import segmentation
 from resay.core.documents import Document
+from resay.core.loading import not_asked_error, not_checked_reason
 from resay.core.references import Reference, given_references
 from resay.core.request import Request
 from resay.engine.chain_steps import ChainSteps
 from resay.engine.requirements import Requirements
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, DeadlineExceededError
 from resay.policy import Policy, StreamMode, marks_problem
 from resay.providers import batching, caching
 
@@ -167,17 +171,31 @@ class GuardCore:
             or any(outbox.wants_evidence for outbox in self._outboxes),
         )
 
-    async def load(self, *, asks: bool = False) -> None:
+    async def load(self, started: float | None = None, *, asks: bool = False) -> bool:
         """Import what runs requests: for the first in a thread, because that takes a while.
 
+        The time counts against the deadline of the request. The thread cannot be stopped without
+        leaving modules half made, so at the deadline only the request is over, and the import goes
+        on for the next one.
+
         Args:
+            started: When the request came, on the event loop's clock; None to wait for as long as
+                it takes.
             asks: Whether to import what calls models too.
+
+        Returns:
+            Whether there was time for all of it.
         """
-        if "RequestRunner" not in vars(engine):
-            await compute(_import_for_requests)
-        calls = asks and self.settings.provider is None
-        if calls and "DefaultProvider" not in vars(providers):
-            await compute(lambda: providers.DefaultProvider)
+        deadline = math.inf
+        if started is not None and self._batching is None:
+            deadline = self.policy.limits.deadline_of(started)
+        with anyio.CancelScope(deadline=deadline) as scope:
+            if "RequestRunner" not in vars(engine):
+                await compute(_import_for_requests)
+            calls = asks and self.settings.provider is None
+            if calls and "DefaultProvider" not in vars(providers):
+                await compute(lambda: providers.DefaultProvider)
+        return not scope.cancelled_caught
 
     async def prepare(self) -> None:
         """Load the policy's models, and what the provider of the guard's model needs.
@@ -215,22 +233,56 @@ class GuardCore:
         """
         return self.runner.decides_by_references(context)
 
-    async def answer(self, context: CheckContext, sources: Sources) -> Answer:
+    async def answer(
+        self, context: CheckContext, sources: Sources, started: float | None = None
+    ) -> Answer:
         """Ask, check, act and report the verdict.
 
         Args:
             context: The request and what is known about it; see `with_skip_reason`.
             sources: The provider of each kind of call.
+            started: When the request came, on the event loop's clock; None for now.
 
         Raises:
             ConfigurationError: An input that the chain needs is missing.
+            DeadlineExceededError: There was no answer within `limits.deadline_s`.
         """
+        started = anyio.current_time() if started is None else started
         self.requirements.check_request(context, sources)
-        await self.load()
-        work = self.runner.answer(context, sources)
+        if not await self.load(started):
+            raise self.not_asked_error(context.request.model)
+        work = self.runner.answer(context, sources, started)
         return await self.reporter.report_after(work, context.request, sources)
 
-    async def check(self, response: str, context: CheckContext, sources: Sources | None) -> Verdict:
+    def not_asked_error(self, model: str | None) -> DeadlineExceededError:
+        """Return the error of a request for which `load` left no time."""
+        return not_asked_error(model, self.policy.limits.deadline_s)
+
+    async def report_unchecked(self, response: str, request: Request | None) -> Verdict:
+        """Report and return the verdict on a response for which `load` left no time.
+
+        Args:
+            response: The response.
+            request: The request that it answers, if known.
+        """
+        # The first guard does not need it.
+        from resay.core.unscored import Unscored
+
+        reason = not_checked_reason(self.policy.limits.deadline_s)
+        verdict = core.Verdict("inconclusive", None, reason)
+        if response.strip():
+            everything = Unscored(response, 0, len(response), "prose")
+            verdict = replace(verdict, unscored=(everything,))
+        await self.reporter.areport(verdict, request)
+        return verdict
+
+    async def check(
+        self,
+        response: str,
+        context: CheckContext,
+        sources: Sources | None,
+        started: float | None = None,
+    ) -> Verdict:
         """Check an existing response and report the verdict.
 
         Args:
@@ -238,9 +290,12 @@ class GuardCore:
             context: The request that it answers and what is known about it; see
                 `with_skip_reason`.
             sources: The provider of each kind of call; None if none is made.
+            started: When the request came, on the event loop's clock; None for now.
         """
-        await self.load()
-        work = self.runner.check(response, context, sources)
+        started = anyio.current_time() if started is None else started
+        if not await self.load(started):
+            return await self.report_unchecked(response, context.request)
+        work = self.runner.check(response, context, sources, started)
         return await self.reporter.report_after(work, context.request, sources)
 
     def stream(
@@ -269,9 +324,11 @@ class GuardCore:
         stream_mode = resolve_stream_mode(self.policy, stream_mode)
 
         async def run(parts: MemoryObjectSendStream[AnswerChunk]) -> Answer:
-            await self.load(asks=sources is None)
+            started = anyio.current_time()
+            if not await self.load(started, asks=sources is None):
+                raise self.not_asked_error(request.model)
             opened = sources or self.requirements.sources(request, asks=True)
-            work = self.runner.stream(context, opened, stream_mode, parts)
+            work = self.runner.stream(context, opened, stream_mode, parts, started)
             return await self.reporter.report_after(work, request, opened)
 
         return engine.AnswerStream(run, every_chunk=every_chunk)

@@ -23,6 +23,7 @@ import pytest
 from resay import Guard, MissingDependencyError, ProviderError, ProviderRefusedError, Request
 from resay.adapters import GuardRuntime
 from resay.adapters.providers import LiteLLMProvider, Retrying
+from resay.errors import DeadlineExceededError
 from resay.providers import FanOut
 from resay.providers.litellm_problems import is_litellm_provider, problem_before_import
 from resay.testing import ScriptedProvider
@@ -435,29 +436,48 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Waiting]:
     finder.may.set()
 
 
-async def test_importing_litellm_is_not_the_providers_time(
-    waiting: _Waiting, monkeypatch: pytest.MonkeyPatch
+# More than `limits.timeout_s` allows an answer, and more than `limits.deadline_s` allows a request.
+@pytest.mark.parametrize(
+    ("import_s", "expected"),
+    [(100.0, ["Yes.", "Yes.", "consistent"]), (3600.0, ["inconclusive", "no time", "no time"])],
+)
+async def test_importing_litellm_is_not_the_providers_time_but_that_of_the_request(
+    waiting: _Waiting, monkeypatch: pytest.MonkeyPatch, import_s: float, expected: list[str]
 ) -> None:
     guard = Guard({"chain": [{"method": "ngram"}], "cache": {"store": "none"}}, model="mistral/x")
     loop = asyncio.get_running_loop()
     time, late_s = loop.time, 0.0
     monkeypatch.setattr(loop, "time", lambda: time() + late_s)
     decisions: list[str] = []
+    all_decided = anyio.Event()
+
+    def decide(decision: str) -> None:
+        decisions.append(decision)
+        if len(decisions) == len(expected):
+            all_decided.set()
 
     async def ask() -> None:
-        decisions.append((await guard.aask("Who?")).text)
+        try:
+            decide((await guard.aask("Who?")).text)
+        except DeadlineExceededError:
+            decide("no time")
 
     async def check() -> None:
-        decisions.append((await guard.acheck("Yes.", question="Who?")).decision)
+        decide((await guard.acheck("Yes.", question="Who?")).decision)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(ask)
         tasks.start_soon(ask)
         tasks.start_soon(check)
         await anyio.to_thread.run_sync(waiting.began.wait)
-        late_s = 3600.0
+        late_s = import_s
+        if "no time" in expected:
+            # They are over before the import is.
+            await all_decided.wait()
         waiting.may.set()
-    assert sorted(decisions) == ["Yes.", "Yes.", "consistent"]
+    assert sorted(decisions) == expected
+    # Whatever became of them, the import is whole.
+    assert (await guard.aask("Who?")).text == "Yes."
     assert waiting.imported == 1
 
 

@@ -91,6 +91,7 @@ class Check:
         calls: Chain for tool calls; None if they are not checked.
         lookups: Looks up what the response names; None for no look-ups.
         records_evidence: Whether the verdict holds the texts that the response was checked with.
+        started: When the request came, on the event loop's clock; None for now.
 
     Attributes:
         context: The request that the response answers, and what is known about it.
@@ -107,6 +108,7 @@ class Check:
         *,
         lookups: Lookups | None = None,
         records_evidence: bool = False,
+        started: float | None = None,
     ) -> None:
         sampler, judge = (sources.samples, sources.judge) if sources else (None, None)
         self._via = sources.via if sources else None
@@ -118,7 +120,7 @@ class Check:
         self._samplers: list[AnswersOnly] = []
         self.context = context
         self._cache = cache
-        self._started = anyio.current_time()
+        self._started = anyio.current_time() if started is None else started
         self._slots = anyio.Semaphore(policy.limits.concurrency)
         self._question_tokens = question_tokens(context.request)
         reference_texts = [reference.text for reference in context.references]
@@ -195,7 +197,7 @@ class Check:
         """When the whole request must be finished, on the event loop's clock."""
         if self._via == "batch":
             return math.inf
-        return self._started + (self._policy.limits.deadline_s or math.inf)
+        return self._policy.limits.deadline_of(self._started)
 
     @property
     def request(self) -> Request:

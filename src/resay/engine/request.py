@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -14,6 +15,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 from resay._internal.event_loops import compute, task_group
 from resay._internal.telemetry import Evaluator
 from resay.core.check_context import CheckContext
+from resay.core.loading import not_asked_error
 from resay.core.reasoning import without_reasoning
 from resay.core.request import Request
 from resay.core.request_references import references_in
@@ -28,7 +30,7 @@ from resay.engine.pass_through import PassThrough
 from resay.engine.regeneration.base import Regenerator
 from resay.engine.regeneration.whole_text import regenerate
 from resay.engine.stream_gate import StreamGate
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, DeadlineExceededError
 from resay.policy import Policy, StreamMode
 from resay.providers.base import Completion, Provider, prepare
 from resay.providers.caching import Cache
@@ -107,7 +109,9 @@ class RequestRunner:
         if self._regenerator is not None:
             await self._regenerator.prepare()
 
-    async def _new_check(self, context: CheckContext, sources: Sources | None) -> Check:
+    async def _new_check(
+        self, context: CheckContext, sources: Sources | None, started: float
+    ) -> Check:
         chain = self._field_chain if context.wants_object else self._chain
         context = await _without_reasoning(context)
         return Check(
@@ -119,13 +123,14 @@ class RequestRunner:
             self._call_chain,
             lookups=self._lookups,
             records_evidence=self._records_evidence,
+            started=started,
         )
 
     async def _start_check(
-        self, context: CheckContext, sources: Sources, tasks: TaskGroup
+        self, context: CheckContext, sources: Sources, started: float, tasks: TaskGroup
     ) -> Check:
         """Start a check, before there is a response."""
-        check = await self._new_check(context, sources)
+        check = await self._new_check(context, sources, started)
         await check.find_references()
         check.prepare_sampling(tasks)
         together = self._policy.sampling.start == "together" and not context.has_side_effects
@@ -134,37 +139,63 @@ class RequestRunner:
         return check
 
     async def _load(
-        self, sources: Sources | None, *, main: bool = True, samples: bool = True
-    ) -> None:
-        """Load what the providers need before any deadline starts, so that it does not count.
+        self, sources: Sources | None, started: float, *, main: bool = True, samples: bool = True
+    ) -> bool:
+        """Load what the providers need, as long as the request has time.
+
+        The import of a client takes up to seconds. Whoever sets a deadline waits no longer for it
+        than for anything else. It runs in a thread, which nothing can stop without leaving modules
+        half made: at the deadline the request is over, and the import goes on for the next one.
 
         Args:
             sources: The providers that may be called.
+            started: When the request came, on the event loop's clock.
             main: Whether the main call is still to be made.
             samples: Whether samples may be drawn.
+
+        Returns:
+            Whether there was time for all of it.
         """
         if sources is None:
-            return
+            return True
         providers = [sources.main] if main else []
         if samples and (self._chain.required_by("samples") or self._call_chain is not None):
             providers.append(sources.samples)
         judged = main or self._call_chain is not None or self._chain.required_by("judge")
         if judged and (self.names_models or sources.via in ("litellm", "batch")):
             providers.append(sources.judge)
-        # A broken provider raises when it is called; then it may cost no more than a sample.
-        for provider in providers:
-            with suppress(Exception):
-                await prepare(provider)
+        # A batch takes as long as it takes.
+        deadline = math.inf if sources.via == "batch" else self._policy.limits.deadline_of(started)
+        with anyio.CancelScope(deadline=deadline) as scope:
+            # A broken provider raises when it is called; then it may cost no more than a sample.
+            for provider in providers:
+                with suppress(Exception):
+                    await prepare(provider)
+        return not scope.cancelled_caught
 
-    async def answer(self, context: CheckContext, sources: Sources) -> Answer:
-        """Make the main call, check the answer and act on the verdict."""
-        await self._load(sources)
-        work = partial(self._answer, context, sources)
+    async def answer(self, context: CheckContext, sources: Sources, started: float) -> Answer:
+        """Make the main call, check the answer and act on the verdict.
+
+        Args:
+            context: The request, and what is known about it.
+            sources: The providers for the different calls.
+            started: When the request came, on the event loop's clock.
+
+        Raises:
+            DeadlineExceededError: There was no answer in time.
+        """
+        if not await self._load(sources, started):
+            raise self._not_asked(context, sources)
+        work = partial(self._answer, context, sources, started)
         return await run_with_telemetry(self._evaluator, _model(context.request, sources), work)
 
-    async def _answer(self, context: CheckContext, sources: Sources) -> Answer:
+    def _not_asked(self, context: CheckContext, sources: Sources) -> DeadlineExceededError:
+        model = _model(context.request, sources)
+        return not_asked_error(model, self._policy.limits.deadline_s)
+
+    async def _answer(self, context: CheckContext, sources: Sources, started: float) -> Answer:
         async with task_group() as tasks:
-            check = await self._start_check(context, sources, tasks)
+            check = await self._start_check(context, sources, started, tasks)
             main_call = self._prepare_main_call(context, sources)
             completion = await self._run_main_call(main_call, check.deadline)
             verdict = await check.run(completion)
@@ -192,6 +223,7 @@ class RequestRunner:
         sources: Sources,
         mode: StreamMode,
         parts: MemoryObjectSendStream[AnswerChunk],
+        started: float,
     ) -> Answer:
         """Make the main call and send its answer while it is written.
 
@@ -200,12 +232,17 @@ class RequestRunner:
             sources: The providers for the different calls.
             mode: When text is released.
             parts: Where to send the parts.
+            started: When the request came, on the event loop's clock.
 
         Returns:
             The answer, when everything was sent and checked.
+
+        Raises:
+            DeadlineExceededError: There was no whole answer in time.
         """
-        await self._load(sources)
-        work = partial(self._stream, context, sources, mode, parts)
+        if not await self._load(sources, started):
+            raise self._not_asked(context, sources)
+        work = partial(self._stream, context, sources, mode, parts, started)
         return await run_with_telemetry(self._evaluator, _model(context.request, sources), work)
 
     async def _stream(
@@ -214,14 +251,15 @@ class RequestRunner:
         sources: Sources,
         mode: StreamMode,
         parts: MemoryObjectSendStream[AnswerChunk],
+        started: float,
     ) -> Answer:
         if mode == "buffer" or (mode == "hold" and not self._can_hold(context)):
-            answer = await self._answer(context, sources)
+            answer = await self._answer(context, sources, started)
             for chunk in chunks_of(answer):
                 await parts.send(chunk)
             return answer
         async with task_group() as tasks:
-            check = await self._start_check(context, sources, tasks)
+            check = await self._start_check(context, sources, started, tasks)
             main_call = self._prepare_main_call(context, sources)
             if mode == "after":
                 return await PassThrough(self._policy, check, main_call).run(parts)
@@ -271,20 +309,30 @@ class RequestRunner:
             return (await main_call.provider.complete(main_call.request)).first
         raise deadline_error(main_call.request, self._policy)
 
-    async def check(self, response: str, context: CheckContext, sources: Sources | None) -> Verdict:
-        """Check an existing response."""
+    async def check(
+        self, response: str, context: CheckContext, sources: Sources | None, started: float
+    ) -> Verdict:
+        """Check an existing response.
+
+        Args:
+            response: The response.
+            context: The request that it answers, and what is known about it.
+            sources: The providers for the different calls; None if none is made.
+            started: When the request came, on the event loop's clock.
+        """
         if not isinstance(cast("object", response), str):
             kind = type(response).__name__
             raise ConfigurationError(f"the response must be a string, not of type {kind}")
-        await self._load(sources, main=False, samples=context.samples is None)
-        work = partial(self._check, response, context, sources)
+        # Without time for it, the check decides by what it has.
+        await self._load(sources, started, main=False, samples=context.samples is None)
+        work = partial(self._check, response, context, sources, started)
         return await run_with_telemetry(self._evaluator, _model(context.request, sources), work)
 
     async def _check(
-        self, response: str, context: CheckContext, sources: Sources | None
+        self, response: str, context: CheckContext, sources: Sources | None, started: float
     ) -> Verdict:
         async with task_group() as tasks:
-            check = await self._new_check(context, sources)
+            check = await self._new_check(context, sources, started)
             await check.find_references()
             if context.samples is None and response.strip():
                 check.prepare_sampling(tasks)

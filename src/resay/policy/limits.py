@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
@@ -85,3 +86,7 @@ class Limits(Strict):
         description="Combined limits for the checks of several processes and machines, shared"
         " through Redis; needs resay[redis]. null = each process has its own limits.",
     )
+
+    def deadline_of(self, started: float) -> float:
+        """Return when a request must be finished that came at this time."""
+        return started + (self.deadline_s or math.inf)

@@ -416,7 +416,10 @@ class Streams(Protocol):
 
 @runtime_checkable
 class Prepares(Protocol):
-    """A provider that has something to load before its first request."""
+    """A provider that has something to load before its first request.
+
+    A request waits for that until its deadline, and then cancels it.
+    """
 
     async def prepare(self) -> None:
         """Load it. Does nothing if it is already loaded."""

@@ -56,7 +56,8 @@ async def load_litellm() -> Any:
     # A module is in sys.modules while it is still being imported by another thread.
     if loaded is not None and not getattr(loaded.__spec__, "_initializing", False):
         return loaded
-    return await anyio.to_thread.run_sync(_import_quietly)
+    # A request whose deadline comes does not wait for it; the thread finishes for the next one.
+    return await anyio.to_thread.run_sync(_import_quietly, abandon_on_cancel=True)
 
 
 def _import_quietly() -> Any:

@@ -630,7 +630,7 @@ class _Clients:
         try:
             with naming_variables():
                 if not _ssl_context.cache_info().currsize:
-                    await anyio.to_thread.run_sync(_ssl_context)
+                    await anyio.to_thread.run_sync(_ssl_context, abandon_on_cancel=True)
                 return await self._per_loop.get()
         except ConfigurationError as error:
             raise ProviderRefusedError(str(error), unusable=True) from None

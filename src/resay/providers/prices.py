@@ -171,7 +171,7 @@ def litellm_cost(model: str | None, usage: Usage, *, cached_tokens: int = 0) -> 
 async def load_litellm_list() -> None:
     """Read litellm's list off the event loop, which it would block for tens of milliseconds."""
     if not _litellm_rates.cache_info().currsize:
-        await anyio.to_thread.run_sync(_litellm_rates)
+        await anyio.to_thread.run_sync(_litellm_rates, abandon_on_cancel=True)
 
 
 @cache

@@ -149,7 +149,7 @@ class Server:
     ) -> T:
         with naming_variables():
             if not _certificates.cache_info().currsize:
-                await anyio.to_thread.run_sync(_certificates)
+                await anyio.to_thread.run_sync(_certificates, abandon_on_cancel=True)
             connections = await self._connections.get()
         async with connections.turns:
             response: httpx.Response = await retrier(_RETRIES, 0.25)(
