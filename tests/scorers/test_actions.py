@@ -59,6 +59,53 @@ def test_an_action_without_a_call_is_not_done() -> None:
     assert (part.verdict, part.reason) == ("not_done", "no tool was called")
 
 
+def check_offered(answer: str, question: Any, *tools: str) -> Verdict:
+    """Check an answer to a request that offers tools, none of which was called."""
+    messages = [{"role": "user", "content": question}]
+    offered = [{"type": "function", "function": {"name": name}} for name in tools]
+    return GUARD.check(answer, question=messages, params={"tools": offered})
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "tool"),
+    [
+        ("I looked through your inbox and found three mails.", "Any from Ann?", "search_mail"),
+        ("I checked your calendar and you are free.", "Am I free on Friday?", "list_events"),
+        ("I searched the web and found two shops.", "Where is a bike shop?", "web_search"),
+        ("Ich habe deinen Posteingang durchsucht.", "Gibt es etwas von Anna?", "search_mail"),
+        ("J'ai consulté votre agenda : vous êtes libre.", "Suis-je libre ?", "list_events"),
+    ],
+)
+def test_what_is_read_by_a_tool_is_not_done_without_a_call(
+    answer: str, question: str, tool: str
+) -> None:
+    verdict = check_offered(answer, question, "send_sms", tool)
+    assert {part.verdict for part in parts_of(verdict)} == {"not_done"}
+    # Another tool reads nothing of the kind, and without tools words decide nothing.
+    assert check_offered(answer, question, "send_sms", "get_weather").decision == "skipped"
+    assert check_offered(answer, question).decision == "skipped"
+
+
+PICTURE = [{"type": "text", "text": "Right?"}, {"type": "image_url", "image_url": {"url": "data:"}}]
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "tool"),
+    [
+        ("I read your mail and found two typos.", "Is it fine? Dear Ann,\nI am wrote", "read_mail"),
+        ("I read your mail and found two typos.", 'Is my mail "i has a cat" fine?', "read_mail"),
+        ("I checked your invoice. The sum is right.", PICTURE, "read_invoice"),
+        ("I compared the two flights.", "A costs 80, B costs 90. Which?", "search_flights"),
+        ("I calculated the price without VAT.", "What is 119 without 19 %?", "get_price"),
+        ("I looked at your plan and found two gaps.", "I will move in May.", "search_mail"),
+    ],
+)
+def test_what_is_written_to_an_agent_is_read_without_a_call(
+    answer: str, question: Any, tool: str
+) -> None:
+    assert check_offered(answer, question, tool).decision == "skipped"
+
+
 def test_a_call_that_failed_is_quoted() -> None:
     deleted = call("delete_coupons", {"campaign": "spring"}, {"status": "ok", "deleted": 0})
     verdict = check("I deleted the 14 coupons.", "Delete the 14 coupons.", deleted)

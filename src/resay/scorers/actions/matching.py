@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import Final
 
 from resay._internal.patterns import lazy_pattern
-from resay.core.call_log import CallLog, is_observation
+from resay.core.call_log import CallLog, LoggedCall, is_observation
 from resay.core.quantities import Quantity, quantities
 from resay.core.request import Message, text_of
+from resay.providers.apis.values import mappings
 from resay.scorers.actions.calls import CallFacts, beginning, solid, tells_failures
-from resay.scorers.actions.claims import READS, ActionClaim
+from resay.scorers.actions.claims import QUOTED, READS, ActionClaim
 from resay.scorers.actions.values import Source, Value, values_in
 from resay.scorers.actions.words import ActionWords, fields, stems, tool_words
 
@@ -77,6 +78,9 @@ _TOOL: Final = lazy_pattern(r"(?<!\w)[a-z]+(?:_[a-z]+)+(?!\w)")
 _NAME: Final = lazy_pattern(r"(?<![\w@./-])[A-ZÀ-ÞŁŚŻŽČŠА-ЯЁ][\w'’]*[a-zà-ÿłśżа-яё][\w'’]*")
 _INNER_NAME: Final = lazy_pattern(rf"(?<=[\w,] )({_NAME.pattern})")
 _MIN_ALIAS: Final = 2
+# A message that has more than a request in it: several lines, a quotation, what follows a colon.
+_GIVEN: Final = lazy_pattern(rf"\n|[:：]\s|{QUOTED.pattern}")
+_MAX_REQUEST: Final = 200
 # "Ben's", and in Turkish "Ayşe'yi"
 _POSSESSIVE: Final = lazy_pattern(r"['’]\w{0,4}\Z")
 
@@ -108,15 +112,22 @@ class Conversation:
         messages: The messages.
         words: The words of the answer's language.
         text: The answer.
+        offered: The names of the tools that the request offers.
     """
 
     def __init__(
-        self, log: CallLog, messages: Sequence[Message], words: ActionWords, text: str
+        self,
+        log: CallLog,
+        messages: Sequence[Message],
+        words: ActionWords,
+        text: str,
+        offered: Collection[str] = (),
     ) -> None:
         self.log = log
         self.text = text
         self.words = words
         self.calls = tuple(CallFacts(call, words) for call in log.calls)
+        self._offered = tuple(CallFacts(LoggedCall(0, name), words) for name in offered)
         self._messages = messages
         self._known_aliases: dict[str, frozenset[str]] = {}
         self._sources = tuple(Source(calls=[facts]) for facts in self.calls)
@@ -176,6 +187,38 @@ class Conversation:
     def has_tools(self) -> bool:
         """Whether the agent has tools: it called some, or the application names them."""
         return bool(self.calls) or _TOOL.search(self._instructions) is not None
+
+    def offers_to_read(self, claim: ActionClaim) -> bool:
+        """Return whether the request offers a tool for what an agent says that it read.
+
+        What is written to the agent itself needs no tool.
+
+        Args:
+            claim: The claim.
+        """
+        verbs = [claim.words_of(verb) for verb in claim.verbs]
+        if all(map(self._needs_no_tool, verbs)):
+            return False
+        things = self.words.things_in(claim.text).keys()
+        is_offered = any(facts.reads and things & facts.things for facts in self._offered)
+        return is_offered and not any(self._may_hold(m, things) for m in self._messages)
+
+    def _needs_no_tool(self, verb: str) -> bool:
+        """Return whether a verb is about what can be known or worked out: to find, to compare."""
+        words = self.words
+        return bool(words.internal.fullmatch(verb) or words.finds.fullmatch(verb))
+
+    def _may_hold(self, message: Message, things: Set[str]) -> bool:
+        """Return whether a message may have what is read in it, and not only ask for it."""
+        content: object = message.get("content")
+        parts = mappings(content)
+        if any("text" not in part for part in parts):
+            return True
+        text = text_of(content)
+        if len(text) <= _MAX_REQUEST and _GIVEN.search(text) is None:
+            return False
+        is_user = message.get("role") in ("user", "human")
+        return is_user or bool(things & self.words.things_in(text.lower()).keys())
 
     @property
     def has_role(self) -> bool:

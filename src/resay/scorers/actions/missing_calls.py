@@ -98,7 +98,9 @@ def _is_claimed(claim: ActionClaim, conversation: Conversation) -> bool:
     asked_for = conversation.was_asked_for(claim)
     things = conversation.words.things_in(claim.text).keys()
     reads = families <= READS | {"test", "succeed"}
-    if reads and not (conversation.has_tools and claim.voice == "agent"):
+    if reads and claim.voice != "agent":
+        return False
+    if reads and not (conversation.has_tools or conversation.offers_to_read(claim)):
         return False
     values = conversation.values_in(claim.start, claim.end)
     # "I read 200 of them back", and a call verified 200; "charged to 4410", as one was told to.

@@ -44,7 +44,7 @@ from resay.models.config import ModelConfig
 from resay.providers.base import Completion
 from resay.scorers.actions.claims import may_claim_action, may_speak_of_itself
 from resay.scorers.actions.findings import Finding
-from resay.scorers.actions.guardian import CallGuardian
+from resay.scorers.actions.guardian import CallGuardian, tool_definitions
 from resay.scorers.actions.judging import judge_actions
 from resay.scorers.actions.matching import Conversation
 from resay.scorers.actions.pointing import actions_prompt, read_actions, shown_calls
@@ -138,7 +138,8 @@ class Actions:
         if not request.messages:
             return Scores(skip_reason=_NO_CONVERSATION)
         words = language_of(passage.text, request.question)
-        conversation = Conversation(log, request.messages, words, passage.text)
+        offered = tool_definitions(request.params).keys()
+        conversation = Conversation(log, request.messages, words, passage.text, offered)
         log_chars = sum(len(call.result or "") + len(str(call.arguments)) for call in log.calls)
         judge = partial(judge_actions, passage, conversation)
         cost = _ANSWER_COST * len(passage.text) + _LOG_COST * log_chars
