@@ -112,14 +112,15 @@ MATRIX_TESTED = tests/server/gateway tests/integrations tests/providers
 # litellm's responses and tool calls import mcp, which it does not require itself.
 MATRIX_TOOLS := fakeredis hypothesis jsonschema mcp openapi-spec-validator opentelemetry-sdk \
 	pytest pytest-timeout pytest-xdist
-MATRIX_NEEDS = --editable server --editable lab --editable '.[anthropic,demo,langchain,litellm,llamaindex,redis]' \
+# `resay` comes first: pip 23 does not look for it again once another project requires it.
+MATRIX_NEEDS = --editable '.[anthropic,demo,langchain,litellm,llamaindex,redis]' --editable server --editable lab \
 	'langchain>=1.2.10,<2' 'langchain-openai>=1.1,<2' 'langchain-tests>=1.0,<2' \
 	llama-index-llms-openai-like
 
 .PHONY: $(MATRIX_ROWS)
 $(MATRIX)/oldest: MATRIX_PINS := --constraint requirements/oldest.txt
 # LangChain's and LlamaIndex's packages for OpenAI still require version 2.
-$(MATRIX)/openai3: MATRIX_NEEDS := --editable server --editable lab --editable '.[anthropic,litellm,openai,redis,server]' 'openai>=3,<4'
+$(MATRIX)/openai3: MATRIX_NEEDS := --editable '.[anthropic,litellm,openai,redis,server]' --editable server --editable lab 'openai>=3,<4'
 $(MATRIX)/openai3: MATRIX_TESTED := tests/server/gateway tests/providers \
 	$(addprefix tests/integrations/resay_,anthropic litellm openai)
 $(MATRIX_ROWS):
