@@ -181,6 +181,8 @@ class _Lexicon:
 
     def _phrase_at(self, words: Sequence[str], i: int) -> tuple[_GroupAndSide, int] | None:
         """Return the group and the side of a phrase of several words, and how many it has."""
+        if tuple(words[i : i + 2]) not in self.phrase_beginnings:
+            return None
         for size in range(min(_LONG_PHRASE, len(words) - i), 1, -1):
             group_and_side = self.exact.get(" ".join(words[i : i + size]))
             if group_and_side is not None:
