@@ -515,6 +515,5 @@ def test_check_says_why_no_model_can_be_asked(files: Path, monkeypatch: pytest.M
     # The samples are there, and the judge cannot be asked.
     done = resay_here(*words, "--samples", "a.txt", "b.txt", "c.txt", "--json", cwd=files)
     assert done.returncode == 3
-    assert (
-        "; 'openai/vary' needs an API key; set OPENAI_API_KEY" in json.loads(done.stdout)["reason"]
-    )
+    reason = json.loads(done.stdout)["reason"]
+    assert "the judge 'openai/vary' needs an API key; set OPENAI_API_KEY" in reason

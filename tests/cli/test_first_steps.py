@@ -102,8 +102,9 @@ def test_a_server_is_asked_with_the_key_of_a_variable(
         ),
         (
             ("-m", "opnai/gpt-4.1-mini"),
-            "the model 'opnai/gpt-4.1-mini' cannot be called because 'opnai' is not a provider that"
-            " litellm knows; did you mean 'openai/gpt-4.1-mini'?",
+            "the model 'opnai/gpt-4.1-mini' cannot be called because 'opnai' is not a known"
+            " provider; did you mean 'openai/gpt-4.1-mini'? For a server of your own, pass its"
+            " address as `--api-base`",
         ),
         (
             ("-m", "x", "--api-base", "127.0.0.1:9"),
