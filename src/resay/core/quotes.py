@@ -24,6 +24,12 @@ _SYMBOL = r"[^\w\s.,;:!?…¡¿。、，；：！？'\"`‘’‚“”„«»�
 # Without limits, a line of thousands of symbols or spaces would take quadratic time.
 _SYMBOLS_BEFORE = lazy_pattern(rf"({_SYMBOL}{{1,8}})\s?\Z")
 _SYMBOLS_AFTER = lazy_pattern(rf"\s?({_SYMBOL}{{1,8}})")
+# What is left of a currency before a number, and before its sign: "£46", "US$46", "R$ 46".
+_SIGNS = "$€£¥₹₩₽"
+_PREFIX = r"(?<!\w)[A-Z]{1,3}"
+_BEFORE_NUMBER = lazy_pattern(rf"(?:{_PREFIX})?[{_SIGNS}][^\S\n]?\Z")
+_BEFORE_SIGN = lazy_pattern(rf"{_PREFIX}\Z")
+_MAX_CURRENCY = 5
 _ELLIPSIS = lazy_pattern(r"\[\s*(?:…|\.{2,})\s*\]|\(\s*(?:…|\.{2,})\s*\)|…|\.{3,}")
 _MAX_PIECES = 50
 _MAX_WORDS = 200
@@ -69,8 +75,20 @@ def _find_piece(piece: str, text: str, start: int) -> Span | None:
     for exact in (rf"(?<![{_IN_WORD}]){pattern}(?![{_IN_WORD}])", pattern):
         match = re.compile(exact, re.IGNORECASE).search(text, start)
         if match is not None:
-            return match.span()
+            return _start_with_currency(text, match.start()), match.end()
     return _find_similar([word[0] for word in words], text, start)
+
+
+def _start_with_currency(text: str, start: int) -> int:
+    """Return where an amount that is quoted from a position on starts with its currency."""
+    if text[start].isdigit():
+        pattern = _BEFORE_NUMBER
+    elif text[start] in _SIGNS:
+        pattern = _BEFORE_SIGN
+    else:
+        return start
+    currency = pattern.search(text, max(start - _MAX_CURRENCY, 0), start)
+    return start if currency is None else currency.start()
 
 
 def _with_symbols(piece: str, words: Sequence[re.Match[str]]) -> str:
