@@ -832,6 +832,34 @@ async def test_cited_documents_are_checked_where_marks_resolve(mark: str, score:
     assert (await References().score(passage, evidence)).sentences == (score,)
 
 
+WORDS = ("The", "lock", "opens", "with", "code", "4711")
+CITED = st.lists(
+    st.sampled_from(["", " [1]", " [1][2]", " [1] [2]", "【4:0†source】", " (Document 1)"]),
+    min_size=len(WORDS),
+    max_size=len(WORDS),
+)
+
+
+@given(CITED)
+def test_a_judge_reads_a_claim_as_if_it_had_no_citation_marks(marks: list[str]) -> None:
+    answer = "".join(f"{mark} {word}" for mark, word in zip(["", *marks], WORDS, strict=False))
+    answer = f"{answer.strip()}{marks[-1]}."
+    wrong = {**said(1, contradicts=(1,), quote="The lock opens with 4712"), "words": "4711"}
+    prompts: list[str] = []
+
+    def judged(request: Request) -> str:
+        prompts.append("\n".join(str(message["content"]) for message in request.messages))
+        return json.dumps([wrong])
+
+    policy = {"chain": [{"method": "prompt", "evidence": "documents"}], "cache": {"store": "none"}}
+    guard = Guard(policy, model="m", provider=ScriptedProvider(judged))
+    verdict = guard.check(answer, references=["The lock opens with 4712."])
+    assert "1. The lock opens with code 4711.\n" in f"{prompts[0]}\n"
+    start = answer.index("4711")
+    (span,) = verdict.claims[0].spans_in_doubt
+    assert span == (start, start + len("4711"))
+
+
 async def test_a_long_claim_is_compared_outside_of_the_event_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -15,6 +15,8 @@ from resay.scorers.common.grounded_claims import GroundedClaim, supporting
 from resay.scorers.evidence import Evidence
 
 _DIGITS_AT_END = lazy_pattern(r"(?<![\d:.])\d{1,6}$")
+# What no space stands before, or is one itself.
+_ENDS_WORD = lazy_pattern(r"[\s.,;:!?…)\]}»”。、，；：！？]")
 # Of a conversation that is searched for links.
 _MAX_CHARS = 1_000_000
 
@@ -31,13 +33,17 @@ def source_entries(passage: Passage) -> frozenset[int]:
 
 def without_citations(claim: Sentence) -> str:
     """Return a claim without its citation marks, which are no part of what it says."""
-    pieces: list[str] = []
+    text = claim.standalone
+    bare = ""
     end = 0
-    for mark in citation_marks(claim.standalone):
-        pieces.append(claim.standalone[end : mark.start])
+    for mark in citation_marks(text):
+        bare += text[end : mark.start]
         end = mark.end
-    bare = "".join([*pieces, claim.standalone[end:]]).strip()
-    return bare if any(map(str.isalnum, bare)) else claim.standalone
+        # "4711 [1]." and "Ann [2] sold it" have a space more than without the mark.
+        if end == len(text) or _ENDS_WORD.match(text, end) is not None:
+            bare = bare.rstrip()
+    bare = (bare + text[end:]).strip()
+    return bare if any(map(str.isalnum, bare)) else text
 
 
 def check_citations(
