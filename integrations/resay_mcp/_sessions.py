@@ -6,6 +6,7 @@ from collections import OrderedDict
 
 from resay import Usage
 from resay.adapters.settings import SessionLimits
+from resay.adapters.terminal import counted
 
 _MAX_SESSIONS = 10_000
 
@@ -47,7 +48,10 @@ class Session:
         """Return why the next call would be refused; None if it would not."""
         limits, usage = self._limits, self.usage
         if limits.calls is not None and usage.calls >= limits.calls:
-            return f"the session has used its {limits.calls} calls; raise `limits.session.calls`"
+            return (
+                f"the session has used its {counted(limits.calls, 'call')}; raise"
+                " `limits.session.calls`"
+            )
         if limits.cost_usd is None:
             return None
         if usage.cost_usd is None:

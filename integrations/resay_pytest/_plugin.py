@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pytest
 
+from resay.adapters.terminal import counted
+
 if TYPE_CHECKING:
     from resay import Guard, Verdict
 
@@ -117,7 +119,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     decisions = Counter(result.partition(":")[0] for _, result in checked)
     counts = ", ".join(f"{count} {decision}" for decision, count in sorted(decisions.items()))
     terminalreporter.section("resay")
-    terminalreporter.line(f"{len(checked)} answers checked: {counts}")
+    terminalreporter.line(f"{counted(len(checked), 'answer')} checked: {counts}")
     for test, result in checked:
         if not result.startswith("consistent:"):
             terminalreporter.line(f"{test}: {result}")

@@ -112,7 +112,7 @@ def test_one_provider_serves_all() -> None:
 
 def test_a_withheld_answers_verdict_has_none_of_its_words() -> None:
     sentence = SentenceVerdict("It is made up.", 0, 14, 1.0, flagged=True)
-    verdict = Verdict("flagged", 1.0, "1 of 1 sentences > 0.50", (sentence,))
+    verdict = Verdict("flagged", 1.0, "1 of 1 sentence > 0.50", (sentence,))
     shown, hidden = (verdict_data(verdict, action) for action in ("annotate", "block"))
     assert (shown["action"], shown["sentences"][0]["text"]) == ("annotate", "It is made up.")
     assert (hidden["action"], hidden["sentences"][0]["text"]) == ("block", "")

@@ -42,7 +42,7 @@ def test_it_says_what_was_done(folder: Path) -> None:
         "changed: tower.txt",
         "removed: bridge.md",
         "skipped: bad.txt: it is not UTF-8 text; save it as UTF-8",
-        "0 added, 1 changed, 1 removed, 0 unchanged, 1 skipped; 1 documents",
+        "0 added, 1 changed, 1 removed, 0 unchanged, 1 skipped; 1 document",
     ]
 
 

@@ -18,7 +18,7 @@ TEXT = "It has six lanes.\u2028It is wide."
 FLAGGED = Verdict(
     "flagged",
     0.8,
-    "1 of 1 sentences > 0.50",
+    "1 of 1 sentence > 0.50",
     (SentenceVerdict("It has six lanes.", 0, 17, 0.8, True),),
 )
 FINE = Verdict("consistent", 0.0, "passage 0.00 <= 0.50")

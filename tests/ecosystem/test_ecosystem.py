@@ -176,5 +176,5 @@ def test_promptfoo_asserts(folder: Path) -> None:
     assert done.returncode == 100, done.stdout + done.stderr
     results = json.loads((folder / "out.json").read_text())["results"]["results"]
     assert [one["success"] for one in results] == [True, False]
-    assert "1 of 1 sentences" in results[1]["gradingResult"]["componentResults"][0]["reason"]
+    assert "1 of 1 sentence" in results[1]["gradingResult"]["componentResults"][0]["reason"]
     ran("ecosystem", FOLDER, "node")

@@ -386,7 +386,7 @@ async def test_a_deadline_with_too_few_samples_flags_nothing() -> None:
     verdict = await chain.run(PASSAGE, Evidence(Samples(SAMPLES[:1])), -math.inf)
     assert verdict.inconclusive
     assert verdict.reason == (
-        "the check did not finish within 120 s (`limits.deadline_s`); 1 samples had arrived"
+        "the check did not finish within 120 s (`limits.deadline_s`); 1 sample had arrived"
     )
 
 

@@ -751,7 +751,7 @@ async def test_fields_are_called_so_and_may_repeat() -> None:
     same, other = rendered({"lamps": 1}), rendered({"lamps": 2})
     for samples, reason in (
         ([same] * 3, "passage 0.00 <= 0.50, every field <= 0.50 with 3 samples"),
-        ([other] * 3, "passage 1.00 > 0.50, 1 of 1 fields > 0.50 with 3 samples"),
+        ([other] * 3, "passage 1.00 > 0.50, 1 of 1 field > 0.50 with 3 samples"),
     ):
         verdict = await chain.run(passage_of({"lamps": 1}), Evidence(Samples(samples)), math.inf)
         assert (verdict.reason, verdict.sentences[0].by) == (reason, "fields")

@@ -284,7 +284,7 @@ async def test_what_was_refused_stays_refused_when_more_is_allowed() -> None:
     budget.allow(calls=2, tokens=2, purpose="an answer of 1 sentence")
     await ask(provider)
     message = "the check has used its {}; raise `limits.calls`"
-    assert (budget.refused, budget.refusal) == (1, message.format("1 calls"))
+    assert (budget.refused, budget.refusal) == (1, message.format("1 call"))
     assert budget.exhausted == message.format("2 calls for an answer of 1 sentence")
     budget.allow(calls=1, purpose="less")
     assert budget.exhausted == message.format("2 calls for an answer of 1 sentence")

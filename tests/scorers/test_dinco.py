@@ -286,7 +286,7 @@ async def test_a_failed_distractor_is_left_out_and_a_failed_claim_inconclusive()
     verdict = await checked(Model({**SURE, "1932": None}, YEARS))
     assert verdict.decision == "inconclusive"
     assert verdict.reason == (
-        "dinco: no confidence available for 1 of 1 claims (ProviderTimeoutError x1); the judge"
+        "dinco: no confidence available for 1 of 1 claim (ProviderTimeoutError x1); the judge"
         " 'm' did not answer in time"
     )
 

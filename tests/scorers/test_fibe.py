@@ -241,7 +241,7 @@ async def test_with_nothing_to_blank_the_exam_is_not_held() -> None:
         sentences=(None,),
         reasons=("there is nothing to blank in it",),
         lost=(),
-        error="there is nothing to blank in 1 of 1 sentences",
+        error="there is nothing to blank in 1 of 1 sentence",
     )
     assert judge.calls == {"create": 1, "answer": 0, "score": 0}
 

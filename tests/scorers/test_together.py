@@ -202,7 +202,7 @@ async def test_a_flagged_sentence_is_not_said_to_have_no_score() -> None:
     )
     assert [claim.band for claim in verdict.claims] == [None, "contradicted", "supported"]
     assert verdict.reason == (
-        "1 of 1 sentences > 0.50 with 3 samples; the answer of the judge 'm' could be read only in"
+        "1 of 1 sentence > 0.50 with 3 samples; the answer of the judge 'm' could be read only in"
         " part"
     )
 

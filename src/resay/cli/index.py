@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from resay._internal.event_loops import run_sync
+from resay._internal.plurals import counted
 from resay.core.documents import Document
 from resay.retrieval import FolderRetriever, IndexReport, index_folder
 from resay.retrieval.folder_languages import STEMMED_LANGUAGES, is_folder_language
@@ -59,7 +60,7 @@ def _print_report(report: IndexReport) -> None:
     typer.echo(
         f"{len(report.added)} added, {len(report.changed)} changed, {len(report.removed)} removed,"
         f" {len(report.unchanged)} unchanged, {len(report.skipped)} skipped;"
-        f" {report.documents} documents"
+        f" {counted(report.documents, 'document')}"
     )
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from resay._internal.plurals import counted
 from resay.adapters import GuardRuntime
 from resay.commands import MODEL_PANEL, print_json, write_text
 from resay.core.request import Request
@@ -174,10 +175,11 @@ def _estimate_lines(policy: Policy, model: str | None) -> Iterator[str]:
         return
     check = measured.check
     yield (
-        f"cost per answer: {_calls(measured.answer.calls + check.calls)} and"
-        f" {measured.answer.tokens + check.tokens:,} tokens, of which {_calls(check.calls)} and"
-        f" {check.tokens:,} tokens are the check's (measured with a simulated answer of"
-        f" {measured.sentences} sentences{measured.circumstances})"
+        f"cost per answer: {counted(measured.answer.calls + check.calls, 'call')} and"
+        f" {counted(measured.answer.tokens + check.tokens, 'token')}, of which"
+        f" {counted(check.calls, 'call')} and {counted(check.tokens, 'token')} are the check's"
+        f" (measured with a simulated answer of {counted(measured.sentences, 'sentence')}"
+        f"{measured.circumstances})"
     )
     if policy.action.do == "regenerate":
         yield "  a flagged answer costs more: it is rewritten, and checked again"
@@ -186,10 +188,6 @@ def _estimate_lines(policy: Policy, model: str | None) -> Iterator[str]:
     cost = policy.prices.cost_usd(model, measured.answer + check)
     price = "unknown; set it in `prices`" if cost is None else f"${cost:.4f}"
     yield f"  with {model}: {price}"
-
-
-def _calls(count: int) -> str:
-    return "1 call" if count == 1 else f"{count} calls"
 
 
 def _loads_model(config: ScorerConfig) -> bool:

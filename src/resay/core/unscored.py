@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from resay._internal import plurals
+
 UnscoredKind = Literal[
     "prose",
     "heading",
@@ -62,6 +64,4 @@ class Unscored:
 def counted(unscored: Iterable[Unscored]) -> str:
     """Return the number of spans of each kind, without reasoning: `1 table, 2 headings`."""
     counts = Counter(span.called for span in unscored if span.kind != "reasoning")
-    return ", ".join(
-        f"{count} {name}" if count == 1 else f"{count} {name}s" for name, count in counts.items()
-    )
+    return ", ".join(plurals.counted(count, name) for name, count in counts.items())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from resay._internal.plurals import counted
 from resay.core.claim_verdict import ClaimVerdict
 from resay.core.decision import Decision
 from resay.core.display.frame import frame_of
@@ -203,8 +204,7 @@ class Verdict:
             # As the reason counts: without headings and the like.
             scored = sum(sentence.score is not None for sentence in self.sentences)
             count = scored or len(self.sentences)
-            plural = "" if count == 1 else "s"
-            flagged = f": {len(self.flagged_sentences)} of {count} {unit}{plural}"
+            flagged = f": {len(self.flagged_sentences)} of {counted(count, unit)}"
         return f"<Verdict {self.decision}{score}{flagged}>"
 
     def __str__(self) -> str:

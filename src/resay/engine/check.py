@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 from resay import providers
 from resay._internal._version import __version__
 from resay._internal.event_loops import compute, task_group
+from resay._internal.plurals import counted
 from resay._internal.telemetry import guardrail_result, guardrail_span
 from resay.core.check_context import CheckContext
 from resay.core.passage import Passage, last_word
@@ -181,7 +182,7 @@ class Check:
         self._budget.allow(
             calls=allowed.calls if limits.calls == "auto" else None,
             tokens=allowed.tokens if limits.tokens == "auto" else None,
-            purpose=f"an answer of {claims} claim{'' if claims == 1 else 's'}",
+            purpose=f"an answer of {counted(claims, 'claim')}",
         )
 
     def _allowance(self, claims: int, *, reference_tokens: int = 0) -> Allowance:

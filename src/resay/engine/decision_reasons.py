@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
+from resay._internal.plurals import counted
 from resay.core.decision import Band, Decision
 from resay.core.failures import failure_kind, tally
 from resay.core.scores import digits_to_tell, over
@@ -59,7 +60,8 @@ class DecisionReasons:
         undecided = state.sentences(in_doubt) - state.sentences(flagged)
         score = state.lowest_score(in_doubt)
         basis = self._basis(state, evidence)
-        gap = f"{len(undecided)} of {len(state.claiming)} {self.unit}s could not be scored"
+        units = counted(len(state.claiming), self.unit)
+        gap = f"{len(undecided)} of {units} could not be scored"
         gap += self._unanswered(state)
         exceeded = self._exceeded(state, score, bands, flagged_names)
         if exceeded:
@@ -79,7 +81,7 @@ class DecisionReasons:
             decision, reason = "consistent", ", ".join(met) + basis
         doubtful = bands["doubtful"]
         if doubtful:
-            reason += f"; {doubtful} of {len(state.claiming)} {self.unit}s doubtful"
+            reason += f"; {doubtful} of {units} doubtful"
         return decision, reason
 
     def _exceeded(
@@ -93,8 +95,8 @@ class DecisionReasons:
             exceeded.append(f"passage {score:.{digits}f} > {threshold.passage:.{digits}f}")
         flagged = bands["unsupported"] + bands["contradicted"]
         if flagged:
-            count = len(state.claiming)
-            exceeded.append(f"{flagged} of {count} {self.unit}s > {threshold.sentence:.2f}")
+            units = counted(len(state.claiming), self.unit)
+            exceeded.append(f"{flagged} of {units} > {threshold.sentence:.2f}")
         if flagged_names:
             names = _count_of_names(state)
             exceeded.append(f"{flagged_names} of {names} in code > {threshold.sentence:.2f}")
@@ -154,8 +156,8 @@ class DecisionReasons:
         """Return why the samples prove nothing, or None."""
         samples, minimum = evidence.samples, self.policy.sampling.min
         if len(samples) < minimum:
-            plural = "" if len(samples) == 1 else "s"
-            problem = f"only {len(samples)} usable sample{plural}; `sampling.min` is {minimum}"
+            usable = counted(len(samples), "usable sample")
+            problem = f"only {usable}; `sampling.min` is {minimum}"
             failures = tally(failure_kind(error) for error in samples.failures)
             return f"{problem}; failed: {failures}" if failures else problem
         # Small objects may well be identical; prose may not.
@@ -171,14 +173,14 @@ class DecisionReasons:
         by_samples = ""
         if self.compares:
             count, available = len(evidence.samples), evidence.samples.available
-            by_samples = f" with {count} samples"
+            by_samples = f" with {counted(count, 'sample')}"
             if count < available:
                 by_samples = f" after {count} of {available} samples"
         basis = by_samples
         grounded = [result.is_grounded for result in state.results if result.score is not None]
         if any(grounded):
             count = len(evidence.sources)
-            by_references = f" by {count} reference{'' if count == 1 else 's'}"
+            by_references = f" by {counted(count, 'reference')}"
             basis = by_references if all(grounded) else by_references + by_samples
         if state.names_score is not None:
             basis += f"; compared: {_count_of_names(state)} in code"
@@ -214,12 +216,13 @@ class DecisionReasons:
         return self._undecided(record, evidence) or record.verdict_reason
 
     def _timeout(self, evidence: Evidence) -> str:
+        arrived = counted(len(evidence.samples), "sample")
         return (
             f"the check did not finish within {self.policy.limits.deadline_s:g} s"
-            f" (`limits.deadline_s`); {len(evidence.samples)} samples had arrived"
+            f" (`limits.deadline_s`); {arrived} had arrived"
         )
 
 
 def _count_of_names(state: RunState) -> str:
     count = sum(result.score is not None for _, result in state.names)
-    return f"{count} name{'' if count == 1 else 's'}"
+    return counted(count, "name")

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, NoReturn, cast
 from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from resay._internal.plurals import counted
 from resay._internal.strict import Strict
 from resay.policy.candidates import Candidate, candidates
 from resay.policy.measurements import Measurements, measurements_of
@@ -65,8 +66,8 @@ class Choice:
         """Yield a description of the choice, and why no better chain was chosen."""
         measurements, candidate = self.measurements, self.candidate
         yield (
-            f"chain: auto chose {self.name!r}: {candidate.samples} samples, up to"
-            f" {candidate.calls} calls per answer, ROC-AUC {measurements.roc_auc:.1f}"
+            f"chain: auto chose {self.name!r}: {counted(candidate.samples, 'sample')}, up to"
+            f" {counted(candidate.calls, 'call')} per answer, ROC-AUC {measurements.roc_auc:.1f}"
         )
         for name, reason in self.rejected.items():
             yield f"  not {name!r}: {reason}"
@@ -122,11 +123,12 @@ def _rejection_reason(
     if budget.free_only and candidate.judges:
         return "asks a judge, and free_only is true"
     if budget.calls_per_answer is not None and candidate.calls > budget.calls_per_answer:
-        return f"up to {candidate.calls} calls, and calls_per_answer is {budget.calls_per_answer}"
+        calls = counted(candidate.calls, "call")
+        return f"up to {calls}, and calls_per_answer is {budget.calls_per_answer}"
     if budget.latency_s is not None and measurements.latency_s > budget.latency_s:
         return f"about {measurements.latency_s:.1f} s, and latency_s is {budget.latency_s:g}"
     if candidate.samples < min_samples:
-        return f"{candidate.samples} samples, and sampling.min is {min_samples}"
+        return f"{counted(candidate.samples, 'sample')}, and sampling.min is {min_samples}"
     return candidate.missing_package()
 
 

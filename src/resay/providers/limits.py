@@ -23,6 +23,7 @@ from typing import Protocol
 
 import anyio
 
+from resay._internal.plurals import counted
 from resay.core.request import Request
 from resay.core.usage import Usage
 from resay.errors import BudgetExceededError, ConfigurationError
@@ -176,7 +177,9 @@ class Budget:
 
     def _spent_message(self, name: str, limit: int) -> str:
         purpose = self._purposes.get(name)
-        limit_text = f"{limit} {name}" if purpose is None else f"{limit} {name} for {purpose}"
+        limit_text = counted(limit, name.removesuffix("s"))
+        if purpose is not None:
+            limit_text += f" for {purpose}"
         return f"the check has used its {limit_text}; raise `limits.{name}`"
 
     @contextmanager

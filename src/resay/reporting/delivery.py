@@ -19,6 +19,7 @@ import anyio.to_thread
 
 from resay._internal._version import __version__
 from resay._internal.event_loops import before_threads_end
+from resay._internal.plurals import counted
 from resay.core.verdict_record import VerdictRecord
 from resay.policy.observers import ObserverConfig
 from resay.reporting.observers import Finding, Observer, Place, place
@@ -236,7 +237,7 @@ class Delivery:
             self._changed.notify_all()
         # Warn only each time the count doubles: during an outage every answer loses a verdict.
         if self._lost.bit_length() > before.bit_length():
-            self._warn(f"lost {self._lost} verdicts so far; the last because {reason}")
+            self._warn(f"lost {counted(self._lost, 'verdict')} so far; the last because {reason}")
 
     def _miss(self) -> None:
         with self._changed:

@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from typing import Any, Protocol
 
 from resay._internal.event_loops import before_exit, in_background, on_exit
+from resay._internal.plurals import counted
 from resay.core.verdict_record import Sink, VerdictRecord
 from resay.reporting.observers import Observer
 
@@ -156,7 +157,8 @@ class SinkOutbox:
         # Warn only each time the count doubles: during an outage every answer loses a verdict.
         if self._lost & (self._lost - 1) == 0:
             kind = type(self.sink).__name__
-            _log.warning("the sink %s lost %d verdicts so far; %s", kind, self._lost, reason)
+            lost = counted(self._lost, "verdict")
+            _log.warning("the sink %s lost %s so far; %s", kind, lost, reason)
 
 
 _living: weakref.WeakSet[SinkOutbox] = weakref.WeakSet()

@@ -24,6 +24,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from resay._internal.patterns import lazy_pattern
+from resay._internal.plurals import counted
 from resay.core.failures import failure_kind
 from resay.core.passage import Passage
 from resay.core.request import Message
@@ -125,8 +126,7 @@ class CrossExamination:
             return Scores(failures=(failure_kind(error),), error="a call of the examination failed")
         except _NoExamError as error:
             return Scores(undetermined=1, error=str(error))
-        sets = "1 set" if turns == 1 else f"{turns} sets"
-        called = f"after {sets} of questions the examiner called the response"
+        called = f"after {counted(turns, 'set')} of questions the examiner called the response"
         return scores_of(
             parsed,
             right=f"{called} correct",

@@ -42,6 +42,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import anyio
 
+from resay._internal.plurals import counted
 from resay.core.contradiction import Contradiction
 from resay.core.failures import failure_kind, tally
 from resay.core.non_claims import non_claim_kind
@@ -229,7 +230,7 @@ class CrossModel:
         elif not parsed.answered:
             problem = f"could not be asked ({tally(parsed.failures)})"
         elif parsed.undetermined:
-            problem = f"gave no readable answer about {_claims(parsed.undetermined)}"
+            problem = f"gave no readable answer about {counted(parsed.undetermined, 'claim')}"
         return _Opinions(parsed.slots, parsed.failures, parsed.undetermined, problem)
 
     async def _by_samples(self, step: Step, passage: Passage, evidence: Evidence) -> _Opinions:
@@ -318,7 +319,9 @@ class CrossModel:
             "unknown" if o.score is None else "wrong" if o.score > 0.5 else "right"
             for o in received
         )
-        parts = [f"{who} contradicts {counts['wrong'] or 'none'} of {_claims(len(received))}"]
+        parts = [
+            f"{who} contradicts {counts['wrong'] or 'none'} of {counted(len(received), 'claim')}"
+        ]
         if counts["unknown"]:
             parts.append(f"says nothing about {counts['unknown']}")
         if opinions.problem:
@@ -404,7 +407,3 @@ def _cross(scores: Scores, claim: int) -> float | None:
     silent = frozenset(scores.silent[claim])
     entries = [column[claim] for n, column in enumerate(scores.columns) if n not in silent]
     return mean_score(entries)
-
-
-def _claims(count: int) -> str:
-    return f"{count} claim{'' if count == 1 else 's'}"

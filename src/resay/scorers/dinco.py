@@ -39,6 +39,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from resay._internal.patterns import lazy_pattern
+from resay._internal.plurals import counted
 from resay.core.passage import Passage
 from resay.core.request import Request
 from resay.core.scores import Scores, mean_score
@@ -336,7 +337,7 @@ class Dinco(EntailingScorer):
         )
         explanation = f"sure of it {confidence:.2f}"
         if self.config.distractors:
-            count = f"{len(texts)} alternative{'' if len(texts) == 1 else 's'}"
+            count = counted(len(texts), "alternative")
             explanation += f", normalised by {count} {nvc:.2f}"
         if not self.config.consistency:
             return 1.0 - nvc, explanation

@@ -25,6 +25,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from resay._internal.plurals import counted
 from resay.core.failures import tally
 from resay.core.passage import Passage, Sentence
 from resay.core.scores import Scores
@@ -154,7 +155,7 @@ def _inconclusive_reason(
 ) -> str | None:
     lost = sum(not parsed.answered for parsed in parsed_answers)
     if lost * 2 > len(parsed_answers):
-        return f"{lost} of {len(parsed_answers)} questions failed ({tally(failures)})"
+        return f"{lost} of {counted(len(parsed_answers), 'question')} failed ({tally(failures)})"
     # A judge that refuses most of the questions has said nothing about the response.
     if undetermined * 2 > len(parsed_answers):
         return f"{undetermined} of {len(parsed_answers)} judge answers were neither yes nor no"

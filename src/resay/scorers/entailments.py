@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import anyio
 
+from resay._internal.plurals import counted
 from resay.core.failures import tally
 
 Pair: TypeAlias = tuple[str, str]
@@ -77,10 +78,12 @@ class Entailed:
         """Return why too few of the entries that were asked for are known, or None."""
         failed = sum(pair not in self.by_pair for pair in pairs)
         if failed * 2 > len(pairs):
-            return f"{failed} of {len(pairs)} comparisons failed ({tally(self.failures)})"
+            return (
+                f"{failed} of {counted(len(pairs), 'comparison')} failed ({tally(self.failures)})"
+            )
         unread = self.undetermined(pairs)
         if (failed + unread) * 2 > len(pairs):
-            return f"{unread} of {len(pairs)} judge answers could not be read"
+            return f"{unread} of {counted(len(pairs), 'judge answer')} could not be read"
         return None
 
 

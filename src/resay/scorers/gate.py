@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from resay._internal.importing import import_named, import_path_of, is_async
+from resay._internal.plurals import counted
 from resay._internal.strict import Strict
 from resay.core.non_claims import nothing_to_check
 from resay.core.passage import Passage
@@ -232,14 +233,10 @@ class When(Strict):
 def _too_few(count: int, what: str, rule: str, minimum: int | None) -> str | None:
     if minimum is None or count >= minimum:
         return None
-    return f"the response has {_counted(count, what)}, fewer than `when.{rule}` ({minimum})"
+    return f"the response has {counted(count, what)}, fewer than `when.{rule}` ({minimum})"
 
 
 def _too_many(count: int, what: str, rule: str, maximum: int | None) -> str | None:
     if maximum is None or count <= maximum:
         return None
-    return f"the response has {_counted(count, what)}, more than `when.{rule}` ({maximum})"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+    return f"the response has {counted(count, what)}, more than `when.{rule}` ({maximum})"

@@ -24,6 +24,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from resay._internal.plurals import counted
 from resay.core.failures import tally
 from resay.core.passage import Passage
 from resay.core.quoting import quotable
@@ -180,7 +181,7 @@ def _inconclusive_reason(
 ) -> str | None:
     lost = sum(not parsed.answered for parsed in answers)
     if lost * 2 > len(answers):
-        return f"{lost} of {len(answers)} questions failed ({tally(failures)})"
+        return f"{lost} of {counted(len(answers), 'question')} failed ({tally(failures)})"
     unread = sum(parsed.undetermined for parsed in answers)
     if (lost + unread) * 2 > len(answers):
         return f"{unread} of {len(answers)} judge answers were neither (A) nor (B)"

@@ -33,6 +33,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from resay._internal.patterns import lazy_pattern
+from resay._internal.plurals import counted
 from resay.core.passage import Passage
 from resay.core.request import Request
 from resay.core.scores import Scores, mean_score
@@ -293,6 +294,6 @@ def _disagreement(rows: Sequence[Sequence[float | None]], names: Sequence[str]) 
     for_it = ", ".join(name for name in names if name in affirming)
     against = ", ".join(name for name in names if name in denying)
     return (
-        f"the judges disagree about {disputed} of {len(rows)} claims (correct: {for_it};"
+        f"the judges disagree about {disputed} of {counted(len(rows), 'claim')} (correct: {for_it};"
         f" incorrect: {against})"
     )

@@ -71,6 +71,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from resay._internal.event_loops import compute
+from resay._internal.plurals import counted
 from resay.core.claims import Rules
 from resay.core.failures import tally
 from resay.core.logprobs import TokenLogprob
@@ -285,11 +286,13 @@ class Semantic(EntailingScorer):
         measure = config.measure
         if measure == "density":
             value = density(matrix[0][1:], weights and weights[1:])
-            return _Measured(value, 1.0 - value, f"density {value:.2f} among {n - 1} samples")
+            return _Measured(
+                value, 1.0 - value, f"density {value:.2f} among {counted(n - 1, 'sample')}"
+            )
         if measure in {"entropy", "sets"}:
             meaning_of_each = meanings(matrix, config.equivalence)
             count = len(set(meaning_of_each))
-            explanation = f"{count} meaning{'' if count == 1 else 's'} in {n} answers"
+            explanation = f"{counted(count, 'meaning')} in {n} answers"
             if measure == "sets":
                 return _Measured(count, (count - 1) / (n - 1), explanation)
             value = entropy(meaning_of_each, weights)

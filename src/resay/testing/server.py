@@ -14,6 +14,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeVar, cast
 
+from resay._internal.plurals import counted
 from resay.errors import ConfigurationError
 from resay.testing.faults import (
     CutConnection,
@@ -437,9 +438,9 @@ class LoopbackServer(ABC):
         with self._changed:
             if not self._changed.wait_for(holds, timeout_s):
                 unanswered = sum(record.ended_s is None for record in self._records)
+                requests = counted(self.calls, "request")
                 raise TimeoutError(
-                    f"waited {timeout_s!r} s; there are {self.calls} requests, {unanswered}"
-                    " unanswered"
+                    f"waited {timeout_s!r} s and counted {requests}, {unanswered} unanswered"
                 )
 
     def _strike(

@@ -276,7 +276,7 @@ async def test_unfit_replacements_are_refused(written: str) -> None:
     told = answer.verdict.regeneration
     assert told is not None
     assert told.attempts[0].error == (
-        "1 of 1 sentences could not be rewritten; nothing could be written"
+        "1 of 1 sentence could not be rewritten; nothing could be written"
     )
 
 

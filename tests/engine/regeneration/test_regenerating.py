@@ -360,7 +360,7 @@ async def test_unfit_replacements_are_refused(more: str) -> None:
     assert (answer.text, answer.regenerated) == (DRAFT, False)
     told = answer.verdict.regeneration
     assert told is not None
-    note = "1 of 1 sentences could not be rewritten: no usable sentence came back"
+    note = "1 of 1 sentence could not be rewritten: no usable sentence came back"
     assert told.attempts[0].error == note
 
 
@@ -410,7 +410,7 @@ async def test_a_writer_that_fails_costs_no_answer() -> None:
     record = answer.verdict.regeneration
     assert (answer.text, answer.action) == (DRAFT, "annotate")
     assert record is not None
-    assert record.attempts[0].error == "1 of 1 sentences could not be rewritten: ProviderError x1"
+    assert record.attempts[0].error == "1 of 1 sentence could not be rewritten: ProviderError x1"
 
 
 async def test_a_rewriting_that_fails_costs_no_answer() -> None:

@@ -128,7 +128,7 @@ def test_what_says_nothing_is_left_out_and_told(calibrated):
         "Yes, it is.", logprobs=[{"token": t, "logprob": -0.1} for t in ("Yes,", " it", " is.")]
     )
     assert check_drift(calibrated, [*known, other]).notes == (
-        "1 verdicts were made by another chain and are left out",
+        "1 verdict of another chain left out",
     )
 
 

@@ -85,7 +85,7 @@ LAMPS = claim_verdict(
 HALF_WRONG = Verdict(
     "flagged",
     0.9,
-    "1 of 1 sentences > 0.50",
+    "1 of 1 sentence > 0.50",
     (SentenceVerdict(TEXT, 0, len(TEXT), 0.9, True, "facts"),),
     claims=(LAMPS,),
 )

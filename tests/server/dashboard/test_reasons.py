@@ -16,7 +16,7 @@ from support.dashboard import make
             "A sentence is over its threshold",
         ),
         (
-            "passage 0.62 > 0.50, 1 of 1 fields > 0.50 after 3 of 8 samples",
+            "passage 0.62 > 0.50, 1 of 1 field > 0.50 after 3 of 8 samples",
             "The score of the answer is over its threshold, a field is over its threshold",
         ),
         (
@@ -33,6 +33,17 @@ from support.dashboard import make
             "The check did not finish in time",
         ),
         ("2 of 3 sentences could not be scored", "Some sentences could not be scored"),
+        (
+            "1 of 1 sentence could not be scored; the judge 'gpt-4.1' cannot be reached: nothing"
+            " listens at 127.0.0.1:8000",
+            "Some sentences could not be scored; the judge 'gpt-4.1' cannot be reached: nothing"
+            " listens at 127.0.0.1:8000",
+        ),
+        (
+            "prompt: 4 of 6 comparisons failed (ProviderError: HTTP 500 x4); 12 attempts",
+            "Prompt: some comparisons failed (ProviderError: HTTP 500 x4); some attempts",
+        ),
+        ("1 of 1 sentence > 0.50 with 1 sample", "A sentence is over its threshold"),
         ("no references found to compare with", "No references found to compare with"),
         (
             "1 of 2 sentences > 0.50 by 3 references with 5 samples",

@@ -116,7 +116,7 @@ async def test_a_score_just_above_the_threshold_is_not_rounded_to_it() -> None:
     answer = await answered(OPENED, "", chain=chain)
     assert answer.verdict.flagged
     assert set(scores_shown(answer).values()) == {0.50001}
-    assert answer.verdict.reason.startswith("passage 0.50001 > 0.50000, 1 of 1 sentences > 0.50")
+    assert answer.verdict.reason.startswith("passage 0.50001 > 0.50000, 1 of 1 sentence > 0.50")
 
 
 async def test_people_see_why_a_claim_was_not_flagged() -> None:

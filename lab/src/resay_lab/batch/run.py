@@ -20,6 +20,7 @@ from typing import Any
 
 from resay import Guard, __version__
 from resay.adapters import GuardRuntime
+from resay.adapters.terminal import counted
 from resay.errors import ScorerError
 from resay_lab.batch.columns import Columns
 from resay_lab.batch.engines import Engine, engine_of
@@ -225,7 +226,9 @@ class _Run:
         if self._unusable:
             return "provider"
         if self._begun:
-            raise ScorerError(f"{self._begun} rows produced no result; --resume checks them again")
+            raise ScorerError(
+                f"{counted(self._begun, 'row')} produced no result; --resume checks again"
+            )
         return "budget" if self._budget.exhausted else None
 
     def _fetch(self, engine: Engine, scorer: RowScorer, rows: Iterator[Row]) -> None:

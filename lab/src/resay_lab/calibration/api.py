@@ -15,6 +15,7 @@ import anyio.to_thread
 
 from resay import Policy, Verdict
 from resay.adapters import Threshold, sync_version
+from resay.adapters.terminal import counted
 from resay.errors import ConfigurationError
 from resay.plugins import Provider, Step
 from resay_lab.calibration.figures import Figures, measure_figures
@@ -419,7 +420,8 @@ def _thresholds(
             if recall is not None:
                 hints.append(f"the nearest that can be kept is `--{error.target.name} {recall:g}`")
         if counts.inconclusive:
-            hints.append(f"{counts.inconclusive} responses are inconclusive and do not count")
+            left_out = counted(counts.inconclusive, "inconclusive response")
+            hints.append(f"{left_out} left out")
         if data.learned:
             hints.append(
                 f"{data.learned} were learned from; with `--no-weights` and without"

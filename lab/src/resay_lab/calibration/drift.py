@@ -24,6 +24,7 @@ from typing import Any
 
 from resay import Policy, Verdict
 from resay.adapters import load_optional
+from resay.adapters.terminal import counted
 from resay.errors import ConfigurationError
 from resay_lab.calibration.logs import methods_of
 
@@ -224,7 +225,7 @@ def check_drift(text: str, verdicts: Sequence[Verdict], *, source: str = "<polic
     shifts = tuple(_shift(unit, before[unit], now[unit], len(before)) for unit in before)
     notes: list[str] = []
     if foreign:
-        notes.append(f"{foreign} verdicts were made by another chain and are left out")
+        notes.append(f"{counted(foreign, 'verdict')} of another chain left out")
     sampling = policy.sampling
     early = sum(0 < verdict.samples < sampling.max for verdict in decided)
     if early and sampling.confidence is not None:

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from resay import Passage
+from resay.adapters.terminal import counted
 from resay.errors import ConfigurationError
 
 _LABEL = Literal["correct", "hallucinated"]
@@ -142,8 +143,9 @@ class LabelledRow:
     def _by_place(self, spans: Sequence[Span]) -> tuple[bool | None, ...]:
         if len(spans) != len(self.sentences):
             raise ConfigurationError(
-                f"{self.where}: {len(self.sentences)} labels in `sentences`, but Resay finds"
-                f" {len(spans)} sentences in the response; label each with its text:"
+                f"{self.where}: {counted(len(self.sentences), 'label')} in `sentences`, but Resay"
+                f" finds {counted(len(spans), 'sentence')} in the response; label each with its"
+                " text:"
                 ' {"text": …, "label": …}'
             )
         return tuple(sentence.wrong for sentence in self.sentences)

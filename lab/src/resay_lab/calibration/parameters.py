@@ -11,6 +11,7 @@ import anyio.to_thread
 
 from resay import Policy
 from resay.adapters.methods import Combination, Ensemble
+from resay.adapters.terminal import counted
 from resay.errors import ConfigurationError
 from resay.plugins import ScorerConfig, Settle, Step, build, mean_score, over
 from resay_lab.calibration.bands import fit_bands
@@ -89,7 +90,7 @@ async def fit_chain(
             usable.append(response)
     if not usable:
         raise ConfigurationError(
-            f"nothing can be learned from {len(scored)} responses:"
+            f"nothing can be learned from {counted(len(scored), 'response')}:"
             f" {'; '.join(sorted(reasons)[:3]) or 'there is none'}"
         )
     learn_from = partial(_fitted, policy, chain, usable, weights, settle_error, targets)

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from resay.adapters import pages
+from resay.adapters.terminal import counted
 from resay_lab.calibration.diagrams import diagram_values, static_file, templates
 from resay_lab.calibration.drift import Drift
 from resay_lab.calibration.figures import percent
@@ -74,7 +75,8 @@ def drift_lines(drift: Drift) -> Iterator[str]:
         chance = "p < 0.0001" if shift.p_value < 0.0001 else f"p = {shift.p_value:.4f}"
         yield f"{names[shift.unit]}: {result} ({counts}; distance {shift.distance:.2f}, {chance})"
     if drift.left_out:
-        yield f"{drift.left_out} verdicts are inconclusive or skipped, and left out"
+        left_out = counted(drift.left_out, "verdict")
+        yield f"{left_out} inconclusive or skipped, and left out"
     yield from drift.notes
     if drift.drifted:
         yield "the guarantee does not cover responses like these; label some, and calibrate again"
@@ -103,8 +105,9 @@ def html_of(calibration: Calibration) -> str:
 
 def _lines(calibration: Calibration) -> Iterator[str]:
     counts = calibration.counts
+    responses = counted(counts.rows, "labelled response")
     yield (
-        f"{counts.rows} labelled responses. Thresholds rest on {len(calibration.outcomes)}:"
+        f"{responses}. Thresholds rest on {len(calibration.outcomes)}:"
         f" {counts.correct} correct, {counts.hallucinated} hallucinated"
         + (
             f"; sentences: {counts.correct_sentences} correct,"

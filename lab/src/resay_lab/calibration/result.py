@@ -8,6 +8,7 @@ from typing import Any
 
 from resay import Policy
 from resay.adapters import Threshold
+from resay.adapters.terminal import counted
 from resay_lab.calibration.drift import distribution_lines
 from resay_lab.calibration.figures import Figure, Figures, percent
 from resay_lab.calibration.journal_labels import FeedbackCounts
@@ -156,15 +157,16 @@ class Calibration:
                 learned.append("bands")
             line = (
                 f"calibrated {self.date} from {self.labels}: {' and '.join(learned)} learned from"
-                f" {fitted.rows} responses that the thresholds do not rest on"
+                f" {counted(fitted.rows, 'response')} that the thresholds do not rest on"
             )
             yield Change(path=("chain", index), comment=(line,))
 
     def _comment(self) -> tuple[str, ...]:
         counts, figures = self.counts, self.figures
         used = counts.correct + counts.hallucinated
+        responses = counted(counts.rows, "labelled response")
         lines = [
-            f"calibrated {self.date} from {self.labels}: {counts.rows} labelled responses,"
+            f"calibrated {self.date} from {self.labels}: {responses},"
             f" thresholds rest on {used} ({counts.correct} correct, {counts.hallucinated}"
             f" hallucinated); {counts.inconclusive} inconclusive left out"
         ]

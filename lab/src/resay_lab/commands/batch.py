@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from resay.adapters.terminal import counted
 from resay.commands import (
     INCONCLUSIVE,
     NO_ANSWER,
@@ -241,7 +242,7 @@ def progress_line(progress: Progress) -> str:
     tally = progress.tally
     of = "" if progress.total is None else f"/{progress.total:,}"
     parts = [
-        f"{tally.rows:,}{of} rows",
+        f"{tally.rows:,}{of} rows" if of else counted(tally.rows, "row"),
         f"{progress.rate:,.1f}/s",
         f"{tally.decisions['flagged']:,} flagged",
     ]
@@ -268,8 +269,9 @@ def _summary_line(summary: Summary) -> str:
     tally = summary.tally
     counts = [f"{count:,} {decision}" for decision, count in tally.decisions.most_common()]
     counts += [f"{count:,} failed ({kind})" for kind, count in tally.errors.most_common()]
-    cost = f"; {tally.calls:,} calls, {_dollars(tally.cost_usd)}" if tally.calls else ""
-    result = f"{tally.rows:,} row{'s' * (tally.rows != 1)}: {', '.join(counts) or 'none'}{cost}"
+    calls = counted(tally.calls, "call")
+    cost = f"; {calls}, {_dollars(tally.cost_usd)}" if tally.calls else ""
+    result = f"{counted(tally.rows, 'row')}: {', '.join(counts) or 'none'}{cost}"
     if summary.stopped is None:
         return f"{summary.out}: {result}"
     if summary.stopped == "provider":
@@ -333,7 +335,7 @@ def _print_estimate(result: Estimate, *, as_json: bool) -> None:
         cost = result.cost_usd
         cost_range = "unknown" if cost is None else _range(cost, rows, "${:,.5f}", "${:,.2f}")
         typer.echo(f"dollars: {cost_range}")
-    typer.echo(f"from {result.sampled} rows; no model was called")
+    typer.echo(f"from {counted(result.sampled, 'row')}; no model was called")
     if failed:
         typer.echo(f"{failed} of these rows failed: {error}")
 

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from resay import Policy
 from resay.adapters import Threshold
-from resay.adapters.terminal import clean
+from resay.adapters.terminal import clean, counted
 from resay.commands import JsonOption, print_json, read_text, write_text
 from resay.errors import ConfigurationError
 from resay_server.commands.journal import print_entry
@@ -400,8 +400,8 @@ class _Labelling:
             lines.append(line)
         write_text(path, csv_text(lines, columns))
         typer.echo(
-            f"{path}: {len(rows)} rows; write true, made up or can't tell in `rating`, and read it"
-            " with --csv-in"
+            f"{path}: {counted(len(rows), 'row')}; write true, made up or can't tell in `rating`,"
+            " and read it with --csv-in"
         )
 
     async def read(self, journal: Journal, path: Path) -> None:

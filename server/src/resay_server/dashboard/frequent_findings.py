@@ -18,19 +18,21 @@ _IN_WORDS = tuple(
     (re.compile(pattern.replace("#", _NUMBER)), words)
     for pattern, words in (
         (r"passage # > #", "the score of the answer is over its threshold"),
-        (r"# of # (sentence|field)s > #", r"a \1 is over its threshold"),
+        (r"# of # (sentence|field)s? > #", r"a \1 is over its threshold"),
+        (r"# of # (sentence|field)s? could not be scored", r"some \1s could not be scored"),
         (r"# of # names? in code > #", "a name in code is over its threshold"),
         (r"passage # <= #", "the score of the answer is within its threshold"),
         (r"every (sentence|field|name in code) <= #", r"every \1 is within its threshold"),
         (r"only # usable samples?; `sampling\.min` is #", "too few usable samples"),
         (r"all # samples are identical", "all samples are identical"),
         (r"did not finish within # s \(`limits\.deadline_s`\)", "did not finish in time"),
-        (r"; # samples had arrived", ""),
+        (r"; # samples? had arrived", ""),
         (r" by # references?(?! found)", ""),
-        (r" (with|after) #( of #)? samples", ""),
+        (r" (with|after) #( of #)? samples?", ""),
         (r"; compared: # names? in code", ""),
         (r"# of # ", "some "),
-        (r"\b#\b", "some"),
+        # No part of a name, an address or a status: "gpt-4.1", "127.0.0.1:8000", "HTTP 500".
+        (r"(?<!HTTP )(?<![\w.:/-])#(?![\w:/-]|\.\d)", "some"),
     )
 )
 

@@ -29,6 +29,7 @@ from resay.adapters.http import is_event_stream
 from resay.adapters.outcomes import outcome_of
 from resay.adapters.own_field import without_own_field
 from resay.adapters.relay import Events, Relay
+from resay.adapters.terminal import counted
 from resay.adapters.threads import cancel_once
 from resay.adapters.upstream import StreamedError, Upstream, default_provider, is_about_parameters
 from resay.adapters.verdicts import VerdictDetail, verdict_cost, withheld_data
@@ -218,7 +219,7 @@ class GuardedRequest:
         if self._expected > self.max_answers:
             message = (
                 f"`n` is {api_request.n}, and this gateway checks at most"
-                f" {self.max_answers} answers of a request; ask for fewer, or raise"
+                f" {counted(self.max_answers, 'answer')} of a request; ask for fewer, or raise"
                 " `limits.answers` in the gateway file"
             )
             raise RefusedError(400, "too_many_answers", message)

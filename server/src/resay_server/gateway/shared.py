@@ -23,6 +23,7 @@ from typing import Any, cast
 from resay import Usage
 from resay.adapters.apis import Body
 from resay.adapters.limits import SharedLimits, SharedState, SharedTotals, open_state, using_ledger
+from resay.adapters.terminal import counted
 from resay_server.gateway.config import GatewayConfig, Quota
 from resay_server.gateway.conversations import LONGEST_BYTES, REMEMBERED_S, Conversations
 from resay_server.gateway.errors import RefusedError
@@ -87,8 +88,8 @@ class _Account:
                 raise _refusal(problem, self.totals.seconds_left, {"x-should-retry": "false"})
         wait_s = await self.limits.try_enter()
         if wait_s:
-            many = f"{quota.concurrency} requests at the same time"
-            fast = f"{quota.requests_per_minute} requests a minute"
+            many = f"{counted(quota.concurrency or 0, 'request')} at the same time"
+            fast = f"{counted(quota.requests_per_minute or 0, 'request')} a minute"
             message = f"{self.label} may make {many if math.isinf(wait_s) else fast}"
             raise _refusal(message, 1 if math.isinf(wait_s) else max(1, math.ceil(wait_s)), {})
 
@@ -113,8 +114,8 @@ class _Account:
         used = {name: self.used[name] + self.reserved[name] for name in _FIELDS}
         quota, today = self.quota, "until midnight (UTC)"
         limits: tuple[tuple[float | None, str, str], ...] = (
-            (quota.calls_per_day, _CALLS, f"{quota.calls_per_day} calls"),
-            (quota.tokens_per_day, _TOKENS, f"{quota.tokens_per_day} tokens"),
+            (quota.calls_per_day, _CALLS, counted(quota.calls_per_day or 0, "call")),
+            (quota.tokens_per_day, _TOKENS, counted(quota.tokens_per_day or 0, "token")),
             (quota.cost_usd_per_day, _COST, f"${quota.cost_usd_per_day}"),
         )
         for limit, name, amount in limits:

@@ -9,6 +9,7 @@ from math import isfinite
 from typing import Literal
 
 from resay.adapters import Decision
+from resay.adapters.terminal import counted
 from resay.errors import ConfigurationError
 from resay_server.journal.entry import Entry
 from resay_server.journal.rows import Row, stored_name, stored_text
@@ -164,7 +165,8 @@ def check_claim(feedback: Feedback, entry: Entry) -> None:
     claims = entry.verdict.get("claims") or entry.verdict.get("sentences") or ()
     if feedback.claim is not None and feedback.claim >= len(claims):
         raise ConfigurationError(
-            f"claim: the verdict has {len(claims)} claims, counted from 0, not {feedback.claim}"
+            f"claim: the verdict has {counted(len(claims), 'claim')}, numbered from 0, and no"
+            f" {feedback.claim}"
         )
 
 

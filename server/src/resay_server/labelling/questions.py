@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from resay.adapters.terminal import counted
 from resay_server.journal import Entry, Feedback, Rating, Source
 
 QUESTION = "Is this claim true, made up, or can't you tell?"
@@ -47,7 +48,9 @@ def feedback_on(
     """
     claims = claims_of(entry)
     if len(ratings) != max(1, len(claims)):
-        raise ValueError(f"there are {len(claims)} claims to rate, and {len(ratings)} ratings")
+        raise ValueError(
+            f"{counted(len(claims), 'claim')} to rate, and {counted(len(ratings), 'rating')}"
+        )
     notes = notes or {}
     feedback: list[Feedback] = []
     for index, rating in enumerate(ratings):

@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import NewType
 
+from resay._internal.plurals import counted
+
 AttributeValue = str | bool | int | float | Sequence[str] | None
 """The value of an attribute. Attributes that are None are left out."""
 EVALUATION = "hallucination.consistency"
@@ -89,7 +91,8 @@ def log_outcome(outcome: Outcome, *, model: str | None, policy: Sequence[str]) -
     if not _log.isEnabledFor(logging.INFO):
         return
     done = f", {outcome.action}" if outcome.action else ""
-    message = f"{outcome.decision}{done}: {outcome.reason}; {outcome.calls} calls"
+    calls = counted(outcome.calls, "call")
+    message = f"{outcome.decision}{done}: {outcome.reason}; {calls}"
     record = _log.makeRecord(
         _log.name, logging.INFO, __file__, 0, "%s in %.2f s", (message, outcome.elapsed_s), None
     )

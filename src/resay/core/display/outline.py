@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from resay._internal.plurals import counted
 from resay.core.claim_verdict import ClaimVerdict
 from resay.core.display.highlighting import pieces
 from resay.core.display.spans import parts_in_order
@@ -205,7 +206,9 @@ def _repair_headline(regeneration: Regeneration) -> str:
 
 
 def _attempt(number: int, attempt: Attempt, by: str) -> Iterator[Styled]:
-    evidence = f"{len(attempt.documents)} documents" if by == "documents" else "by the samples"
+    evidence = "by the samples"
+    if by == "documents":
+        evidence = counted(len(attempt.documents), "document")
     scores = f"score {_score(attempt.score_before)} -> {_score(attempt.score_after)}"
     line = (
         f"attempt {number}: {evidence}, {scores}, {cost(attempt.usage)}, {attempt.elapsed_s:.1f} s"

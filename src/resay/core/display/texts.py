@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from resay._internal.patterns import lazy_pattern
+from resay._internal.plurals import counted
 from resay.core.claim_verdict import ClaimVerdict
 from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.usage import Usage
@@ -70,5 +71,5 @@ def cost(usage: Usage) -> str:
     """Format the calls, tokens and cost of a usage."""
     price = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
     cancelled = f" ({usage.cancelled} cancelled)" if usage.cancelled else ""
-    calls = "1 call" if usage.calls == 1 else f"{usage.calls} calls"
-    return f"{calls}{cancelled}, {usage.tokens:,} tokens, {price}"
+    calls, tokens = counted(usage.calls, "call"), counted(usage.tokens, "token")
+    return f"{calls}{cancelled}, {tokens}, {price}"

@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from resay._internal.plurals import counted
 from resay._internal.telemetry import span
 from resay.core.claim_verdict import ClaimVerdict
 from resay.core.details import has_new_number, new_names, words_in
@@ -304,7 +305,7 @@ class _SampleRepair(Repair):
                 replacements[target.index] = replacement
         failed = count - len(replacements)
         if failed:
-            self._errors.append(f"{failed} of {count} sentences could not be rewritten")
+            self._errors.append(f"{failed} of {counted(count, 'sentence')} could not be rewritten")
         return replacements
 
     async def _candidate(self, number: int, written: Mapping[int, Replacement]) -> Candidate:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import cast
 
 from resay._internal.event_loops import task_group
+from resay._internal.plurals import counted
 from resay.core.documents import Document
 from resay.core.editions import edition_of
 from resay.core.passage import Passage
@@ -250,11 +251,11 @@ class Rechecker:
         verdict = await self._document_chain.run(
             passage, evidence, check.deadline, check.budget, earlier=earlier
         )
-        plural = "" if len(documents) == 1 else "s"
-        count = f"{len(documents)} document{plural}"
+        count = counted(len(documents), "document")
+        references = counted(len(documents), "reference")
         reason, separator, remarks = verdict.reason.partition("; ")
         # The documents are the references of this check.
-        reason = reason.removesuffix(f" by {len(documents)} reference{plural}")
+        reason = reason.removesuffix(f" by {references}")
         return replace(verdict, reason=f"{reason}, by {count}{separator}{remarks}")
 
     async def resample(

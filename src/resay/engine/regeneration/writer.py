@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 
+from resay._internal.plurals import counted
 from resay.core.claim_verdict import Part
 from resay.core.documents import Document
 from resay.core.failures import tally
@@ -115,7 +116,7 @@ class DocumentWriter:
         if not missing:
             return replacements, None
         reason = tally(failures) or "no usable sentence came back"
-        error = f"{missing} of {len(spans)} sentences could not be rewritten: {reason}"
+        error = f"{missing} of {counted(len(spans), 'sentence')} could not be rewritten: {reason}"
         return replacements, error
 
     async def _sentence(

@@ -31,12 +31,12 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from resay._internal.event_loops import compute
+from resay._internal.plurals import counted
 from resay._internal.strict import Shorthand
 from resay.core.call_log import LoggedCall
 from resay.core.claim_verdict import Part
 from resay.core.contradiction import Contradiction
 from resay.core.passage import Passage
-from resay.core.plurals import counted
 from resay.core.request import Request
 from resay.core.scores import Scores, over
 from resay.lang.language import load

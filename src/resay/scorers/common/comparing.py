@@ -10,6 +10,7 @@ from typing import ClassVar
 import anyio
 
 from resay._internal.event_loops import compute
+from resay._internal.plurals import counted
 from resay.core.failures import tally
 from resay.core.passage import Passage
 from resay.core.scores import Scores, any_denied, mean_score
@@ -305,7 +306,7 @@ def inconclusive_reason(
     missing = sum(score is None for score in cells) if failures else 0
     # With half of the comparisons gone, the mean of the rest is not the score of the method.
     if missing * 2 > len(cells):
-        return f"{missing} of {len(cells)} comparisons failed ({tally(failures)})"
+        return f"{missing} of {counted(len(cells), 'comparison')} failed ({tally(failures)})"
     if undetermined * 2 > len(cells):
-        return f"{undetermined} of {len(cells)} judge answers could not be read"
+        return f"{undetermined} of {counted(len(cells), 'judge answer')} could not be read"
     return None

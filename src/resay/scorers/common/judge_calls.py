@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 import anyio
 
+from resay._internal.plurals import counted
 from resay.core.failures import failure_kind, tally
 from resay.core.request import Message
 from resay.core.scores import Scores
@@ -173,7 +174,7 @@ def unscored_reason(
     missing = scores.count(None)
     if missing * 2 <= len(scores):
         return None
-    reason = template.format(lost=f"{missing} of {len(scores)} claims")
+    reason = template.format(lost=f"{missing} of {counted(len(scores), 'claim')}")
     return f"{reason} ({tally(failures)})" if failures else reason
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from resay._internal.plurals import counted
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.scores import Scores
@@ -159,11 +160,10 @@ def _reason(
             f"its least probable token is {token_text!r}, with probability {exp(-worst.value):.2g}"
         )
     token = tokens[worst.index]
-    over = (
-        "the whole vocabulary"
-        if token.entropy is not None
-        else f"the {len(_most_probable(token, settings.top))} most probable tokens"
-    )
+    over = "the whole vocabulary"
+    if token.entropy is None:
+        count = len(_most_probable(token, settings.top))
+        over = f"the {counted(count, 'most probable token')}"
     return (
         f"{token_text!r} was as open as a choice between {worst.value:.1f} equally probable tokens"
         f" (entropy over {over})"

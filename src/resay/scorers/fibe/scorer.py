@@ -35,6 +35,7 @@ from typing import Any, ClassVar, Literal
 import anyio
 from pydantic import Field
 
+from resay._internal.plurals import counted
 from resay.core.failures import tally
 from resay.core.passage import Passage
 from resay.core.scores import Scores
@@ -274,9 +275,11 @@ def _inconclusive_reason(
     unread = created.slots.count(None)
     if not unread and not graded:
         sentences = len(created.slots)
-        return f"there is nothing to blank in {sentences} of {sentences} sentences"
+        return f"there is nothing to blank in {sentences} of {counted(sentences, 'sentence')}"
     if unread and not graded:
-        return f"the blanks of {unread} of {len(created.slots)} sentences could not be read"
+        return (
+            f"the blanks of {unread} of {counted(len(created.slots), 'sentence')} could not be read"
+        )
     total = count * (len(graded) + unread)
     lost = total - sum(len(of_sentence.known) for of_sentence in graded.values())
     # As with samples: if most answers are lost, the mean of the others is not the method's score.

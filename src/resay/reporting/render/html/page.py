@@ -9,6 +9,7 @@ from functools import cache
 from jinja2 import Environment
 from markupsafe import Markup
 
+from resay._internal.plurals import counted
 from resay.core.verdict import Verdict
 from resay.reporting.render.html.environment import environment
 from resay.reporting.render.html.reported import Reported
@@ -28,7 +29,7 @@ def page(verdicts: Sequence[Verdict | Reported], *, title: str = "Verdicts") -> 
         reports.append((name if reported.id is None else reported.id, reported))
     decisions = Counter(reported.verdict.decision for _, reported in reports)
     counts = ", ".join(f"{count} {decision}" for decision, count in decisions.items())
-    summary = f"{len(reports)} verdict{'' if len(reports) == 1 else 's'}: {counts}"
+    summary = f"{counted(len(reports), 'verdict')}: {counts}"
     template = _environment().get_template("resay/page.html")
     return template.render(title=title, summary=summary, reports=reports)
 

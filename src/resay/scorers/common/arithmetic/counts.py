@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from resay._internal.plurals import counted as in_words
 from resay.core.quantities import Quantity
 from resay.scorers.common.arithmetic.claim import ComputedClaim
 from resay.scorers.common.arithmetic.result import ComputedResult, order_of, same_unit
@@ -74,8 +75,8 @@ def count(claim: ComputedClaim) -> ComputedResult | None:
     return decided or _listed(claim, noun)
 
 
-def _of_rows(counted: int, rows: int) -> str:
-    return f"{counted} rows" if counted == rows else f"{counted} of {rows} rows"
+def _of_rows(count: int, rows: int) -> str:
+    return in_words(rows, "row") if count == rows else f"{count} of {in_words(rows, 'row')}"
 
 
 def _listed(claim: ComputedClaim, noun: frozenset[str]) -> ComputedResult | None:
@@ -84,7 +85,7 @@ def _listed(claim: ComputedClaim, noun: frozenset[str]) -> ComputedResult | None
         if noun & listing.stems and listing.count == claim.quantity.low:
             return ComputedResult(
                 is_right=True,
-                arithmetic=f"{listing.head}: {listing.count} items",
+                arithmetic=f"{listing.head}: {in_words(listing.count, 'item')}",
                 records=frozenset((listing.record,)),
                 covers=claim.covers,
                 number=claim.number_span,
