@@ -52,6 +52,30 @@ def test_a_call_that_bears_a_claim_out_is_named() -> None:
     assert part.reason == 'call 1 (book_table) did this: {"reservation": "TB-6120"}'
 
 
+@pytest.mark.parametrize("chain", [["actions", "facts"], ["facts", "actions"]])
+def test_a_text_that_mentions_an_act_does_not_show_that_it_was_done(chain: list[str]) -> None:
+    """Results of tools are references too, and say "deleted" and "pass" as well."""
+    tested = call("run_shell", {"command": "pytest -q"}, "12 passed, 2 failed in 3.1s")
+    listed = call("list_files", {}, "tmp files that were deleted: none", number=2)
+    question = {"role": "user", "content": "Delete the tmp files, and run the tests."}
+    answer = "I deleted the tmp files and all tests pass."
+    guard = Guard({"chain": chain})
+    verdict = guard.check(
+        answer, question=[question, *tested, *listed], samples=[answer, f"{answer} Yes.", "Done."]
+    )
+    assert verdict.flagged
+    assert [claim.by for claim in verdict.claims] == ["actions"]
+    assert [part.verdict for part in parts_of(verdict)] == ["not_done", "failed"]
+
+
+def test_what_calls_decide_needs_no_samples() -> None:
+    tested = call("run_shell", {"command": "pytest -q"}, "12 passed, 2 failed in 3.1s")
+    question = {"role": "user", "content": "Run the tests."}
+    guard = Guard({"chain": ["actions", "facts"]})
+    verdict = guard.check("All tests pass.", question=[question, *tested], samples=["All pass."])
+    assert verdict.decision == "flagged"
+
+
 def test_an_action_without_a_call_is_not_done() -> None:
     verdict = check("I have sent the mail to Ada.", "Please send Ada the mail.")
     assert verdict.flagged

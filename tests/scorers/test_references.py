@@ -606,12 +606,44 @@ async def test_context_that_the_answer_need_not_be_from_binds_nobody() -> None:
     assert (verdict.decision, verdict.claims[0].by) == ("flagged", "references")
 
 
-async def test_where_the_judge_fails_samples_decide() -> None:
-    model = Model([OPENED], "?", "?", *["1: supported"] * 5)
+@pytest.mark.parametrize(
+    ("of_samples", "decision"), [("supported", "inconclusive"), ("contradicted", "flagged")]
+)
+async def test_where_the_judge_fails_samples_flag_but_do_not_acquit(
+    of_samples: str, decision: str
+) -> None:
+    model = Model([OPENED], "?", "?", *[f"1: {of_samples}"] * 5)
     verdict = (await Guard(JUDGED, provider=model).aask(RAG)).verdict
-    assert (verdict.decision, verdict.claims[0].by) == ("consistent", "prompt")
+    assert (verdict.decision, verdict.claims[0].by) == (decision, "prompt")
     assert verdict.steps[0].method == "references"
     assert verdict.steps[0].undetermined == 1
+    if decision == "inconclusive":
+        assert "1 of 1 sentence could not be compared with the references" in verdict.reason
+    assert "could not be read" in verdict.reason
+
+
+@pytest.mark.parametrize("problem", ["identical", "missing"])
+async def test_a_contradiction_stands_whatever_became_of_the_samples(problem: str) -> None:
+    """The rest of the answer is open, but a policy that blocks must block."""
+    built = "Ada Moor built it for the railway company of the northern coast, with two of her sons."
+    answer = f"The Garmo bridge opened in 1950. {built}"
+    policy = {
+        **JUDGED,
+        "references": {"unmentioned": "samples"},
+        "sampling": {"max": 3},
+        "action": "block",
+    }
+    samples = [answer] * 3 if problem == "identical" else [answer]
+    model = Model([], [said(1, (), (1,)), said(2)], *["1: supported"] * 3)
+    guard = Guard(policy, provider=model, model="m")
+    verdict = await guard.acheck(
+        answer, question="When did it open?", references=[BRIDGE], samples=samples
+    )
+    assert verdict.decision == "flagged"
+    assert [claim.flagged for claim in verdict.claims] == [True, False]
+    assert [claim.band for claim in verdict.claims] == ["contradicted", None]
+    assert "1 of 2 sentences could not be scored" in verdict.reason
+    assert ("identical" if problem == "identical" else "only 1 usable sample") in verdict.reason
 
 
 async def test_a_chain_without_a_judge_compares_words() -> None:

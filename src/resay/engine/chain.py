@@ -429,13 +429,30 @@ class Chain(ChainSteps):
             if group[0].is_second:
                 # Trusted texts overrule the second model.
                 indices = [i for i in indices if not state.results[i].is_grounded]
-            if not indices:
+            of_steps = [(step, self._indices_for(step, state, indices, scorable)) for step in group]
+            runs = [
+                StepRun(step, state, of_step, evidence, alone)
+                for step, of_step in of_steps
+                if of_step
+            ]
+            if not runs:
                 continue
-            runs = [StepRun(step, state, indices, evidence, alone) for step in group]
             await self._run_together(runs)
             settle = group[-1].config.settle
             if settle is not None:
                 pending = [i for i in pending if not settle.settles(state.results[i].score)]
+
+    def _indices_for(
+        self, step: Step, state: RunState, indices: list[int], scorable: Sequence[int]
+    ) -> list[int]:
+        """Return the claims that a step scores, of those that no earlier step settled.
+
+        A text that mentions an act does not show that the agent did it: what compares with tool
+        calls sees the claims that references settled too.
+        """
+        if step.source != "tool" or indices == scorable:
+            return indices
+        return [i for i in scorable if i in indices or state.results[i].is_grounded]
 
     def _lacks_samples(self, evidence: Evidence) -> bool:
         """Return whether too few samples are available for a conclusive check."""

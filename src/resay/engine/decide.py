@@ -67,16 +67,24 @@ class Decider:
     def undecided(self, state: RunState, evidence: Evidence) -> frozenset[int]:
         """Return the claims whose scores allow no decision."""
         if self._reasons.obstacle(state, evidence):
-            return frozenset(i for i, claim in enumerate(state.claims) if claim.is_checkable)
+            return self._left_open(state)
         return self._in_doubt(state)
+
+    def _left_open(self, state: RunState) -> frozenset[int]:
+        """Return the claims that have no decision where the samples allow none."""
+        return self._in_doubt(state) | {
+            i
+            for i, claim in enumerate(state.claims)
+            if claim.is_checkable and not state.results[i].needs_no_samples
+        }
 
     def _in_doubt(self, state: RunState) -> frozenset[int]:
         """Return the claims without a reliable score.
 
-        A flagged claim stays flagged without a second opinion.
+        A flagged claim stays flagged without a second opinion, or a comparison with references.
         """
-        unconfirmed = {i for i in state.unconfirmed if not self.flags(state.results[i])}
-        return state.undecided | unconfirmed
+        lacking = state.unconfirmed | state.uncompared
+        return state.undecided | {i for i in lacking if not self.flags(state.results[i])}
 
     def verdict(
         self,
@@ -194,19 +202,24 @@ class Decider:
         skip_reason = self._reasons.skip_reason(state)
         if skip_reason is not None:
             return "skipped", skip_reason
-        reason = exhausted or self._reasons.obstacle(state, evidence)
-        if reason is not None:
-            return "inconclusive", reason
-        return self._reasons.decision(
+        obstacle = exhausted or self._reasons.obstacle(state, evidence)
+        if obstacle is None:
+            in_doubt, names = self._in_doubt(state), state.names
+        else:
+            in_doubt, names = self._left_open(state), ()
+        flagged = [i for i, result in enumerate(state.results) if self.flags(result)]
+        # What references or tool calls contradict stays so whatever became of the samples.
+        if obstacle is not None and in_doubt.issuperset(flagged):
+            return "inconclusive", obstacle
+        decision, reason = self._reasons.decision(
             state,
             evidence,
             Counter(sentence.band for sentence in sentences),
-            in_doubt=self._in_doubt(state),
+            in_doubt=in_doubt,
             flagged=self.flagged(state, evidence),
-            flagged_names=sum(
-                self.flags(result) and name.sentence < 0 for name, result in state.names
-            ),
+            flagged_names=sum(self.flags(result) and name.sentence < 0 for name, result in names),
         )
+        return decision, reason if obstacle is None else f"{reason}; {obstacle}"
 
     def flagged(self, state: RunState, evidence: Evidence) -> list[int]:
         """Return the indices of the flagged claims."""

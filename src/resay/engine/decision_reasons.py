@@ -60,8 +60,11 @@ class DecisionReasons:
         undecided = state.sentences(in_doubt) - state.sentences(flagged)
         score = state.lowest_score(in_doubt)
         basis = self._basis(state, evidence)
+        lack = "scored"
+        if undecided and undecided <= state.sentences(state.uncompared):
+            lack = "compared with the references"
         units = counted(len(state.claiming), self.unit)
-        gap = f"{len(undecided)} of {units} could not be scored"
+        gap = f"{len(undecided)} of {units} could not be {lack}"
         gap += self._unanswered(state)
         exceeded = self._exceeded(state, score, bands, flagged_names)
         if exceeded:
@@ -143,7 +146,7 @@ class DecisionReasons:
             return "no references found to compare with"
         # Claims that references decided need no samples.
         needs_samples = self.compares and any(
-            i not in state.excluded and not result.is_grounded
+            i not in state.excluded and not result.needs_no_samples
             for i, result in enumerate(state.results)
         )
         problem = self.samples_problem(evidence) if needs_samples else None
@@ -176,12 +179,13 @@ class DecisionReasons:
             by_samples = f" with {counted(count, 'sample')}"
             if count < available:
                 by_samples = f" after {count} of {available} samples"
+        scored = [result for result in state.results if result.score is not None]
+        if scored and all(result.needs_no_samples for result in scored):
+            by_samples = ""
         basis = by_samples
-        grounded = [result.is_grounded for result in state.results if result.score is not None]
-        if any(grounded):
+        if any(result.is_grounded for result in scored):
             count = len(evidence.sources)
-            by_references = f" by {counted(count, 'reference')}"
-            basis = by_references if all(grounded) else by_references + by_samples
+            basis = f" by {counted(count, 'reference')}{by_samples}"
         if state.names_score is not None:
             basis += f"; compared: {_count_of_names(state)} in code"
         return basis

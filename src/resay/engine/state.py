@@ -80,6 +80,12 @@ class ClaimResult:
         return by_documents or self.step.name == "references"
 
     @property
+    def needs_no_samples(self) -> bool:
+        """Whether references or tool calls decided this claim, whatever samples say."""
+        by_calls = self.step is not None and self.step.source == "tool"
+        return self.score is not None and (self.is_grounded or by_calls)
+
+    @property
     def against(self) -> frozenset[int] | None:
         """The samples that do not support it; None if the method does not say."""
         if not self.columns:
@@ -105,6 +111,8 @@ class RunState:
         decisive: The record of the last step that was meant to decide.
         undecided: The claims without a reliable score, because calls failed or time ran out.
         unconfirmed: The claims for which the second model was needed but gave no answer.
+        uncompared: The claims that a judge failed to compare with the references, which other
+            steps may flag but not acquit.
         excluded: The claims that were judged earlier or claim nothing, and are not scored.
         names: The names to compare in the response's code, each with its result so far.
         whole: The scope of the passage score if no claim has a score of its own: the sentences, or
@@ -119,6 +127,7 @@ class RunState:
     decisive: StepRecord | None = None
     undecided: frozenset[int] = frozenset()
     unconfirmed: frozenset[int] = frozenset()
+    uncompared: frozenset[int] = frozenset()
     excluded: frozenset[int] = frozenset()
     names: Sequence[tuple[Claim, ClaimResult]] = ()
     whole: Literal["sentences", "text"] | None = None
@@ -159,12 +168,14 @@ class RunState:
         claims: list[Claim] = []
         results: list[ClaimResult] = []
         undecided: set[int] = set()
+        uncompared: set[int] = set()
         # A plug-in's settings may not be hashable, and so its step.
         steps: dict[int, Step] = {}
         records: defaultdict[int, list[StepRecord]] = defaultdict(list)
         for sentence, state in enumerate(states):
             start = len(claims)
             undecided.update(start + i for i in state.undecided)
+            uncompared.update(start + i for i in state.uncompared)
             claims += (replace(claim, sentence=sentence) for claim in state.claims)
             results += state.results
             for step, record in state.done:
@@ -173,6 +184,7 @@ class RunState:
         excluded = frozenset(i for i, claim in enumerate(claims) if not claim.is_checkable)
         joined = cls(passage, tuple(claims), results, excluded=excluded)
         joined.undecided = frozenset(undecided)
+        joined.uncompared = frozenset(uncompared)
         joined.score = mean_score(joined.scores)
         decisive = [state.decisive for state in states if state.decisive is not None]
         failed = [record for record in decisive if record.error is not None]
@@ -216,6 +228,8 @@ class RunState:
         self.undecided = frozenset(
             indices[i] for i in lost if done.error or self.results[indices[i]].score is None
         )
+        if step.name == "references":
+            self.uncompared = self.undecided
 
     def lowest_score(self, undecided: Collection[int]) -> float:
         """Return the passage score with undecided claims counted as supported."""
