@@ -48,6 +48,10 @@ _SIZES: Mapping[str, str] = {
     "string_too_short": "must have at least {min_length} characters",
     "string_too_long": "must have at most {max_length} characters",
 }
+_SIZES_OF_TEXT: Mapping[str, str] = {
+    "too_short": "string_too_short",
+    "too_long": "string_too_long",
+}
 _ACTION = "write `action: {do: block, message: …}`"
 # Keys that people write at the top of a policy, and what to write instead.
 _ELSEWHERE: Mapping[object, str] = {
@@ -94,11 +98,12 @@ def problems_of(
         One problem for each thing to fix, without those that merely follow from problems found
         while reading.
     """
-    findings = [
-        _finding(details, document, model)
-        for details in error.errors(include_url=False, include_input=False)
-        if not _is_consequence(details, document)
-    ]
+    errors = error.errors(include_url=False, include_input=False)
+    causes = [details for details in errors if not _is_consequence(details, document)]
+    if not causes and not document.problems:
+        # There is no other problem that they could follow from.
+        causes = errors
+    findings = [_finding(details, document, model) for details in causes]
     return [*_type_problems(findings, document), *_other_problems(findings, document)]
 
 
@@ -112,13 +117,19 @@ def _is_consequence(details: ErrorDetails, document: Document) -> bool:
         value = document.value_at(path)
         if isinstance(value, str):
             # A text is short for a list of one entry, which was rejected.
-            return bool(value)
+            return bool(value) and not _is_length_of_text(details)
         return isinstance(value, list) and len(cast("list[object]", value)) >= min_length
     if kind == "default_factory_not_called":
         return True
     if kind == "extra_forbidden":
         return False
     return any(_is_inside(path, other) or _is_inside(other, path) for other in document.unreadable)
+
+
+def _is_length_of_text(details: ErrorDetails) -> bool:
+    """Return whether what is too short or too long is a text such as a key, and no list."""
+    # pydantic reports the length of a `SecretStr` as it does that of a list.
+    return details.get("ctx", {}).get("field_type") == "Value"
 
 
 def _is_inside(path: Path, outer: Path) -> bool:
@@ -187,8 +198,12 @@ def _message(details: ErrorDetails, path: Path, document: Document, model: type[
         keys = _keys_at(path[:-1], document, model)
         return f"{problem}; {_nearest(path[-1], keys)}" if keys else problem
     if kind in _SIZES:
-        is_empty = context.get("min_length") == 1
-        return "must not be empty" if is_empty else _SIZES[kind].format_map(context)
+        if context.get("min_length") == 1:
+            return "must not be empty"
+        if kind in _SIZES_OF_TEXT and isinstance(document.value_at(path), str):
+            remedy = "; choose a longer one" if kind == "too_short" else ""
+            return _SIZES[_SIZES_OF_TEXT[kind]].format_map(context) + remedy
+        return _SIZES[kind].format_map(context)
     return _validator_message(details, path, document)
 
 

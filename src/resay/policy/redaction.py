@@ -11,7 +11,7 @@ from resay.policy.document import Document, Path, truncated
 
 CREDENTIALS = lazy_pattern(r"://[^/\s]*@")
 _SECRET_KEY = lazy_pattern(
-    r"api_?key|access_?key|private_?key|token|secret|authorization|passw|credential|cookie",
+    r"(?:api|access|operator|private)_?key|token|secret|authorization|passw|credential|cookie",
     re.IGNORECASE,
 )
 _HIDDEN = "'***'"

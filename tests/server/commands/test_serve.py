@@ -302,6 +302,15 @@ def test_a_port_that_does_not_exist_is_refused(port: str) -> None:
     assert "Invalid value for '--port'" in done.stderr
 
 
+def test_a_key_that_is_too_short_is_named_without_being_shown(tmp_path: Path) -> None:
+    config = tmp_path / "gateway.yaml"
+    config.write_text("upstream: {url: http://x}\noperator_key: team-secret\n")
+    done = resay_here("serve", "--config", str(config))
+    assert done.returncode == 2
+    assert f"{config}:2: operator_key: must have at least 16 characters" in done.stderr
+    assert "team-secret" not in done.stderr
+
+
 def test_what_it_cannot_do_is_said_at_once(tmp_path: Path, policy: Path) -> None:
     assert "pass --upstream URL" in str(refused())
     assert "no such file" in str(refused("--upstream", "http://x", "--config", "none.yaml"))

@@ -47,6 +47,14 @@ def problems(tmp_path: Path, text: str, upstream: str | None = None) -> str:
         ("upstream: {url: http://x}\noverload: off\n", ":2: overload: must be 'refuse' or"),
         ("upstream: {url: http://x}\npolicies: {a b: x}\n", "/gateway.yaml:2: policies"),
         ("upstream: {url: http://x, api_key: '${NOPE}'}", "'NOPE' is not set"),
+        (
+            "upstream: {url: http://x}\noperator_key: opkey\n",
+            "/gateway.yaml:2: operator_key: must have at least 16 characters; choose a longer one",
+        ),
+        (
+            "upstream: {url: http://x}\noperator_key: ''\n",
+            "/gateway.yaml:2: operator_key: must have at least 16 characters; choose a longer one",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:
@@ -64,6 +72,11 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
 def test_a_key_stands_in_no_error(tmp_path: Path) -> None:
     said = problems(tmp_path, "upstream:\n  url: nothing\n  api_key: [sk-secret-1]\n")
     assert "sk-secret-1" not in said
+    for key in ("opkey-7", "20260704", "[opkey-7]"):
+        said = problems(tmp_path, f"upstream: {{url: http://x}}\noperator_key: {key}\n")
+        assert "operator_key: must" in said
+        assert "opkey-7" not in said
+        assert "20260704" not in said
     config = GatewayConfig.of({"upstream": {"url": "http://x", "api_key": "sk-secret-2"}})
     assert "sk-secret-2" not in repr(config)
 
