@@ -192,11 +192,16 @@ class ModelProvider(RunnableProvider):
             var_child_runnable_config.reset(token)
 
     async def _read(self, messages: AsyncGenerator[Any]) -> AsyncGenerator[Chunk]:
+        # Sentences are compared with them while they arrive.
+        early = self.references()
+        if early:
+            yield Chunk(references=early)
         seen: list[Any] = []
         async for message in messages:
             seen.append(message)
             yield chunk_of(message)
-        yield Chunk(usage=stream_usage_of(seen), references=self.references())
+        late = tuple(each for each in self.references() if each not in early)
+        yield Chunk(usage=stream_usage_of(seen), references=late)
 
 
 def own_judge(

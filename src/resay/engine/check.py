@@ -17,9 +17,11 @@ from resay._internal.event_loops import compute, task_group
 from resay._internal.plurals import counted
 from resay._internal.telemetry import guardrail_result, guardrail_span
 from resay.core.check_context import CheckContext
+from resay.core.documents import Document
 from resay.core.passage import Passage, last_word
 from resay.core.reasoning import SplitText
 from resay.core.recorded_evidence import RecordedEvidence
+from resay.core.reference_copies import without_copies
 from resay.core.references import Reference, joined_text, retrieved_references
 from resay.core.request import Request
 from resay.core.request_references import references_in, without_references
@@ -78,6 +80,8 @@ if TYPE_CHECKING:
 
 # `compute` weight of a conversation's characters while searching it for references.
 _REFERENCE_SEARCH_COST = 2
+# The same, of references while searching them for copies of others.
+_COPY_SEARCH_COST = 2
 
 
 class Check:
@@ -294,9 +298,8 @@ class Check:
         references, user_request = await compute(find, chars=_REFERENCE_SEARCH_COST * chars)
         references = (*references, *await self._own_references())
         if references:
-            self._evidence = replace(
-                self._with_sources(self._evidence, references), user_request=user_request
-            )
+            evidence = await self._with_sources(self._evidence, references)
+            self._evidence = replace(evidence, user_request=user_request)
             self._reference_tokens += sum(
                 estimated_tokens(reference.text) for reference in references
             )
@@ -320,12 +323,23 @@ class Check:
                 self._reference_errors.append(StepRecord("references", 0, error=failure))
         return references
 
-    def _with_sources(self, evidence: Evidence, further: Sequence[Reference]) -> Evidence:
-        """Return evidence with further references, without duplicate texts."""
-        by_text: dict[str, Reference] = {}
-        for reference in (*evidence.sources, *further):
-            by_text.setdefault(reference.text.strip(), reference)
-        sources = tuple(by_text.values())
+    async def _with_sources(
+        self,
+        evidence: Evidence,
+        further: Sequence[Reference],
+        *,
+        scored: Sequence[Reference] = (),
+    ) -> Evidence:
+        """Return evidence with further references, each document once.
+
+        Args:
+            evidence: The evidence.
+            further: The references to add.
+            scored: Those that claims were compared with before.
+        """
+        references = (*evidence.sources, *further)
+        chars = _COPY_SEARCH_COST * sum(len(reference.text) for reference in references)
+        sources = await compute(partial(without_copies, references, scored=scored), chars=chars)
         texts = [reference.text for reference in sources]
         pool = Samples(texts, splitter=self._policy.splitter)
         return replace(evidence, sources=sources, references=pool)
@@ -513,7 +527,7 @@ class Check:
     async def _run_chain(self, completion: Completion, passage: Passage) -> Verdict:
         if completion.was_cut:
             passage = self.cut_end(passage)
-        evidence = self._evidence_with(completion)
+        evidence = await self._evidence_with(completion)
         unrepeatable = self.context.unrepeatable
         if unrepeatable and not evidence.sources and self._chain.required_by("samples"):
             return await self._run_without_samples(completion, passage, evidence, unrepeatable)
@@ -648,7 +662,7 @@ class Check:
             with anyio.CancelScope(deadline=self.deadline):
                 passage = await compute(parse, chars=SPLITTING * len(completion.text))
             if passage is not None:
-                evidence = self._evidence_with(completion)
+                evidence = await self._evidence_with(completion)
                 of_text = await chain.run(passage, evidence, self.deadline, self._budget)
                 if of_text.flagged or (verdict.skipped and not of_text.skipped):
                     return of_text
@@ -685,7 +699,10 @@ class Check:
         """
         self._response = completion.text
         split = await split_off_loop(completion.text)
-        evidence = self._evidence_with(answer_of(completion, split))
+        # Its sentences may have been compared with what was known while they arrived.
+        evidence = await self._evidence_with(
+            answer_of(completion, split), scored=self._evidence.sources
+        )
         self.raise_limits(len(state.claims), retrieved_references(completion.references))
         verdict = await self._chain.finish(state, evidence, self.deadline, self._budget)
         if self._is_cut_reasoning(completion, split):
@@ -717,22 +734,47 @@ class Check:
         # If that times out, check the response as far as there is time.
         return None
 
-    def _evidence_with(self, completion: Completion) -> Evidence:
+    async def add_retrieved(self, documents: Sequence[str | Document]) -> None:
+        """Add the documents that an answer is written from, before any of it is compared.
+
+        Args:
+            documents: The documents, or their texts.
+        """
+        self._evidence = await self._with_retrieved(self._evidence, documents)
+
+    async def _with_retrieved(
+        self,
+        evidence: Evidence,
+        documents: Sequence[str | Document],
+        *,
+        scored: Sequence[Reference] = (),
+    ) -> Evidence:
+        # As one text: a sentence is supported by the documents as a whole, not by each of them
+        # separately.
+        retrieved = retrieved_references(documents)
+        text = "\n\n".join(reference.text for reference in retrieved)
+        evidence = replace(evidence, references=Samples((text,), splitter=self._policy.splitter))
+        if self._chain.reads_documents and "retriever" in self._policy.references.from_:
+            evidence = await self._with_sources(evidence, retrieved, scored=scored)
+        return evidence
+
+    async def _evidence_with(
+        self, completion: Completion, *, scored: Sequence[Reference] = ()
+    ) -> Evidence:
+        """Return the evidence with what came with the response.
+
+        Args:
+            completion: The response.
+            scored: The references that its sentences were compared with while they arrived.
+        """
         evidence = self._evidence
         if completion.references:
-            # As one text: a sentence is supported by the documents as a whole, not by each of them
-            # separately.
-            retrieved = retrieved_references(completion.references)
-            documents = "\n\n".join(reference.text for reference in retrieved)
-            references = Samples((documents,), splitter=self._policy.splitter)
-            evidence = replace(evidence, references=references)
-            if self._chain.reads_documents and "retriever" in self._policy.references.from_:
-                evidence = self._with_sources(evidence, retrieved)
+            evidence = await self._with_retrieved(evidence, completion.references, scored=scored)
         reads_documents = (
             self._chain.reads_documents and "documents" in self._policy.references.from_
         )
         if completion.found and reads_documents:
-            evidence = self._with_sources(evidence, completion.found)
+            evidence = await self._with_sources(evidence, completion.found, scored=scored)
         evidence = replace(
             evidence,
             citations=completion.citations,

@@ -160,6 +160,8 @@ class StreamGate:
         with self._reading:
             async with open_stream(self._main_call.provider, self._main_call.request) as chunks:
                 async for chunk in chunks:
+                    if chunk.references and not self._gathered.text:
+                        await self._check.add_retrieved(chunk.references)
                     self._gathered.add(chunk)
                     if not (chunk.text or self._policy.can_withhold):
                         # Nothing without text has to wait for a score.

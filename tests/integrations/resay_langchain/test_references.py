@@ -108,3 +108,44 @@ async def test_one_calls_documents_are_not_anothers(ask):
     await ask(chain, {"context": DOCUMENTS, "question": "When?"}, {"callbacks": [recorder]})
     await ask(chain, {"context": "nothing", "question": "When?"}, {"callbacks": [recorder]})
     assert [v["decision"] for v in recorder.verdicts] == ["consistent", "inconclusive"]
+
+
+TITLED = [
+    Document(TEXTS[0], metadata={"title": "History of the bridge", "source": "history.pdf"}),
+    Document(TEXTS[1], metadata={"source": "people.md"}),
+]
+WRONG = "The bridge was opened in 1950."
+PROMPT = ChatPromptTemplate.from_template(
+    "Answer only from the context.\n\nContext:\n{context}\n\nQuestion: {question}"
+)
+
+
+def joined(documents: list[Document]) -> str:
+    return "\n\n".join(document.page_content for document in documents)
+
+
+def numbered(documents: list[Document]) -> str:
+    texts = enumerate((document.page_content for document in documents), 1)
+    return "\n".join(f"[{number}] {text}" for number, text in texts)
+
+
+@pytest.mark.parametrize("written", [joined, numbered])
+@pytest.mark.parametrize("streams", [False, True])
+async def test_what_the_prompt_copies_from_documents_is_no_reference_of_its_own(written, streams):
+    shelf = RunnableLambda(lambda _: TITLED)
+    start = {"context": shelf | written, "question": RunnablePassthrough()}
+    chain = guard_runnable(start | PROMPT | model(WRONG), UNCACHED | {"chain": ["facts"]})
+    collector = VerdictCollector()
+    config = {"callbacks": [collector]}
+    if streams:
+        assert [chunk async for chunk in chain.astream("When?", config)]
+    else:
+        await chain.ainvoke("When?", config)
+    verdict = collector.last
+    assert [(r.source, r.id) for r in verdict.references] == [
+        ("retriever[0]", "History of the bridge"),
+        ("retriever[1]", "people.md"),
+    ]
+    (claim,) = verdict.claims
+    assert (verdict.decision, claim.reason) == ("flagged", "reference 1 contradicts it")
+    assert claim.contradicted_by.title == "History of the bridge"
