@@ -165,6 +165,11 @@ def test_no_neural_model_is_loaded_for_an_estimate(tmp_path: Path, chain: str) -
         ("chain: [facts]", "the thresholds are not calibrated"),
         ("chain: [facts]", "greetings and thanks are checked as well"),
         ("chain: [prompt]\naction: regenerate", "regenerates without a retriever"),
+        ("chain: [facts]\nthreshold: 1", "nothing is ever flagged"),
+        (
+            "chain: [facts]\nthreshold: {sentence: 1.0, passage: null}\naction: block",
+            "nothing is ever flagged",
+        ),
     ],
 )
 def test_what_is_probably_not_meant_is_warned_of(tmp_path: Path, text: str, warning: str) -> None:
@@ -179,4 +184,6 @@ def test_a_calibrated_policy_has_no_warnings(tmp_path: Path) -> None:
     )
     assert stderr == ""
     _, stderr = checked(tmp_path, "chain: [facts]\nthreshold: 0.4\nwhen: {checkable: true}")
+    assert stderr == ""
+    _, stderr = checked(tmp_path, "chain: [actions]\nthreshold: {sentence: 1, passage: 0.4}")
     assert stderr == ""

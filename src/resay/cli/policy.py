@@ -119,7 +119,11 @@ def _warnings(policy: Policy, text: str) -> Iterator[str]:
             "the thresholds are not calibrated; `resay calibrate` fits them to some 50 labelled"
             " answers"
         )
-    if policy.when is None or not policy.when.checkable:
+    if threshold.lowest == 1:
+        yield "nothing is ever flagged: no score is above 1, which is the `threshold`; lower it"
+    # `actions` looks at nothing but what an answer says was done.
+    checks_greetings = methods != ["actions"]
+    if checks_greetings and (policy.when is None or not policy.when.checkable):
         yield "greetings and thanks are checked as well; skip them with `when: {checkable: true}`"
     if policy.needs_retriever:
         yield "the policy regenerates without a retriever; name one, or pass it to `Guard`"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import httpx
 import pytest
 
 from resay.errors import ConfigurationError, PolicyError
@@ -36,6 +37,22 @@ def test_a_bad_file_keeps_all_the_old_ones_and_is_said_once(gateways: Gateways) 
     with logged("were reloaded"):
         gateways.policy(POLICY)
     assert action(served, "other") == "block"
+
+
+def test_readiness_says_that_a_changed_policy_was_refused(gateways: Gateways) -> None:
+    served = gateways.start(reload_s=0.05)
+    assert httpx.get(f"{served.url}/readyz").json()["policy_reload"] == {"status": "ok"}
+    with logged("policy.yaml:2:"):
+        gateways.policy(BAD)
+    response = httpx.get(f"{served.url}/readyz")
+    assert (response.status_code, response.json()["status"]) == (200, "ready")
+    reload = response.json()["policy_reload"]
+    assert reload.pop("since").endswith("Z")
+    # Whoever may ask is not told what is in the file.
+    assert reload == {"status": "refused"}
+    with logged("were reloaded"):
+        gateways.policy(BLOCK)
+    assert httpx.get(f"{served.url}/readyz").json()["policy_reload"] == {"status": "ok"}
 
 
 def test_a_file_that_goes_away_and_comes_back_is_taken_as_it_comes(gateways: Gateways) -> None:

@@ -215,6 +215,8 @@ class Gateway:
         if self._journal is not None:
             body["journal"] = {"lost": self._journal.lost}
         body["policies"] = self.policies.version
+        # It changes nothing of the status either: those that were loaded before are in use.
+        body["policy_reload"] = self.policies.reload_status()
         if self._state is not None:
             state = self._state
             body["state"] = "degraded" if state.degraded else "ok"

@@ -17,6 +17,7 @@ from resay.adapters.policies import check_client_policy, guard_of
 from resay.errors import ResayError
 from resay_server.gateway.config import DEFAULT_POLICY, GatewayConfig
 from resay_server.gateway.errors import RefusedError
+from resay_server.journal.export import timestamp
 
 logger = logging.getLogger("resay.gateway")
 
@@ -38,11 +39,14 @@ class Policies:
         withheld: Whether any of them could withhold answers since the gateway started.
         version: A hash of this set of policies; empty before they are loaded.
         reloaded_at: The time of the last successful load, in seconds since the epoch (UTC).
+        refused_since: Since when changed files cannot be used, in the same seconds; None if they
+            are in use.
     """
 
     def __init__(self, config: GatewayConfig) -> None:
         self.succeeded = False
         self.reloaded_at = 0.0
+        self.refused_since: float | None = None
         self.withheld = False
         self.version = ""
         self._files = config.policy_files
@@ -126,6 +130,7 @@ class Policies:
         self.version = hashlib.sha256(json.dumps(sorted(dumps)).encode()).hexdigest()[:12]
         self.withheld |= any(guard.policy.can_withhold for guard in self._guards.values())
         self.succeeded, self.reloaded_at = True, time.time()
+        self.refused_since = None
 
     async def reload(self) -> bool:
         """Load all policies again; keep the old ones if any new one cannot be used.
@@ -139,14 +144,25 @@ class Policies:
             try:
                 await self._replace()
             except ResayError as error:
-                logger.error("the policies were not reloaded: %s", error)
+                self._refuse(str(error))
                 return False
             # A third-party scorer may fail in any way.
             except Exception as error:
-                logger.error("the policies were not reloaded: %s", type(error).__name__)
+                self._refuse(type(error).__name__)
                 return False
         logger.info("the policies were reloaded")
         return True
+
+    def _refuse(self, reason: str) -> None:
+        """Keep the policies in use, and say why."""
+        self.refused_since = self.refused_since or time.time()
+        logger.error("the policies were not reloaded: %s", reason)
+
+    def reload_status(self) -> dict[str, str]:
+        """Return what `/readyz` says of the last reload; the reason is in the log alone."""
+        if self.refused_since is None:
+            return {"status": "ok"}
+        return {"status": "refused", "since": timestamp(self.refused_since)}
 
     async def watch_files(self, every_s: float) -> None:
         """Reload all policies whenever a file changes. Does not return.
