@@ -774,6 +774,108 @@ def test_by_words_the_document_on_the_subject_contradicts_not_the_one_that_has_t
     assert found.grounds == (Grounds(0, False, 0, 31),)
 
 
+POOL = "The pool closes at 8 pm."
+DISPLACED = {
+    "a time": ("The pool closes at 10 pm.", POOL, "The bar closes at 10 pm."),
+    "a price": (
+        "The basic plan costs $20 per month.",
+        "The basic plan costs $10 per month.",
+        "The pro plan costs $20 per month.",
+    ),
+    "no unit": (
+        "The minimum age is 16.",
+        "The minimum age is 18 years.",
+        "Our team has 16 members.",
+    ),
+    "another unit": (
+        "You can return goods within 30 days.",
+        "Returns: customers may return unused goods within 14 days.",
+        "Our office is in room 30.",
+    ),
+    "French": (
+        "La piscine ferme à 22 heures.",
+        "La piscine ferme à 20 heures.",
+        "Le bar ferme à 22 heures.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("claim", "denial", "other"), DISPLACED.values(), ids=DISPLACED)
+def test_by_words_a_value_of_something_else_supports_nothing(
+    claim: str, denial: str, other: str
+) -> None:
+    guard = Guard({"chain": [{"method": "facts"}]})
+    for documents in ([denial, other], [other, denial]):
+        verdict = guard.check(claim, question="What are the rules?", references=documents)
+        (found,) = verdict.claims
+        assert found.band == "contradicted"
+        assert found.contradicted_by is not None
+        assert found.contradicted_by.text == denial
+        assert found.reason == f"reference {documents.index(denial) + 1} contradicts it"
+    assert not guard.check(denial, references=[denial, other]).flagged
+    assert not guard.check(other, references=[denial, other]).flagged
+
+
+@pytest.mark.parametrize(
+    ("claim", "documents"),
+    [
+        (
+            "The deposit is 500 euros.",
+            ["The deposit for pets is 100 euros.", "A security payment of 500 euros is due."],
+        ),
+        ("The tower is 120 m tall.", ["The old tower was 80 m tall.", "Height: 120 m"]),
+    ],
+)
+def test_by_words_a_sentence_that_says_more_may_be_of_something_narrower(
+    claim: str, documents: list[str]
+) -> None:
+    verdict = Guard({"chain": [{"method": "facts"}]}).check(claim, references=documents)
+    (found,) = verdict.claims
+    assert not found.flagged
+    assert [(ground.reference, ground.supports) for ground in found.grounds] == [
+        (1, True),
+        (0, False),
+    ]
+    assert found.reason is not None
+    assert found.reason.endswith("words cannot tell which is about the same")
+
+
+def test_by_words_documents_that_disagree_are_left_so() -> None:
+    verdict = Guard({"chain": [{"method": "facts"}]}).check(
+        "The pool closes at 10 pm.", references=[POOL, "Our pool closes at 10 pm."]
+    )
+    assert verdict.claims[0].reason == "reference 2 supports it"
+
+
+@pytest.mark.parametrize(("newer", "score"), [(0, 1.0), (1, 0.0)])
+async def test_by_words_a_newer_document_is_believed_in_fewer_words(
+    newer: int, score: float
+) -> None:
+    sources = [
+        replace(reference, edition="2026" if i == newer else "2024")
+        for i, reference in enumerate(references(POOL, "We close at 10 pm."))
+    ]
+    found = await scored(
+        ["The pool closes at 10 pm."], None, tuple(sources), "When does the pool close?"
+    )
+    (by_words,) = found.sentences
+    assert by_words is not None
+    assert round(by_words) == score
+
+
+@pytest.mark.parametrize(
+    ("document", "flagged"),
+    [("Version 30 was released.", True), ("Delivery of parcels, in days: 30", False)],
+)
+def test_by_words_a_bare_number_is_no_measure_of_something_else(
+    document: str, flagged: bool
+) -> None:
+    verdict = Guard({"chain": [{"method": "facts"}]}).check(
+        "Delivery takes 30 days.", question="How long does delivery take?", references=[document]
+    )
+    assert verdict.flagged is flagged
+
+
 def test_by_words_a_document_may_say_what_a_claim_denies() -> None:
     carries = "The Garmo bridge carries trains."
     verdict = Guard({"chain": [{"method": "ngram"}]}).check(

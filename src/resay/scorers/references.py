@@ -372,12 +372,18 @@ class References:
                 ]
                 is_same_subject = partial(subjects.have_same_subject, claims[i])
                 result = indexed.compare(
-                    comparison, about[i], stretch_texts, is_same_subject, operands[i]
+                    comparison,
+                    about[i],
+                    stretch_texts,
+                    is_same_subject,
+                    partial(are_newer, references=references),
+                    operands[i],
                 )
                 others = [document for document in about[i] if document not in result.supports]
                 # A supported claim may be out of date.
                 if not result.supports or are_newer(others, result.decides, references):
-                    result = replace(result, denials=indexed.denials(comparison, others))
+                    denials = indexed.denials(comparison, others) | result.denials
+                    result = replace(result, denials=denials)
                 compared.append(result)
             return compared
 
@@ -409,6 +415,9 @@ class References:
         elif are_newer(against, comparison.decides, references):
             newer = contradicting(against, newer=True)
             claim.flag(f"{newer}; {supporting(comparison.decides)}")
+        elif comparison.is_undecided and against:
+            of_both = f"{supporting(comparison.decides)}, {contradicting(against)}"
+            claim.leave_open(f"{of_both}; words cannot tell which is about the same")
         else:
             claim.reason = supporting(comparison.decides)
         return claim

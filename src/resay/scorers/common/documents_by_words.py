@@ -1,7 +1,8 @@
 """Compares claims with documents by their numbers, names and words.
 
 A claim is supported if one document about its subject says nearly all of it, each number, date,
-code and quotation included, or if several say it together, fact by fact. Then more is asked for,
+code and quotation included, and no other document has another value in the place of one of these
+(see `displaced_values`), or if several say it together, fact by fact. Then more is asked for,
 because what each says may be of something else:
 
 - Each number, date, name and code is in a document about the subject of its stretch of the claim
@@ -14,7 +15,7 @@ because what each says may be of something else:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -56,7 +57,8 @@ class WordComparison:
         decides: Those of them that suffice; the nearest if one does.
         denials: By index of a document that says otherwise, its sentence.
         unsupported: The spans, in the response, of what no document about its subject says.
-        is_undecided: Whether documents may say it in other words, so that words cannot tell.
+        is_undecided: Whether words cannot tell: documents may say it in other words, or those that
+            support it and those to the contrary may be about different things.
     """
 
     score: float | None
@@ -120,6 +122,7 @@ class DocumentComparison:
         about: Collection[int],
         stretches: Sequence[tuple[str, Stretch]],
         is_same_subject: Callable[[Sequence[int]], bool],
+        is_newer: Callable[[Collection[int], Collection[int]], bool],
         operands: Collection[int] = (),
     ) -> WordComparison:
         """Compare a claim with the documents about its subjects.
@@ -129,6 +132,7 @@ class DocumentComparison:
             about: The documents about its subject, one of which may say all of it.
             stretches: Its stretches with their texts, and the documents about each.
             is_same_subject: Whether documents are about the same.
+            is_newer: Whether some documents are newer than others.
             operands: The documents from whose values it computes another, which it does not
                 contain any more.
         """
@@ -148,6 +152,9 @@ class DocumentComparison:
             and _is_about_all(document, stretches)
         ]
         if alone:
+            displaced = self._displaced(comparison, by_document, is_newer)
+            if displaced is not None:
+                return displaced
             return WordComparison(
                 score=by_document[alone[0]],
                 by_document=by_document,
@@ -174,6 +181,45 @@ class DocumentComparison:
             by_document=by_document,
             unsupported=self._unsupported(comparison, stretches),
             is_undecided=self._is_undecided(comparison, facts, compared, about, stretches),
+        )
+
+    def _displaced(
+        self,
+        comparison: FactComparison,
+        by_document: Mapping[int, float],
+        is_newer: Callable[[Collection[int], Collection[int]], bool],
+    ) -> WordComparison | None:
+        """Return the comparison with a claim whose value documents have only of something else.
+
+        None if it has none, or if the documents that have it are newer than those to the contrary.
+        These may be about something narrower; then it is undecided.
+        """
+        documents = {self._positions[document]: document for document in by_document}
+        displaced = comparison.displaced(documents)
+        if displaced is None:
+            return None
+        denials = {documents[text]: written for text, written in displaced.in_place.items()}
+        elsewhere = tuple(sorted(documents[text] for text in displaced.elsewhere))
+        if is_newer(elsewhere, list(denials)):
+            return None
+        by_document = {k: score for k, score in by_document.items() if score > _SUPPORTED}
+        if not displaced.is_certain:
+            return WordComparison(
+                score=_SUPPORTED,
+                by_document=by_document,
+                supports=elsewhere,
+                decides=elsewhere,
+                denials=denials,
+                is_undecided=True,
+            )
+        statement = comparison.statement
+        start, end = statement.original.span(displaced.quantity.start, displaced.quantity.end)
+        span = statement.start + start, statement.start + end
+        return WordComparison(
+            score=min(by_document.values(), default=1.0),
+            by_document=by_document,
+            denials=denials,
+            unsupported=(span,),
         )
 
     def _is_undecided(

@@ -22,10 +22,13 @@ from resay.core.quantities import Quantity
 from resay.core.quotes import quoted_pieces
 from resay.core.request import Request
 from resay.core.segmentation.spans import Span
+from resay.lang.detection import detect_from_words
 from resay.lang.language import all_words
 from resay.scorers.base import TEXTS_COMPARED
 from resay.scorers.common.contrast import are_synonyms, side_of
+from resay.scorers.common.displaced_values import DisplacedValue
 from resay.scorers.common.fact import Fact, FactKind
+from resay.scorers.common.indexed_sentences import plain_stems
 from resay.scorers.common.opposition import Opposition
 from resay.scorers.common.quantity_keys import Key
 from resay.scorers.common.quotations import quotations_in
@@ -237,7 +240,7 @@ class FactComparison:
             share_confirmed = self._share_confirmed(quantity, other)
             if not share_confirmed:
                 continue
-            for position in positions[:_MAX_POSITIONS]:
+            for position in self._on_any_matter(quantity, other, positions[:_MAX_POSITIONS]):
                 sentence = index.sentences[position]
                 sample = sentence.sample
                 # "1932" is a part of "March 1932".
@@ -272,6 +275,31 @@ class FactComparison:
             quantity=quantity,
             mentioned_in_part=mentioned_in_part,
         )
+
+    def _on_any_matter(
+        self, quantity: Quantity, other: Quantity, positions: Sequence[int]
+    ) -> Sequence[int]:
+        """Return the positions at which a quantity of documents may be one of the sentence.
+
+        "Version 30 was released" says nothing of 30 days, if the document has no word of the
+        sentence or the question.
+        """
+        index = self._index
+        is_measure = quantity.unit and not other.unit
+        if self._with_answers or not is_measure or not self._is_in_language_of_texts:
+            return positions
+        words = plain_stems(self.statement.text) | index.question.topic
+        words -= ignored_words()
+        on_any_matter: list[int] = []
+        for position in positions:
+            sample = index.sentences[position].sample
+            if sample in index.rows or not words.isdisjoint(index.stems[sample]):
+                on_any_matter.append(position)
+        return on_any_matter
+
+    @cached_property
+    def _is_in_language_of_texts(self) -> bool:
+        return detect_from_words(self.statement.words) in (None, self._index.language)
 
     def _share_confirmed(self, quantity: Quantity, other: Quantity) -> float:
         """Return how much of a quantity another confirms; documents may round it."""
@@ -615,6 +643,14 @@ class FactComparison:
             texts: The positions of the texts.
         """
         return self._opposition.exchanges_values(texts)
+
+    def displaced(self, texts: Collection[int]) -> DisplacedValue | None:
+        """Return a quantity that texts have elsewhere, and one another in its place.
+
+        Args:
+            texts: The positions of the texts.
+        """
+        return self._opposition.displaced(texts)
 
     def rival_of(self, quantity: Quantity) -> tuple[str, int] | None:
         """Return the value samples give most often in place of a quantity, and how many do."""

@@ -9,7 +9,7 @@ the other answer to a yes-or-no question. A list in another order says the same
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from functools import cached_property
 
 from resay.core.non_claims import non_claim_kind
@@ -24,6 +24,7 @@ from resay.scorers.common.contrast import (
     name_of_group,
     parts_of,
 )
+from resay.scorers.common.displaced_values import DisplacedValue, DisplacedValues
 from resay.scorers.common.fact import Fact
 from resay.scorers.common.indexed_sentences import (
     ClauseQuantities,
@@ -436,6 +437,17 @@ class Opposition:
         """
         clauses = [clause for text in texts for clause in self._index.clauses(text)]
         return self._swaps_values(self._clauses, clauses) is True
+
+    def displaced(self, texts: Collection[int]) -> DisplacedValue | None:
+        """Return a quantity that texts have elsewhere, and one another in its place.
+
+        Args:
+            texts: The positions of the texts.
+        """
+        if len(self._statement.all_quantities) > _MAX_QUANTITIES:
+            return None
+        search = DisplacedValues(self._statement, self._index, self._differs)
+        return search.find(self._clauses, texts)
 
     def denials(self, support: Sequence[Sequence[float]], threshold: float) -> dict[int, str]:
         """Return, by position of a text, its sentence that says otherwise on the same matter.
