@@ -220,5 +220,6 @@ def test_a_result_that_is_marked_as_an_error_failed(status: Any, decision: str) 
 def test_what_the_own_model_cannot_do_is_refused_at_once() -> None:
     with pytest.raises(ConfigurationError, match="HallucinationNode draws its samples itself"):
         HallucinationNode({**POLICY, "sampling": {"via": "litellm"}}, model=Model())
-    with pytest.raises(MissingDependencyError, match="acme/judge"):
-        HallucinationNode({"chain": [{"method": "prompt", "judge": "acme/judge"}]}, model=Model())
+    policy = {"chain": [{"method": "prompt", "judge": "anthropic/judge"}]}
+    with pytest.raises(MissingDependencyError, match="anthropic/judge"):
+        HallucinationNode(policy, model=Model())

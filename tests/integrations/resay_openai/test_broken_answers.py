@@ -52,7 +52,8 @@ async def test_the_providers_error_is_the_clients(
     error: dict[str, Any] = {"error": {"message": WORDS, "code": 503}}
     if api == "responses":
         error = {"type": "error", "message": WORDS, "code": "overloaded", "param": None}
-    provider.set_faults(BrokenStream(error=error, first=1))
+    # Samples that hang: a sentence that is withheld before the stream breaks is no error.
+    provider.set_faults(BrokenStream(error=error, first=1), Hang())
     # The SDK raises for the one, and passes on the other.
     if api != "responses":
         with pytest.raises(openai.APIError, match="Overloaded"):
@@ -73,9 +74,8 @@ async def test_a_stream_that_just_ends_is_an_error(
     make: Any, done: Any, provider: SimulatedProvider, policy: str, mode: str
 ) -> None:
     client = make(POLICIES[policy] | {"stream_mode": mode})
-    provider.set_faults(BrokenStream(first=1))
     for api in ("chat", "completions", "responses"):
-        provider.set_faults(BrokenStream(first=1))
+        provider.set_faults(BrokenStream(first=1), Hang())
         # As either is caught: by Resay's name, or as any error of the SDK.
         with pytest.raises(ProviderError, match="ended the stream before its last") as caught:
             await done(opened(client, api))

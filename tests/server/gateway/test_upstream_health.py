@@ -62,7 +62,9 @@ def test_the_line_of_a_failed_request_has_the_cause(
         httpx.get(f"{served.url}/v1/models", headers={"authorization": f"Bearer {SECRET}"})
     assert any(cause in line for line in lines)
     told = readiness(served)
-    assert (told["status"], told["failures"], told["error"]) == ("failing", 2, code)
+    assert (told["status"], told["error"]) == ("failing", code)
+    # Samples may have been asked for before the answer failed.
+    assert told["failures"] >= 2
     assert "invalid" not in json.dumps(told)
 
 
