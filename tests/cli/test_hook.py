@@ -95,6 +95,12 @@ def test_tests_that_failed_do_not_pass(events: Sequence[object], tmp_path: Path)
         "I updated `app.py`. Shall I run the tests?",
         "Next I will run the tests.",
         "The parser reads one line at a time.",
+        "I fixed `app.py`. Let me know if you want me to commit.",
+        "I fixed `app.py`. Let me know whether I should run the tests.",
+        "I was told to commit, but did not.",
+        "I fixed `app.py`. Run the tests before you merge.",
+        "I fixed `app.py`. Make sure that the tests pass.",
+        "I committed nothing.",
     ],
 )
 def test_what_was_done_and_what_claims_nothing_may_stop(message: str, tmp_path: Path) -> None:
@@ -142,13 +148,18 @@ def test_a_subagent_is_checked_by_its_own_transcript(tmp_path: Path) -> None:
     [
         ("", "stdin must have the hook's input, a JSON object"),
         ("[1]", "stdin must have the hook's input, a JSON object"),
+        (event(None, "All tests pass."), "the hook's input has no `transcript_path`"),
+        ({"last_assistant_message": "Done."}, "the hook's input has no `transcript_path`"),
         (event(Path("/nowhere/t.jsonl"), "All tests pass."), "cannot read the transcript: No such"),
     ],
 )
 def test_what_fails_stops_no_agent_and_is_shown_to_its_user(told: object, message: str) -> None:
-    said = reply(told)
+    done = called(told)
+    assert done.returncode == 0
+    said = json.loads(done.stdout)
     assert said.keys() == {"systemMessage"}
     assert said["systemMessage"].startswith(f"resay did not check this turn: {message}")
+    assert done.stderr.strip() == said["systemMessage"]
 
 
 def test_a_policy_that_is_not_valid_stops_no_agent(tmp_path: Path) -> None:
@@ -175,7 +186,6 @@ def test_mistaken_arguments_are_no_order_to_go_on(words: tuple[str, ...]) -> Non
 
 
 def test_nothing_to_compare_with_is_nothing_to_say(tmp_path: Path) -> None:
-    assert reply(event(None, "All tests pass.")) == {}
     assert reply(event(written(tmp_path, EDIT), "  ")) == {}
     (tmp_path / "empty.jsonl").write_text("")
     assert reply(event(tmp_path / "empty.jsonl", "All tests pass.")) == {}

@@ -238,6 +238,76 @@ def test_plans_offers_questions_and_denials_claim_nothing() -> None:
     assert check(answer, "What can you do?").decision == "skipped"
 
 
+REMINDED = call("send_email", {"to": "ann@x.example"}, {"error": "mailbox unavailable"})
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Let me know whether I should delete the files.",
+        "Let me know if you want me to send a reminder.",
+        "If anything is unclear, let us know.",
+        "Let the team know that the mail was sent.",
+        "Confirm that the files were deleted.",
+        "I was told to commit, but did not.",
+        "I was asked to delete the files.",
+        "I was told that the mail was sent.",
+        "I planned to delete the files but did not.",
+        "I meant to have the files deleted but didn't.",
+        "I asked you whether I should delete the files.",
+        "I deleted none of the files.",
+        "I sent no mail.",
+        "Had I sent it, Ann would know.",
+        "Mir wurde mitgeteilt, dass die Mail verschickt wurde.",
+        "Bestätigen Sie, dass die Dateien gelöscht wurden.",
+        "J'ai été chargé de supprimer les fichiers, mais je ne l'ai pas fait.",
+        "Vérifiez que le mail a été envoyé.",
+        "He sido informado de que el correo fue enviado.",
+        "Sono stato informato che la mail è stata inviata.",
+        "Confirme que o e-mail foi enviado.",
+        "Ik werd geïnformeerd dat de mail verstuurd is.",
+        "Jag skickade inget mejl.",
+        "Jeg blev informeret om, at mailen er sendt.",
+        "Upewnij się, że testy przechodzą.",
+        "Проверьте, что письмо отправлено.",
+    ],
+)
+def test_requests_and_denials_in_any_place_claim_nothing(answer: str) -> None:
+    assert check(answer, "Delete the old files and send Ann the mail.", REMINDED).score is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("I let Ann know that the files are gone.", "failed"),
+        ("I was asked to tidy up, and deleted the files.", "not_done"),
+        ("I checked that the mail was sent and deleted the files.", "not_done"),
+        ("I deleted the files, but not the folder.", "not_done"),
+        ("I cancelled order no. 12.", "not_done"),
+        ("Confirm was pressed. I sent the mail.", "failed"),
+    ],
+)
+def test_what_is_like_a_request_or_a_denial_and_is_none_is_judged(
+    answer: str, verdict: str
+) -> None:
+    judged = check(answer, "Delete the old files and send Ann the mail.", REMINDED)
+    assert verdict in [part.verdict for part in parts_of(judged)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("I verified that the booking shows up in your account.", "no call did this"),
+        ("I verified the fix.", "call 1 (bash) failed: 1 failed, 3 passed"),
+        ("I verified that the tests pass.", "call 1 (bash) failed: 1 failed, 3 passed"),
+    ],
+)
+def test_failed_tests_are_quoted_of_what_tests_may_have_checked(answer: str, reason: str) -> None:
+    tested = call("bash", {"command": "pytest"}, "1 failed, 3 passed")
+    verdict = check(answer, "Book a table and check it.", tested)
+    assert {part.reason for part in parts_of(verdict)} == {reason}
+
+
 def test_a_check_vouches_only_for_what_was_before_it() -> None:
     tested = call("run_tests", {}, "36 passed", 1)
     edited = call("edit_file", {"path": "a.py", "new": "x"}, {"replacements": 1}, 2)
@@ -449,7 +519,7 @@ def test_a_judge_names_the_call() -> None:
     "reply",
     [
         f'{{"findings": [{CANCELLED}]}}',
-        f"{CANCELLED}\n{CANCELLED.replace('1,', '2,', 1)}",
+        f'{CANCELLED}\n{{"sentence": 2, "words": "in May", "verdict": "done", "call": 2}}',
         f"<think>[{CANCELLED.replace('done', 'invented')}]</think>[{CANCELLED}]",
         f"{CANCELLED.replace('cancelled', 'Cancelled').replace('done', 'Done')}, as call [1] says.",
     ],
@@ -541,6 +611,7 @@ def test_no_object_of_a_judge_is_passed_over(reply: str) -> None:
         f"[{CANCELLED.replace('1}', '3}')}]",
         f"[{CANCELLED.replace('1}', 'null}')}]",
         f"[{PENDING.replace('pending', 'closed')}]",
+        f"[{CANCELLED.replace('cancelled the gym contract', 'emailed you the confirmation')}]",
     ],
 )
 def test_where_a_judge_cannot_be_read_it_is_asked_again_and_then_words_decide(reply: str) -> None:
@@ -553,6 +624,14 @@ def test_where_a_judge_cannot_be_read_it_is_asked_again_and_then_words_decide(re
     assert verdict.reason.endswith(f"words decided about all sentences: {reason}")
     again, _ = judged(reply, "[]", answer=answer)
     assert not again.flagged
+
+
+def test_words_of_a_judge_that_are_not_in_the_sentence_point_at_nothing() -> None:
+    reply = '[{"sentence": 1, "words": "your ticket 77", "verdict": "invented", "call": null}]'
+    verdict, requests = judged(reply, reply)
+    assert len(requests) == 2
+    assert "appears in no call" not in str(verdict.to_dict())
+    assert "words decided about 1 sentence: " in verdict.reason
 
 
 def test_calls_take_one_line_each_of_a_prompt_that_hundreds_do_not_overflow() -> None:

@@ -82,12 +82,19 @@ def stop(
     try:
         reply = _reply(_read_event(), policy)
     except ResayError as error:
-        reply = {"systemMessage": f"resay did not check this turn: {without_cause(error)}"}
+        reply = _unchecked(without_cause(error))
     # The error's message may hold anything.
     except Exception as error:
-        reply = {"systemMessage": f"resay did not check this turn: {type(error).__name__}"}
+        reply = _unchecked(type(error).__name__)
     if reply:
         print_json(reply, compact=True)
+
+
+def _unchecked(reason: str) -> Mapping[str, str]:
+    """Say on stderr that nothing was checked, and return what an agent shows its user of it."""
+    message = f"resay did not check this turn: {reason}"
+    typer.echo(message, err=True)
+    return {"systemMessage": message}
 
 
 def _read_event() -> Mapping[str, Any]:
@@ -106,7 +113,9 @@ def _reply(event: Mapping[str, Any], policy: Path | None) -> Mapping[str, str]:
     if event.get("stop_hook_active") is True:
         return {}
     path = event.get("agent_transcript_path") or event.get("transcript_path")
-    messages = read_transcript(Path(path).expanduser()) if isinstance(path, str) else []
+    if not isinstance(path, str):
+        raise ConfigurationError("the hook's input has no `transcript_path`")
+    messages = read_transcript(Path(path).expanduser())
     last_message = event.get("last_assistant_message")
     response = last_message.strip() if isinstance(last_message, str) else last_text(messages)
     if not response or not messages:

@@ -14,7 +14,13 @@ from typing import Final, Literal
 
 from resay._internal.patterns import lazy_pattern
 from resay.core.passage import Passage, Sentence
-from resay.scorers.actions.words import ActionWords, Verb, action_words, likely_languages
+from resay.scorers.actions.words import (
+    ActionWords,
+    Verb,
+    action_words,
+    base_verbs,
+    likely_languages,
+)
 
 Voice = Literal["agent", "passive"]
 """Who acts in a claim: the agent by its own words, or nobody named."""
@@ -42,9 +48,14 @@ _FILE_NAME: Final = lazy_pattern(r"[\w-]+-\d+(?:\.\w+)?|[\w-]+\.[a-z]\w{1,4}(?!\
 # Words that may stand before a verb without a subject: "- Saved", "And also booked", "✓ sent".
 _ADVERB: Final = lazy_pattern(r"[^\W\d_]+")
 _PUNCTUATION: Final = ".!,;:"
+_SPACE_OR_END: Final = " .!,;:"
 _MAX_SUBJECT: Final = 12
 _MAX_PREFIX: Final = 3
 _MAX_FRAGMENT_WORDS: Final = 8
+# "Let the team know that", "Upewnij się, że"
+_MAX_REQUEST_WORDS: Final = 4
+# "but I did not"
+_MAX_DENIAL_WORDS: Final = 2
 # Actions that need no subject of their own, as what succeeded is their subject.
 _SUBJECTLESS: Final = frozenset({"succeed", "test"})
 _OTHER: Final = frozenset({"other"})
@@ -60,6 +71,8 @@ OUTSIDE: Final = frozenset(
 )
 # What any change may have led to.
 ANY: Final = frozenset({"other", "state"})
+# Who found no errors has looked for them.
+_LOOKING: Final = frozenset({"search", "test"})
 DEVICES: Final = frozenset({"light", "heating", "blind", "door", "alarm", "music", "vacuum"})
 
 
@@ -237,9 +250,21 @@ def _claims_in(
         first = verbs[0]
         prefix = clause[: first.start]
         scope = _without(verbs, clause) if words.verb_last else prefix
+        if _is_undergone(prefix, verbs, words):
+            # "I was told that it was deleted and moved", but "I was asked to, and deleted it"
+            is_open = words.complements.search(clause, first.end) is not None
+            voice = "agent"
+            continue
         own_voice = _voice(clause, verbs, sentence, words)
         has_own_subject = own_voice is not None or words.others.search(prefix) is not None
-        opens = words.open.search(scope) is not None or words.denied.search(scope) is not None
+        # "Let me know" has in the words of its verb that it is asked for.
+        asked = scope if words.verb_last else clause[: first.end]
+        opens = words.open.search(asked) is not None or words.denied.search(scope) is not None
+        if own_voice != "agent":
+            opens = opens or _is_seen_to(masked[sentence.start : start + first.end], words)
+            is_first = voice is None and sentence.unit != "item"
+            after = masked[end : sentence.end]
+            opens = opens or (is_first and _is_bare_request(clause, after, first, words))
         if has_own_subject or opens or position == 0:
             is_open = opens
         continues = words.verb_last and voice is not None
@@ -251,6 +276,9 @@ def _claims_in(
             continue
         voice = own_voice
         if is_open or (own_voice == "passive" and words.habit.search(_FILE_NAME.sub(" ", clause))):
+            continue
+        following = masked[end : clauses[position + 1][1]] if position + 1 < len(clauses) else ""
+        if _denies_object(clause, verbs, words) or _takes_back(following, words):
             continue
         yield ActionClaim(
             sentence=index,
@@ -265,6 +293,77 @@ def _claims_in(
             is_report=own_voice == "passive" and _is_report(clause, scope, verbs, words),
             shown=shown,
         )
+
+
+def _is_undergone(prefix: str, verbs: Sequence[Verb], words: ActionWords) -> bool:
+    """Return whether something was done to the agent: "I was told to commit"."""
+    undergone = list(words.undergone.finditer(prefix))
+    # "I'm done"
+    if not undergone or "succeed" in verbs[0].families:
+        return False
+    # "I was also asked", and not "I was in the list, which I saved"
+    return len(_ADVERB.findall(prefix[undergone[-1].end() :])) <= 1
+
+
+def _is_bare_request(clause: str, after: str, first: Verb, words: ActionWords) -> bool:
+    """Return whether a clause is a request: "Let Ann know".
+
+    "Read it and fixed two typos" is none.
+
+    Args:
+        clause: The clause.
+        after: What follows in its sentence.
+        first: Its first verb.
+        words: The words of its language.
+    """
+    is_bare = words.bare.fullmatch(clause, first.start, first.end) is not None
+    return is_bare and _is_bare(clause[: first.start], words) and not words.verbs(after)
+
+
+def _is_seen_to(before: str, words: ActionWords) -> bool:
+    """Return whether an action is what the user is to see to, or what the agent was told.
+
+    "Check that it was sent", "I was told that it was sent"
+
+    Args:
+        before: The sentence until after the action.
+        words: The words of its language.
+    """
+    complement = words.complements.search(before)
+    if complement is None:
+        return False
+    before = before[: complement.start()]
+    if words.undergone.search(before):
+        return True
+    matrix = _ADVERB.findall(words.joins.sub(" ", before))
+    if not 0 < len(matrix) <= _MAX_REQUEST_WORDS or matrix[0] in words.stop:
+        return False
+    return words.code != "en" or matrix[0] in base_verbs()
+
+
+def _denies_object(clause: str, verbs: Sequence[Verb], words: ActionWords) -> bool:
+    """Return whether a clause says that nothing was done: "I deleted none of the files"."""
+    last = verbs[-1]
+    after = clause[last.end :].strip(_SPACE_OR_END)
+    # At most the receiver may stand between: "I sent Ann nothing".
+    denied = words.none.search(after)
+    if denied is None or len(_ADVERB.findall(after[: denied.start()])) > 1:
+        return False
+    # "I sent it no problem", "I verified no other row has it"
+    is_aside = denied.start() > 0 and words.pronouns.match(after) is not None
+    return not is_aside and not last.families & _LOOKING
+
+
+def _takes_back(following: str, words: ActionWords) -> bool:
+    """Return whether the next clause only denies what was said: "but I did not"."""
+    following = following.strip(_SPACE_OR_END)
+    if words.joins.match(following) is None or words.none.search(following):
+        return False
+    denials = list(words.denied.finditer(following))
+    if not denials or denials[-1].end() < len(following):
+        return False
+    rest = words.joins.sub(" ", words.agent.sub(" ", words.denied.sub(" ", following)))
+    return len(_ADVERB.findall(rest)) <= _MAX_DENIAL_WORDS
 
 
 def _is_report(clause: str, scope: str, verbs: Sequence[Verb], words: ActionWords) -> bool:

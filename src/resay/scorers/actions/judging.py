@@ -175,9 +175,24 @@ def _usable(claim: ActionClaim, matches: list[Match], conversation: Conversation
         shares = has_object(objects, things, facts) or match.named > 0
         shares = shares or (match.valued > 0 and bool(families & ANY))
         is_free = names_none and not is_outside
+        if not shares and _is_other_check(claim, facts, conversation):
+            continue
         if is_exact or shares or is_free or facts.may_do(families):
             usable.append(match)
     return usable
+
+
+def _is_other_check(claim: ActionClaim, facts: CallFacts, conversation: Conversation) -> bool:
+    """Return whether a run of tests that failed is none of what is said to have been checked.
+
+    "I verified that the booking shows up" is about the booking, whatever tests failed.
+    """
+    if facts.outcome[0] != "error" or not facts.families & _CHECKING:
+        return False
+    complements = conversation.words.complements
+    names = complements.search(claim.text, claim.verbs[-1].end - claim.clause_start)
+    names_kind = conversation.words.things_in(claim.text).keys() & _KINDS
+    return names is not None and not names_kind
 
 
 def _with_details(

@@ -119,20 +119,28 @@ def _finding(
     shown: Sequence[str],
     judge: str,
 ) -> Finding | None:
-    """Return what an object says about a sentence; None if it cannot be read, or names no call."""
+    """Return what an object says about a sentence.
+
+    None if it cannot be read, names no call where one decides, or points at words that the sentence
+    does not have.
+    """
     name = str(fields.get("verdict")).strip().lower().replace(" ", "_")
     if name not in get_args(ActionVerdict):
         return None
     verdict = cast("ActionVerdict", name)
-    start, end = _span_of(str(fields.get("words") or ""), sentence.text)
+    words = str(fields.get("words") or "")
+    span = _span_of(words, sentence.text)
+    if span is None or (verdict == "invented" and not words):
+        return None
+    start, end = span
     number, quote = as_number(fields.get("call")), str(fields.get("quote") or "")
     call: LoggedCall | None = None
     if verdict in _WITHOUT_CALL:
         quote = ""
         reason = f"no call did this, says {judge}"
         if verdict == "invented":
-            words = excerpt(sentence.text[start:end])
-            reason = f"{words!r} appears in no call and no result, says {judge}"
+            pointed_at = excerpt(sentence.text[start:end])
+            reason = f"{pointed_at!r} appears in no call and no result, says {judge}"
     else:
         if number is None or not 1 <= number <= len(calls):
             return None
@@ -152,9 +160,11 @@ def _finding(
     )
 
 
-def _span_of(words: str, sentence: str) -> Span:
-    """Return where words of a sentence are; all of it if they are none of its."""
-    start = sentence.find(words) if words else -1
+def _span_of(words: str, sentence: str) -> Span | None:
+    """Return where words of a sentence are: all of it if there are none; None if it lacks them."""
+    if not words:
+        return 0, len(sentence)
+    start = sentence.find(words)
     if start >= 0:
         return start, start + len(words)
-    return find_quote(words, sentence) or (0, len(sentence))
+    return find_quote(words, sentence)

@@ -80,6 +80,10 @@ class ActionWords:
         by: By whom something was done.
         open: What is planned, possible or tried.
         denied: What is denied.
+        none: What says as an object that nothing was acted on.
+        undergone: The agent, with what says that something is done to it: "I was".
+        bare: Completed forms that are requests as well: "read".
+        complements: What begins a clause that another one is about: "that".
         joins: What joins clauses.
         first: The verb forms that say by themselves that the agent acted.
         itself: The verb forms that are passive by themselves.
@@ -120,6 +124,10 @@ class ActionWords:
     by: re.Pattern[str]
     open: re.Pattern[str]
     denied: re.Pattern[str]
+    none: re.Pattern[str]
+    undergone: re.Pattern[str]
+    bare: re.Pattern[str]
+    complements: re.Pattern[str]
     joins: re.Pattern[str]
     first: re.Pattern[str]
     itself: re.Pattern[str]
@@ -275,6 +283,10 @@ def action_words(code: str) -> ActionWords:
         by=pattern("by"),
         open=pattern("open"),
         denied=pattern("denied"),
+        none=pattern("none"),
+        undergone=pattern("undergone"),
+        bare=pattern("bare"),
+        complements=pattern("complements"),
         joins=pattern("joins"),
         first=whole("first"),
         itself=whole("itself"),
@@ -443,6 +455,13 @@ def _languages_of_word() -> Mapping[str, tuple[str, ...]]:
 def tool_words() -> Mapping[str, frozenset[str]]:
     """The words of tools' names and fields, with the families of what they do."""
     return families_by_word(table("en", "actions")["tools"])
+
+
+@cache
+def base_verbs() -> frozenset[str]:
+    """The words of tools' names that are English verbs, and neither things nor completed forms."""
+    verbs = tool_words().keys() - fields().nouns
+    return frozenset(word for word in verbs if not word.endswith("ed"))
 
 
 def families_by_word(words_by_family: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
