@@ -114,13 +114,15 @@ class GuardCore:
         policy = settings.policy
         second = policy.second_opinion
         if second is not None and second.is_model(settings.model):
-            raise ConfigurationError(
-                f"`second_opinion` is {second.model!r}, the model that answers, and would repeat"
-                " its own mistakes; name another"
-            )
+            with policy.locating("second_opinion"):
+                raise ConfigurationError(
+                    f"`second_opinion` is {second.model!r}, the model that answers, and would"
+                    " repeat its own mistakes; name another"
+                )
         self.settings = settings
         self.policy = policy
-        caching.require_store(policy.cache)
+        with policy.locating("cache"):
+            caching.require_store(policy.cache)
         self.steps = ChainSteps(policy)
         self._batching = _batch_provider(policy, settings.provider)
         live_provider = None if self._batching is not None else settings.provider

@@ -40,14 +40,22 @@ class ChainSteps:
         self._steps = tuple(steps) or steps_of(policy)
         self._structured = structured
         # Fail now if a function does not exist, rather than during the first request.
-        for when in (policy.when, *(config.when for config in policy.chain)):
-            if when is not None:
-                when.load()
-        self._classify = import_named(policy.non_claims) if ":" in policy.non_claims else None
+        if policy.when is not None:
+            with policy.locating("when"):
+                policy.when.load()
+        for index, config in enumerate(policy.chain):
+            if config.when is not None:
+                with policy.locating("chain", index, "when"):
+                    config.when.load()
+        with policy.locating("non_claims"):
+            self._classify = import_named(policy.non_claims) if ":" in policy.non_claims else None
         self.grounds = not structured and compares_with_references(policy, self._steps)
         sources = policy.references.from_ if self.reads_documents else ()
         functions = [source for source in sources if is_import_path(source)]
-        self.reference_functions = retrieval.reference_functions(functions) if functions else ()
+        with policy.locating("references", "from"):
+            self.reference_functions = (
+                retrieval.reference_functions(functions) if functions else ()
+            )
 
     @property
     def steps(self) -> Sequence[Step]:

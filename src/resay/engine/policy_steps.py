@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 def steps_of(policy: Policy) -> tuple[Step, ...]:
     """Return the steps of a policy, with its second model last."""
-    steps = tuple(
-        Step.of(config, where=f"chain[{index}]") for index, config in enumerate(policy.chain)
-    )
+    steps: tuple[Step, ...] = ()
+    for index, config in enumerate(policy.chain):
+        with policy.locating("chain", index):
+            steps += (Step.of(config, where=f"chain[{index}]"),)
     second = policy.second_opinion
     if second is None:
         return steps

@@ -30,11 +30,16 @@ class Problem:
     message: str
     line: int | None = None
 
+    @property
+    def key(self) -> str:
+        """Its path as messages show it: `chain[0].method`."""
+        return _path_text(self.path)
+
     def text(self, source: str) -> str:
         """Return the problem as one line, `source:line: path: message`."""
         position = source if self.line is None else f"{source}:{self.line}"
-        path = _path_text(self.path)
-        return f"{position}: {path}: {self.message}" if path else f"{position}: {self.message}"
+        key = self.key
+        return f"{position}: {key}: {self.message}" if key else f"{position}: {self.message}"
 
 
 def _path_text(path: Path) -> str:

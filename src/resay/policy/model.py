@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 from pydantic import (
     BaseModel,
     Field,
+    PrivateAttr,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -25,11 +27,12 @@ from resay._internal.importing import import_named
 from resay._internal.strict import LazyMapping, LazySection, OneOf, Shorthand, Strict
 from resay.core.request import Request
 from resay.core.segmentation.choices import Splitter
-from resay.errors import PolicyError
+from resay.errors import ConfigurationError, PolicyError
 from resay.policy.actions import Annotate, Block, MarkStyle
 from resay.policy.document import Document, truncated
 from resay.policy.limits import Limits
 from resay.policy.mapping import copy_mapping
+from resay.policy.origin import Origin
 from resay.policy.references import ReferencesConfig
 from resay.policy.sampling import Sampling
 from resay.policy.schema import allow_auto, with_definitions, with_variables
@@ -82,6 +85,8 @@ class Policy(Strict):
 
     A policy is immutable and may be shared between threads. Policies with equal settings are equal.
     """
+
+    _origin: Origin = PrivateAttr(default=Origin())
 
     version: Literal[1] = Field(default=1, description="The version of this format.")
     sampling: Sampling = Field(
@@ -302,6 +307,21 @@ class Policy(Strict):
         blocks = "block" in {self.last_resort.do, self.on_error, self.on_unscored}
         return "refuse" if blocks else "skip"
 
+    @contextmanager
+    def locating(self, *path: str | int) -> Generator[None]:
+        """Say in configuration errors where in the policy's file the key is that they are about.
+
+        Args:
+            path: The path of the key.
+        """
+        try:
+            yield
+        except PolicyError:
+            raise
+        except ConfigurationError as error:
+            error.args = (self._origin.located(str(error), path),)
+            raise
+
     def __hash__(self) -> int:
         # Only fields that are always hashable; a scorer's configuration may contain anything.
         methods = tuple(type(step) for step in self.chain)
@@ -429,6 +449,8 @@ class Policy(Strict):
             problems = [*problems, *problems_of(error, document, cls)]
         else:
             if not problems:
+                if source not in (_SOURCE, _DEFAULT):
+                    policy._origin = Origin.of_document(document, source)
                 return policy
         # Raised outside the handler, so that the traceback does not contain the values.
         problems = sorted(problems, key=lambda problem: problem.line or 0)

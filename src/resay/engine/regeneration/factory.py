@@ -35,7 +35,8 @@ def open_regenerator(
     if action.from_ == "samples":
         return _sample_regenerator(policy, action, chain, retriever)
     if retriever is None and action.retriever is not None:
-        retriever = open_retriever(action.retriever)
+        with policy.locating("action", "retriever"):
+            retriever = open_retriever(action.retriever)
     if retriever is None:
         raise ConfigurationError(
             "the policy regenerates, but there is no retriever; set `action.retriever`, or pass"
