@@ -150,7 +150,13 @@ class ProviderRefusedError(ProviderError):
 
 
 class ProviderTimeoutError(ProviderError):
-    """The provider did not answer in time."""
+    """The provider did not answer in time.
+
+    Attributes:
+        setting: The setting of the policy that allowed no more time; None if it was another limit.
+    """
+
+    setting: str | None = None
 
 
 class BudgetExceededError(ProviderError):

@@ -233,8 +233,8 @@ async def test_lost_claims_count_as_supported_in_the_passage_score() -> None:
 async def test_an_undetermined_judge_is_inconclusive() -> None:
     verdict = await run({"method": "prompt", "form": "published"}, asked=judge("Hm", "Hm"))
     # A judge that cannot be read is asked once more, and this one has nothing to add.
-    unread = "6 of 6 judge answers could not be read"
-    assert verdict.reason == f"prompt: {unread}; the judge failed (ProviderError)"
+    unread = "6 of 6 comparisons could not be read in 12 calls of the judge"
+    assert verdict.reason.startswith(f"prompt: {unread}; the judge failed (ProviderError); ")
 
 
 MARKDOWN = "<!-- 1932 -->\n\nThe bridge opened in 1932.\n\n```\nFinch\n```\n\n$$ x $$\n"

@@ -196,7 +196,7 @@ HALF: list[Any] = [[None, 0.0], [None, 1.0]]
         (HALF, ("E", "E"), 2, None),
         ([[None, None], [None, 1.0]], ("E",) * 3, 0, "3 of 4 comparisons failed (E x3)"),
         ([[None, None], [None, 1.0]], (), 0, None),
-        ([[0.5, 0.5], [0.5, 1.0]], (), 3, "3 of 4 judge answers could not be read"),
+        ([[0.5, 0.5], [0.5, 1.0]], (), 3, "3 of 4 comparisons could not be read"),
         ([], (), 0, None),
     ],
 )

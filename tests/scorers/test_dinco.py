@@ -179,7 +179,7 @@ async def test_an_answer_that_cannot_be_read_is_neutral_and_most_of_them_decide_
     mumbling.garbled = ("in 1923.\n</context", "in 1940.\n</context")
     verdict = await checked(mumbling, consistency=False)
     # It has no second answer to give.
-    unread = "4 of 6 judge answers could not be read"
+    unread = "4 of 6 comparisons could not be read"
     assert verdict.reason == f"dinco: {unread}; the judge 'm' failed (ValueError)"
 
 

@@ -119,8 +119,8 @@ def test_a_policy_says_who_judges(settings: Any, asks: bool, named: list[str]) -
         (2, 0, None),
         (3, 0, "3 of 4 comparisons failed (E x3)"),
         (1, 1, None),
-        (1, 2, "2 of 4 judge answers could not be read"),
-        (0, 3, "3 of 4 judge answers could not be read"),
+        (1, 2, "2 of 4 comparisons could not be read"),
+        (0, 3, "3 of 4 comparisons could not be read"),
     ],
 )
 def test_with_more_than_half_of_them_lost_comparisons_decide_nothing(

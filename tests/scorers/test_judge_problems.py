@@ -194,6 +194,33 @@ def test_a_judge_that_takes_too_long_is_named(failing: Any) -> None:
     assert verdict.reason.endswith("; the judge 'acme/judge' did not answer in time")
 
 
+def compared(url: str, **limits: Any) -> Verdict:
+    """Compare with samples by a judge, as the default policy does."""
+    policy = policy_of({"method": "prompt"}, url)
+    policy["limits"] |= limits
+    with Guard(policy, model="acme/writer") as guard:
+        return guard.check(ANSWER, question=QUESTION, samples=SAMPLES)
+
+
+def test_a_judge_of_samples_that_is_not_read_is_counted_by_calls_and_has_a_remedy(
+    failing: Any,
+) -> None:
+    verdict = compared(failing(Garbled("prose", restated=True, only="any")))
+    assert verdict.inconclusive
+    comparisons = len(SAMPLES) * len(verdict.sentences)
+    assert verdict.usage.calls == 2
+    assert verdict.reason == (
+        f"prompt: {comparisons} of {comparisons} comparisons could not be read in 2 calls of the"
+        " judge; name a larger model as the `judge`, or use `chain: [facts]`, which asks none"
+    )
+
+
+def test_the_setting_that_gives_a_slow_judge_more_time_is_named(failing: Any) -> None:
+    verdict = compared(failing(Slow(5.0)), timeout_s=0.2)
+    assert "comparisons failed (ProviderTimeoutError x1); " in verdict.reason
+    assert verdict.reason.endswith("did not answer in time; raise `limits.timeout_s`")
+
+
 @pytest.mark.parametrize("ask", ["verification", "samples"])
 def test_a_second_model_that_is_down_is_named_once(ask: str) -> None:
     second = {

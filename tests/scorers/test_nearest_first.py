@@ -436,7 +436,7 @@ async def test_unreadable_answers_are_no_evidence() -> None:
     scores = await score(judge("Well", "Hm"), None, restate=False)
     assert scores.sentences == (None,)
     assert scores.undetermined == 20
-    assert scores.error == "20 of 20 judge answers could not be read"
+    assert scores.error == "20 of 20 comparisons could not be read"
 
 
 class Slow:

@@ -72,7 +72,7 @@ async def test_with_most_answers_lost_the_scores_decide_nothing() -> None:
 
 async def test_a_judge_that_never_says_yes_or_no_decides_nothing() -> None:
     scores = await judged([["Well", "Hm"], ["I cannot say", "Yes"]])
-    assert scores.error == "3 of 4 judge answers could not be read"
+    assert scores.error == "3 of 4 comparisons could not be read"
 
 
 class Recorder:
@@ -227,7 +227,7 @@ async def test_per_sample_with_an_unreadable_answer_is_undetermined() -> None:
     scores = await scorer.score(Passage.from_sentences(SENTENCES), evidence)
     assert scores.sentences == (None, None)
     assert scores.undetermined == 4
-    assert scores.error == "4 of 4 judge answers could not be read"
+    assert scores.error == "4 of 4 comparisons could not be read"
 
 
 async def test_per_sample_with_a_failed_call_loses_the_column() -> None:

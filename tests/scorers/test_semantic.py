@@ -512,10 +512,10 @@ async def test_failed_comparisons_are_inconclusive_with_a_reason() -> None:
     for measure in ("entropy", "entailment", "luq", "closeness"):
         garbled = await judged(Model(garbled=True), measure)
         assert garbled.decision == "inconclusive"
-        assert "judge answers could not be read" in garbled.reason
+        assert "comparisons could not be read" in garbled.reason
         assert garbled.steps[0].undetermined > 0
     published = await judged(Model(garbled=True), "entropy", form="published")
-    assert "judge answers could not be read" in published.reason
+    assert "comparisons could not be read" in published.reason
     # A sample whose call failed is left out, and half of them decide nothing.
     one = await judged(Model(fails_on={OTHERS[2]}), "entropy")
     assert one.score == pytest.approx(p_entropy([0, 0, 1, 0]) / log(4))

@@ -53,9 +53,7 @@ class ChainSteps:
         sources = policy.references.from_ if self.reads_documents else ()
         functions = [source for source in sources if is_import_path(source)]
         with policy.locating("references", "from"):
-            self.reference_functions = (
-                retrieval.reference_functions(functions) if functions else ()
-            )
+            self.reference_functions = retrieval.reference_functions(functions) if functions else ()
 
     @property
     def steps(self) -> Sequence[Step]:

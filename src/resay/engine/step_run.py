@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from resay._internal.plurals import counted
 from resay._internal.telemetry import AttributeValue
 from resay.core.scores import Scores
 from resay.core.step_record import StepRecord
@@ -18,6 +19,8 @@ from resay.scorers import Step
 from resay.scorers.base import TEXTS_COMPARED
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge_problems import JudgeProblems
+
+_FOR_UNREAD = "name a larger model as the `judge`, or use `chain: [facts]`, which asks none"
 
 
 class StepRun:
@@ -89,6 +92,10 @@ class StepRun:
             if reason is not None:
                 reasons.append(reason)
         if scores.error is not None:
+            if scores.undetermined and self.meter is not None and "samples" in self.step.needs:
+                # One call is about many comparisons.
+                reasons[0] += f" in {counted(self.meter.usage.calls, 'call')} of the judge"
+                reasons.append(_FOR_UNREAD)
             return replace(scores, error="; ".join(reasons))
         return replace(scores, verdict_reason="; ".join(reasons) or None)
 

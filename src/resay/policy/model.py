@@ -450,7 +450,7 @@ class Policy(Strict):
         else:
             if not problems:
                 if source not in (_SOURCE, _DEFAULT):
-                    policy._origin = Origin.of_document(document, source)
+                    policy._origin = Origin.of_document(document, source)  # noqa: SLF001 - its own class
                 return policy
         # Raised outside the handler, so that the traceback does not contain the values.
         problems = sorted(problems, key=lambda problem: problem.line or 0)

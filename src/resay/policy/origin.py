@@ -20,9 +20,7 @@ class Origin:
     """
 
     source: str | None = field(default=None, compare=False)
-    lines: Mapping[Path, int] = field(
-        default_factory=dict[Path, int], compare=False, repr=False
-    )
+    lines: Mapping[Path, int] = field(default_factory=dict[Path, int], compare=False, repr=False)
 
     @classmethod
     def of_document(cls, document: Document, source: str) -> Origin:

@@ -95,9 +95,7 @@ class TimeLimited(Layer):
         """
         with anyio.move_on_after(self._seconds):
             return await self.inner.complete(request, n=n)
-        raise ProviderTimeoutError(
-            f"no answer within {self._seconds:g} s; raise `limits.timeout_s`"
-        )
+        raise self._timeout("no answer within")
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
@@ -110,12 +108,12 @@ class TimeLimited(Layer):
         with anyio.CancelScope(deadline=anyio.current_time() + self._seconds) as opening:
             async with open_stream(self.inner, request) as chunks:
                 if opening.cancel_called:
-                    raise self._timeout()
+                    raise self._timeout("no data received for")
                 opening.deadline = math.inf
                 async with aclosing(self._timed(chunks)) as timed:
                     yield timed
         if opening.cancelled_caught:
-            raise self._timeout()
+            raise self._timeout("no data received for")
 
     async def _timed(self, chunks: AsyncIterator[Chunk]) -> AsyncGenerator[Chunk]:
         while True:
@@ -123,15 +121,16 @@ class TimeLimited(Layer):
             with anyio.move_on_after(self._seconds) as waiting:
                 chunk = await anext(chunks, None)
             if waiting.cancelled_caught:
-                raise self._timeout()
+                raise self._timeout("no data received for")
             if chunk is None:
                 return
             yield chunk
 
-    def _timeout(self) -> ProviderTimeoutError:
-        return ProviderTimeoutError(
-            f"no data received for {self._seconds:g} s; raise `limits.timeout_s`"
-        )
+    def _timeout(self, what_happened: str) -> ProviderTimeoutError:
+        setting = "limits.timeout_s"
+        error = ProviderTimeoutError(f"{what_happened} {self._seconds:g} s; raise `{setting}`")
+        error.setting = setting
+        return error
 
 
 class Retrying(Layer):

@@ -83,7 +83,7 @@ class Entailed:
             )
         unread = self.undetermined(pairs)
         if (failed + unread) * 2 > len(pairs):
-            return f"{unread} of {counted(len(pairs), 'judge answer')} could not be read"
+            return f"{unread} of {counted(len(pairs), 'comparison')} could not be read"
         return None
 
 

@@ -57,7 +57,8 @@ class JudgeProblem:
             role: What reasons call it.
         """
         if isinstance(error, ProviderTimeoutError):
-            return cls(role, model, "did not answer in time")
+            remedy = "" if error.setting is None else f"; raise `{error.setting}`"
+            return cls(role, model, f"did not answer in time{remedy}")
         if not isinstance(error, ProviderError):
             return cls(role, model, "failed", failure=type(error).__name__)
         if not error.unusable:

@@ -308,5 +308,5 @@ def inconclusive_reason(
     if missing * 2 > len(cells):
         return f"{missing} of {counted(len(cells), 'comparison')} failed ({tally(failures)})"
     if undetermined * 2 > len(cells):
-        return f"{undetermined} of {counted(len(cells), 'judge answer')} could not be read"
+        return f"{undetermined} of {counted(len(cells), 'comparison')} could not be read"
     return None
