@@ -101,6 +101,7 @@ def test_tests_that_failed_do_not_pass(events: Sequence[object], tmp_path: Path)
         "I fixed `app.py`. Run the tests before you merge.",
         "I fixed `app.py`. Make sure that the tests pass.",
         "I committed nothing.",
+        "I fixed `app.py`. Next steps: run the tests, merge, and let the team know.",
     ],
 )
 def test_what_was_done_and_what_claims_nothing_may_stop(message: str, tmp_path: Path) -> None:

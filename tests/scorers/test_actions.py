@@ -258,6 +258,10 @@ REMINDED = call("send_email", {"to": "ann@x.example"}, {"error": "mailbox unavai
         "I deleted none of the files.",
         "I sent no mail.",
         "Had I sent it, Ann would know.",
+        "I assumed that the mail was sent.",
+        "I suggest you let Ann know.",
+        "Put the files in the folder and let me know.",
+        "- Put the files in the folder\n- Let Ann know",
         "Mir wurde mitgeteilt, dass die Mail verschickt wurde.",
         "Bestätigen Sie, dass die Dateien gelöscht wurden.",
         "J'ai été chargé de supprimer les fichiers, mais je ne l'ai pas fait.",
@@ -280,11 +284,12 @@ def test_requests_and_denials_in_any_place_claim_nothing(answer: str) -> None:
     ("answer", "verdict"),
     [
         ("I let Ann know that the files are gone.", "failed"),
+        ("I'm happy to tell you that the mail was sent.", "failed"),
+        ("Let Ann know and deleted the files.", "failed"),
         ("I was asked to tidy up, and deleted the files.", "not_done"),
         ("I checked that the mail was sent and deleted the files.", "not_done"),
         ("I deleted the files, but not the folder.", "not_done"),
         ("I cancelled order no. 12.", "not_done"),
-        ("Confirm was pressed. I sent the mail.", "failed"),
     ],
 )
 def test_what_is_like_a_request_or_a_denial_and_is_none_is_judged(

@@ -54,6 +54,8 @@ _MAX_PREFIX: Final = 3
 _MAX_FRAGMENT_WORDS: Final = 8
 # "Let the team know that", "Upewnij się, że"
 _MAX_REQUEST_WORDS: Final = 4
+# "Mir wurde gestern mitgeteilt, dass"
+_MAX_HEARD_WORDS: Final = 2
 # "but I did not"
 _MAX_DENIAL_WORDS: Final = 2
 # Actions that need no subject of their own, as what succeeded is their subject.
@@ -260,11 +262,10 @@ def _claims_in(
         # "Let me know" has in the words of its verb that it is asked for.
         asked = scope if words.verb_last else clause[: first.end]
         opens = words.open.search(asked) is not None or words.denied.search(scope) is not None
-        if own_voice != "agent":
-            opens = opens or _is_seen_to(masked[sentence.start : start + first.end], words)
-            is_first = voice is None and sentence.unit != "item"
+        opens = opens or _is_seen_to(masked[sentence.start : start + first.end], words)
+        if own_voice != "agent" and voice is None:
             after = masked[end : sentence.end]
-            opens = opens or (is_first and _is_bare_request(clause, after, first, words))
+            opens = opens or _is_bare_request(clause, after, first, words)
         if has_own_subject or opens or position == 0:
             is_open = opens
         continues = words.verb_last and voice is not None
@@ -316,29 +317,39 @@ def _is_bare_request(clause: str, after: str, first: Verb, words: ActionWords) -
         first: Its first verb.
         words: The words of its language.
     """
-    is_bare = words.bare.fullmatch(clause, first.start, first.end) is not None
-    return is_bare and _is_bare(clause[: first.start], words) and not words.verbs(after)
+    if words.bare.fullmatch(clause, first.start, first.end) is None:
+        return False
+    others = [
+        verb for verb in words.verbs(after) if not words.bare.fullmatch(after, verb.start, verb.end)
+    ]
+    return _is_bare(clause[: first.start], words) and not others
 
 
 def _is_seen_to(before: str, words: ActionWords) -> bool:
-    """Return whether an action is what the user is to see to, or what the agent was told.
+    """Return whether an action is what the user is to see to, or what the agent heard or thought.
 
-    "Check that it was sent", "I was told that it was sent"
+    "Check that it was sent", "I was told that it was sent", "I assumed that it was sent"
 
     Args:
         before: The sentence until after the action.
         words: The words of its language.
     """
     complement = words.complements.search(before)
-    if complement is None:
+    if complement is None or words.agent.search(before, complement.end()):
         return False
-    before = before[: complement.start()]
-    if words.undergone.search(before):
+    matrix = before[: complement.start()]
+    undergone = list(words.undergone.finditer(matrix))
+    # "I was told that", and not "I'm happy to tell you that"
+    if undergone and len(_ADVERB.findall(matrix[undergone[-1].end() :])) <= _MAX_HEARD_WORDS:
         return True
-    matrix = _ADVERB.findall(words.joins.sub(" ", before))
-    if not 0 < len(matrix) <= _MAX_REQUEST_WORDS or matrix[0] in words.stop:
+    agent = words.agent.search(matrix)
+    if agent is not None:
+        thought = matrix[agent.end() :].strip()
+        return words.internal.match(thought) is not None and " " not in thought
+    matrix_words = _ADVERB.findall(words.joins.sub(" ", matrix))
+    if not 0 < len(matrix_words) <= _MAX_REQUEST_WORDS or matrix_words[0] in words.stop:
         return False
-    return words.code != "en" or matrix[0] in base_verbs()
+    return words.code != "en" or matrix_words[0] in base_verbs()
 
 
 def _denies_object(clause: str, verbs: Sequence[Verb], words: ActionWords) -> bool:
@@ -404,6 +415,9 @@ def _voice(clause: str, verbs: list[Verb], sentence: Sentence, words: ActionWord
     others = words.others.search(prefix)
     if agent is not None and (others is None or agent.start() > others.start() or words.verb_last):
         return "agent"
+    if others is not None and words.bare.fullmatch(verb_text):
+        # "I suggest that you let Ann know"
+        return None
     if words.first.search(verb_text) and others is None:
         return "agent"
     needs_subject = not any("succeed" in verb.families for verb in verbs)
