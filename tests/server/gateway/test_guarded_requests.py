@@ -233,8 +233,9 @@ def test_errors_of_the_upstream_come_as_they_are(
 
 
 def test_a_check_that_fails_costs_nobody_the_answer(
-    served: Served, simulated: SimulatedProvider
+    gateways: Gateways, simulated: SimulatedProvider
 ) -> None:
+    served = gateways.start("chain: [ngram]\nsampling: {max: 3, start: after}\n")
     simulated.set_faults(ServerError(after=1))
     response = served.post()
     assert response.status_code == 200
