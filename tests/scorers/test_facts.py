@@ -793,6 +793,34 @@ def test_a_number_at_the_start_is_no_answer() -> None:
     assert check("No. 3 is the best.", samples, QUESTION).decision == "consistent"
 
 
+@pytest.mark.parametrize(
+    ("samples", "value", "quote"),
+    [
+        (
+            [
+                "It has 33 lamps and opened in 1932.",
+                "It has 22 lamps.",
+                "Lit by 33 lamps, it opened.",
+            ],
+            "most of them say '33'",
+            "It has 33 lamps and opened in 1932.",
+        ),
+        (
+            ["Its lamps, 11 of them, are old.", "It has 22 lamps.", "Lit by 33 lamps, it opened."],
+            "1 of them says '22'",
+            "It has 22 lamps.",
+        ),
+    ],
+)
+def test_the_sentence_that_has_the_value_of_the_reason_is_quoted(
+    samples: list[str], value: str, quote: str
+) -> None:
+    (claim,) = check("It has 31 lamps.", samples, "Tell me about the bridge.").claims
+    assert (claim.reason or "").endswith(value)
+    assert claim.contradicted_by is not None
+    assert claim.contradicted_by.text == quote
+
+
 def test_one_contradicting_text_is_reported_in_the_singular() -> None:
     samples = ["The bridge is 14 m long.", "The bridge is long.", "The bridge is quite long."]
     verdict = check("The bridge is 12 m long.", samples, QUESTION)

@@ -774,6 +774,26 @@ def test_by_words_the_document_on_the_subject_contradicts_not_the_one_that_has_t
     assert found.grounds == (Grounds(0, False, 0, 31),)
 
 
+def test_by_words_what_no_document_has_is_named() -> None:
+    claim = "The Garmo bridge was built by Ada Moor and opened in 1932."
+    verdict = Guard({"chain": [{"method": "facts"}]}).check(claim, references=[BRIDGE, TUNNEL])
+    assert verdict.claims[0].reason == "no reference about its subject has 'Ada Moor'"
+
+
+def test_by_words_the_sentence_with_the_value_of_the_reason_is_quoted() -> None:
+    x100 = "The X100 weighs 4.2 kg and has a cable of 8 metres. Its warranty is 24 months."
+    x200 = "The X200 weighs 5.1 kg. Its warranty is 36 months from the date of purchase."
+    verdict = Guard({"chain": [{"method": "facts"}]}).check(
+        "The X100 has a warranty of 36 months.",
+        question="What is the X100's warranty?",
+        references=[x100, x200],
+    )
+    (found,) = verdict.claims
+    assert found.reason == "reference 1 gives 24 months, the answer says '36 months'"
+    assert found.contradicted_by is not None
+    assert found.contradicted_by.text == "Its warranty is 24 months."
+
+
 POOL = "The pool closes at 8 pm."
 DISPLACED = {
     "a time": ("The pool closes at 10 pm.", POOL, "The bar closes at 10 pm."),

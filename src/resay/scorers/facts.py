@@ -70,6 +70,7 @@ from resay.scorers.common.fact import Fact, pooled_score, scores_by_text
 from resay.scorers.common.fact_comparison import (
     ELSEWHERE,
     FactComparison,
+    Rival,
     compare_sentences,
     comparison_cost,
     index_texts,
@@ -158,10 +159,14 @@ class Facts:
             scores.append((1 - disagreement) * score + disagreement * index.disagreement)
             rows.append(scores_by_text(facts, index.count, comparison.statement.undoubted))
             worst = _most_doubtful(facts)
-            reasons.append(None if worst is None else _reason(comparison, worst))
+            rival = None if worst is None else _rival(comparison, worst)
+            reasons.append(None if worst is None else _reason(comparison, worst, rival))
             contradiction = None
-            if worst is not None and worst.opposing_sentence is not None:
-                sentence = index.sentences[worst.opposing_sentence]
+            opposing = None if worst is None else worst.opposing_sentence
+            if opposing is None and rival is not None:
+                opposing = rival.position
+            if opposing is not None:
+                sentence = index.sentences[opposing]
                 contradiction = Contradiction(
                     source="sample",
                     index=samples[sentence.sample].index,
@@ -186,19 +191,32 @@ def _most_doubtful(facts: Sequence[Fact]) -> Fact | None:
     return max(facts, key=lambda fact: fact.weight * (1 - fmean(fact.support)) ** 2)
 
 
-def _reason(comparison: FactComparison, worst: Fact) -> str:
-    """Explain the most doubtful fact: in how many samples it is, and what they say instead."""
+def _rival(comparison: FactComparison, worst: Fact) -> Rival | None:
+    """Return the value that samples give in place of the most doubtful fact, if it is a number."""
+    if worst.reason is not None or not worst.quantity or fmean(worst.support) >= ELSEWHERE:
+        return None
+    return comparison.rival_of(worst.quantity)
+
+
+def _reason(comparison: FactComparison, worst: Fact, rival: Rival | None) -> str:
+    """Explain the most doubtful fact: in how many samples it is, and what they say instead.
+
+    Args:
+        comparison: The sentence, compared with the samples.
+        worst: The fact.
+        rival: The value that samples give in its place, if it is a quantity.
+    """
     if worst.reason is not None:
         return worst.reason
     reason = comparison.explain(worst)
     if worst.mentioned_in_part:
         reason = f"{reason}, and a part of it in {worst.mentioned_in_part}"
-    rival = worst.rival
-    if worst.quantity and fmean(worst.support) < ELSEWHERE:
-        rival = comparison.rival_of(worst.quantity)
-    if rival is None:
+    instead = worst.rival
+    if rival is not None:
+        instead = rival.written, rival.count
+    if instead is None:
         return reason
-    words, times = rival
+    words, times = instead
     if 2 * times > len(worst.support):
         return f"{reason}; most of them say {words!r}"
     return f"{reason}; {times} of them {'says' if times == 1 else 'say'} {words!r}"

@@ -89,6 +89,8 @@ _STEM = 4
 _LINK_COST = 4
 # An object with the numbers of documents and a quote.
 _TOKENS_OF_CLAIM = 256
+# A longer list says nothing more.
+_MAX_MISSING = 3
 _NAMES_SOURCES = "it only names sources"
 
 
@@ -304,8 +306,8 @@ class References:
             if comparison is None:
                 claims.append(GroundedClaim(reason=_NAMES_SOURCES))
                 continue
-            claim = self._compared(comparison, references)
-            apply_numbers(claim, numbers, owners)
+            claim = self._compared(comparison, passage, references)
+            apply_numbers(claim, numbers, records, owners, references)
             claims.append(claim)
         _score_bare_answers(passage, claims)
         _leave_labels_open(passage, claims)
@@ -390,7 +392,7 @@ class References:
         return await compute(compare, chars=comparison_cost(passage, index))
 
     def _compared(
-        self, comparison: WordComparison, references: Sequence[Reference]
+        self, comparison: WordComparison, passage: Passage, references: Sequence[Reference]
     ) -> GroundedClaim:
         """Return what documents say of a claim by a comparison of words."""
         against = list(comparison.denials)
@@ -409,7 +411,8 @@ class References:
         if not comparison.supports:
             if self.config.unmentioned is None:
                 claim.score = None
-            claim.reason = contradicting(against) if against else "no reference has its facts"
+            missing = [passage.text[start:end] for start, end in comparison.unsupported]
+            claim.reason = contradicting(against) if against else _without_facts(missing)
             if comparison.is_undecided and not against:
                 claim.leave_open("references may say it in other words, which words cannot tell")
         elif are_newer(against, comparison.decides, references):
@@ -523,6 +526,18 @@ def _relevant_sentences(text: str, documents: Sequence[str]) -> list[str]:
             # An empty text would be left out, and later documents be taken for those before them.
             shortened.append(relevant or document.strip()[:_SHORT])
     return shortened
+
+
+def _without_facts(missing: Sequence[str]) -> str:
+    """Say that no document has a claim's facts, or which of them.
+
+    Args:
+        missing: Its words that no document about its subject has, if they can be told from others.
+    """
+    if not missing:
+        return "no reference has its facts"
+    # Another document may have them of something else.
+    return f"no reference about its subject has {' or '.join(map(repr, missing[:_MAX_MISSING]))}"
 
 
 def _leave_labels_open(passage: Passage, claims: Sequence[GroundedClaim]) -> None:

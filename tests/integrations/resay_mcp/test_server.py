@@ -149,7 +149,7 @@ async def test_a_claim_without_documents_and_without_a_model_has_nothing_to_comp
     ("answer", "verdict"),
     [
         ("It opened in May 1947.", "supported"),
-        ("It opened in March 1932.", "unsupported"),
+        ("It opened in March 1932.", "contradicted"),
         ("I do not know.", "unsupported"),
     ],
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
@@ -28,7 +29,7 @@ from resay.scorers.base import TEXTS_COMPARED
 from resay.scorers.common.contrast import are_synonyms, side_of
 from resay.scorers.common.displaced_values import DisplacedValue
 from resay.scorers.common.fact import Fact, FactKind
-from resay.scorers.common.indexed_sentences import plain_stems
+from resay.scorers.common.indexed_sentences import IndexedSentence, plain_stems
 from resay.scorers.common.opposition import Opposition
 from resay.scorers.common.quantity_keys import Key
 from resay.scorers.common.quotations import quotations_in
@@ -129,6 +130,21 @@ def compare_sentences(
             yield None
         else:
             yield FactComparison(sentence, text, index, with_answers=with_answers)
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A value that samples give in place of one of a sentence.
+
+    Attributes:
+        written: The value as written.
+        count: How many samples have it.
+        position: The position of a sentence that has it.
+    """
+
+    written: str
+    count: int
+    position: int
 
 
 class FactComparison:
@@ -598,7 +614,14 @@ class FactComparison:
                 mentioned=[False] * index.count,
                 decides=True,
                 rival=(index.as_said(other), count),
+                opposing_sentence=self._nearest_with(other),
             )
+
+    def _nearest_with(self, word: str) -> int | None:
+        """Return the position of the sentence with a word that is most like this one."""
+        positions = sorted(self._index.with_words([word]))
+        sentences = self._index.sentences
+        return max(positions, key=lambda k: self._likeness_to(sentences[k]), default=None)
 
     # Silence.
 
@@ -652,30 +675,42 @@ class FactComparison:
         """
         return self._opposition.displaced(texts)
 
-    def rival_of(self, quantity: Quantity) -> tuple[str, int] | None:
-        """Return the value samples give most often in place of a quantity, and how many do."""
+    def rival_of(self, quantity: Quantity) -> Rival | None:
+        """Return the value samples give most often in place of a quantity.
+
+        Of several, the one in the sentence that is most like this one.
+        """
         index = self._index
         positions = set(index.alone[:_MAX_POSITIONS])
         for position, shared in self._sharing_own_stems.items():
             if shared >= len(self.statement.own_stems) / 4:
                 positions.add(position)
         samples_by_meaning: defaultdict[Key, set[int]] = defaultdict(set)
-        written: dict[Key, str] = {}
-        for position in positions:
+        nearest: dict[Key, tuple[float, Rival]] = {}
+        for position in sorted(positions):
             sentence = index.sentences[position]
             for other in sentence.quantities:
                 # "Two" does not take the place of a year.
                 is_same_kind = quantity.year_or_date == other.year_or_date
                 if is_same_kind and quantity.comparable(other) and not quantity.agrees(other):
                     samples_by_meaning[other.meaning].add(sentence.sample)
-                    written.setdefault(other.meaning, sentence.as_written(other))
+                    likeness = self._likeness_to(sentence)
+                    if likeness > nearest.get(other.meaning, (-1.0,))[0]:
+                        count = index.count_of(other.meaning)
+                        rival = Rival(sentence.as_written(other), count, position)
+                        nearest[other.meaning] = likeness, rival
         if not samples_by_meaning:
             return None
         most_frequent = max(
             samples_by_meaning,
-            key=lambda meaning: (len(samples_by_meaning[meaning]), written[meaning]),
+            key=lambda meaning: (len(samples_by_meaning[meaning]), nearest[meaning][0]),
         )
-        return written[most_frequent], index.count_of(most_frequent)
+        return nearest[most_frequent][1]
+
+    def _likeness_to(self, sentence: IndexedSentence) -> float:
+        """Return the share of the words of both sentences that they have in common."""
+        stems = self.statement.stems
+        return len(stems & sentence.stems) / max(len(stems | sentence.stems), 1)
 
     def explain(self, fact: Fact) -> str:
         """Return in how many texts a fact is."""

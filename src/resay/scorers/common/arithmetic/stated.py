@@ -81,6 +81,7 @@ def _of_another(claim: ComputedClaim) -> ComputedResult | None:
                     records=frozenset((value.record,)),
                     covers=(),
                     number=claim.number_span,
+                    operands=(value,),
                 )
     return None
 
