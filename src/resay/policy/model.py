@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 from pydantic import (
     BaseModel,
     Field,
-    PrivateAttr,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -85,8 +84,6 @@ class Policy(Strict):
 
     A policy is immutable and may be shared between threads. Policies with equal settings are equal.
     """
-
-    _origin: Origin = PrivateAttr(default=Origin())
 
     version: Literal[1] = Field(default=1, description="The version of this format.")
     sampling: Sampling = Field(
@@ -307,6 +304,11 @@ class Policy(Strict):
         blocks = "block" in {self.last_resort.do, self.on_error, self.on_unscored}
         return "refuse" if blocks else "skip"
 
+    @cached_property
+    def origin(self) -> Origin:
+        """The file that it was read from, which changes nothing of what it does."""
+        return Origin()
+
     @contextmanager
     def locating(self, *path: str | int) -> Generator[None]:
         """Say in configuration errors where in the policy's file the key is that they are about.
@@ -319,7 +321,7 @@ class Policy(Strict):
         except PolicyError:
             raise
         except ConfigurationError as error:
-            error.args = (self._origin.located(str(error), path),)
+            error.args = (self.origin.located(str(error), path),)
             raise
 
     def __hash__(self) -> int:
@@ -450,7 +452,7 @@ class Policy(Strict):
         else:
             if not problems:
                 if source not in (_SOURCE, _DEFAULT):
-                    policy._origin = Origin.of_document(document, source)  # noqa: SLF001 - its own class
+                    vars(policy)["origin"] = Origin.of_document(document, source)
                 return policy
         # Raised outside the handler, so that the traceback does not contain the values.
         problems = sorted(problems, key=lambda problem: problem.line or 0)
