@@ -86,24 +86,21 @@ class DisplacedValues:
     def _displaced(
         self, quantity: Quantity, words: frozenset[str], texts: Collection[int]
     ) -> DisplacedValue | None:
-        same: list[_Context] = []
-        different: list[_Context] = []
-        for text in texts:
-            for position in self._index.positions[text]:
-                sentence = self._index.sentences[position]
-                if _agreeing(quantity, sentence):
-                    same.append(_Context(sentence, self._shared_at(position, words)))
-                elif self._differs(quantity, sentence.quantities):
-                    different.append(_Context(sentence, self._shared_at(position, words)))
-        if not same:
+        same = self._contexts_of(quantity, words, texts)
+        # Nothing can share more than all words, which is what most true claims share.
+        if not same or any(context.shared == words for context in same):
             return None
         elsewhere = frozenset(context.sentence.sample for context in same)
         in_place: list[_Context] = []
-        for rival in different:
-            is_nearer = all(context.shared < rival.shared for context in same)
-            is_on_the_matter = len(rival.shared) >= _SAME_MATTER * len(words)
-            if is_nearer and is_on_the_matter and rival.sentence.sample not in elsewhere:
-                in_place.append(rival)
+        for position in sorted(self._index.sharing(words)):
+            sentence = self._index.sentences[position]
+            if sentence.sample in elsewhere or sentence.sample not in texts:
+                continue
+            shared = self._shared_at(position, words)
+            is_on_the_matter = len(shared) >= _SAME_MATTER * len(words)
+            is_nearer = all(context.shared < shared for context in same)
+            if is_on_the_matter and is_nearer and self._differs(quantity, sentence.quantities):
+                in_place.append(_Context(sentence, shared))
         if not in_place:
             return None
         in_place.sort(key=lambda context: len(context.shared))
@@ -113,6 +110,22 @@ class DisplacedValues:
             in_place={c.sentence.sample: c.sentence.written.strip() for c in in_place},
             is_certain=self._is_certain(quantity, same, in_place),
         )
+
+    def _contexts_of(
+        self, quantity: Quantity, words: frozenset[str], texts: Collection[int]
+    ) -> list[_Context]:
+        """Return the sentences of texts that have a quantity."""
+        index = self._index
+        positions: set[int] = set()
+        for candidate in index.quantity_keys.candidates(quantity, len(index.quantities)):
+            other, positions_of_other = index.quantities[candidate]
+            if quantity.supported_by(other) or quantity.rounds(other):
+                positions.update(positions_of_other)
+        return [
+            _Context(index.sentences[position], self._shared_at(position, words))
+            for position in sorted(positions)
+            if index.sentences[position].sample in texts
+        ]
 
     def _shared_at(self, position: int, words: frozenset[str]) -> frozenset[str]:
         """Return the words that a sentence has, the one before it, or as names its text."""
