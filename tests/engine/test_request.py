@@ -100,9 +100,9 @@ class Long(Priced):
     [
         # What the longest passages of WikiBio take with the published 20 samples, and a third more.
         (13, 20, 400, QUESTION, None),
-        (210, 5, 10, QUESTION, r"its 1000 calls for an answer of 210 claims; .*`limits\.calls`"),
-        (60, 5, 2000, QUESTION, r"its 500\d\d\d tokens for an .* raise `limits\.tokens`"),
-        (1, 5, 20_000, QUESTION, r"its 60\d\d\d tokens for an answer of 1 claim; raise"),
+        (210, 5, 10, QUESTION, r"its 1,000 calls for an answer of 210 claims; .*`limits\.calls`"),
+        (60, 5, 2000, QUESTION, r"its 500,\d\d\d tokens for an .* raise `limits\.tokens`"),
+        (1, 5, 20_000, QUESTION, r"its 60,\d\d\d tokens for an answer of 1 claim; raise"),
         # Who asks a long question pays for it with each sample.
         (1, 5, 20_000, f"{QUESTION} {'long ' * 16_000}", None),
     ],
@@ -134,7 +134,7 @@ async def test_a_stream_is_allowed_what_its_sentences_take() -> None:
         QUESTION, params={"seed": 1}
     ) as stream:
         assert [part.text async for part in stream]
-    reason = r"its 60\d\d\d tokens for an answer of 1 claim; raise"
+    reason = r"its 60,\d\d\d tokens for an answer of 1 claim; raise"
     assert re.search(reason, stream.answer.verdict.reason)
 
 

@@ -69,7 +69,7 @@ def test_the_default_is_for_each_tenant_by_itself(gateways: Gateways) -> None:
         statuses = [asked(served, tenant).status_code for _ in range(allowed + 1)]
         assert statuses == [*[200] * allowed, 429]
     message = error(asked(served, "one"))["message"]
-    assert message == "the tenant 'one' may make 1 requests a minute"
+    assert message == "the tenant 'one' may make 1 request a minute"
 
 
 def test_no_flood_of_names_resets_a_quota(
@@ -120,7 +120,7 @@ def test_what_is_asked_at_the_same_time_is_limited(
         refused = asked(served, "acme")
         simulated.release()
         assert first.result().status_code == 200
-    assert error(refused)["message"] == "the tenant 'acme' may make 1 requests at the same time"
+    assert error(refused)["message"] == "the tenant 'acme' may make 1 request at the same time"
     assert asked(served, "acme").status_code == 200
 
 
