@@ -359,7 +359,8 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.decide:_severity: 1.0  ->  1.5": "Either is less than every score.",
     "resay.engine.contradictions:_differences: quantities(claim) if other_quantities else ()  ->  "
     "quantities(claim)": "Without numbers on the other side, none of the claim's is contradicted.",
-    "resay.engine.decide:Decider._left_open: claim.is_checkable  ->  True": (
+    "resay.engine.decide:Decider._left_open: claim.is_checkable and (not"
+    " state.results[i].needs_no_samples)  ->  not state.results[i].needs_no_samples": (
         "What claims nothing has no score to decide by."
     ),
     "resay.scorers.common.comparing:_Comparison.scored: len(self.columns) * "
