@@ -19,7 +19,11 @@ from support.cli import resay_here
 
 pty = pytest.importorskip("pty")
 
-CODE = "from resay.cli import main; main()"
+# Where the tests themselves run in the background, Ctrl-C is ignored, which children inherit.
+CODE = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+    " from resay.cli import main; main()"
+)
 
 
 def first_line_at_terminal(words: Sequence[str | Path], cwd: Path) -> tuple[str, int, str]:

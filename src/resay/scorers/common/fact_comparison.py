@@ -139,12 +139,12 @@ class Rival:
     Attributes:
         written: The value as written.
         count: How many samples have it.
-        position: The position of a sentence that has it.
+        position: The position of a sentence about the same that has it; None if there is none.
     """
 
     written: str
     count: int
-    position: int
+    position: int | None
 
 
 class FactComparison:
@@ -697,7 +697,11 @@ class FactComparison:
                     likeness = self._likeness_to(sentence)
                     if likeness > nearest.get(other.meaning, (-1.0,))[0]:
                         count = index.count_of(other.meaning)
-                        rival = Rival(sentence.as_written(other), count, position)
+                        # "Six lanes" is the other number that there is, and no other of lamps.
+                        own_stems = self.statement.own_stems
+                        is_same = not own_stems or not own_stems.isdisjoint(sentence.stems)
+                        quoted = position if is_same else None
+                        rival = Rival(sentence.as_written(other), count, quoted)
                         nearest[other.meaning] = likeness, rival
         if not samples_by_meaning:
             return None
