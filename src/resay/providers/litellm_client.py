@@ -46,7 +46,7 @@ PER_CALL: Mapping[str, Any] = {
     "stream": False,
 }
 # A call that is cancelled, or fails, while litellm makes its coroutine leaves that one behind.
-_NEVER_AWAITED = r"coroutine '(OpenAI|Azure|Anthropic|BaseLLMHTTP)\w*\.a\w+' was never awaited"
+_NEVER_AWAITED = r"coroutine '(OpenAI|Azure|Anthropic|BaseLLMHTTP)[\w.<>]*\.a\w+' was never awaited"
 _NO_KEY = lazy_pattern(r"Missing credentials|api_key client option|(?i:missing .{0,40}api key)")
 
 
