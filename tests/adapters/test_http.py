@@ -103,9 +103,10 @@ async def test_a_request_that_is_given_up_leaves_its_place(kind: Any) -> None:
 
 
 # A request opens its connection in about a dozen steps of the event loop.
-@pytest.mark.parametrize("steps", range(20))
+@pytest.mark.parametrize("steps", range(16))
+@pytest.mark.parametrize("steps_to_cancelling", [*range(8), None])
 async def test_a_connection_that_is_opened_while_the_client_is_closed_does_not_stay(
-    kind: Any, steps: int
+    kind: Any, steps: int, steps_to_cancelling: int | None
 ) -> None:
     async with served() as server:
         client = spread_client(kind)
@@ -113,6 +114,10 @@ async def test_a_connection_that_is_opened_while_the_client_is_closed_does_not_s
         for _ in range(steps):
             await asyncio.sleep(0)
         await client.aclose()
+        if steps_to_cancelling is not None:
+            for _ in range(steps_to_cancelling):
+                await asyncio.sleep(0)
+            asked.cancel()
         await asyncio.gather(asked, return_exceptions=True)
         await server.until(lambda: server.open == 0)
 

@@ -65,6 +65,18 @@ class _Pool:
         self.transport = transport
         self.busy = 0
         self.since_s = 0.0
+        self._connections: list[Any] = []
+
+    async def aclose(self) -> None:
+        """Close the connection; once more if it was still being opened.
+
+        A connection that is being opened has nothing to close yet, and httpcore forgets it.
+        """
+        httpcore_pool = getattr(self.transport, "_pool", None)
+        self._connections += getattr(httpcore_pool, "connections", ())
+        await self.transport.aclose()
+        for connection in self._connections:
+            await connection.aclose()
 
 
 @cache
@@ -115,15 +127,14 @@ class _Pools:
         pool.busy += 1
         return pool
 
-    async def release(self, pool: _Pool, connection: Any = None) -> None:
-        """Free a pool whose request has ended, with the connection if there was a response."""
+    async def release(self, pool: _Pool) -> None:
+        """Free a pool whose request has ended."""
         pool.busy -= 1
         pool.since_s = time.monotonic()
         if not pool.busy and pool in self._pools:
             self._free.append(pool)
-        # A pool that is closed forgets the connection that it is still opening.
-        if self._is_closed and connection is not None:
-            await connection.aclose()
+        if self._is_closed:
+            await pool.aclose()
 
     def _new_pool(self) -> _Pool:
         limits = self._package.Limits(
@@ -136,14 +147,14 @@ class _Pools:
         if self._free and time.monotonic() - self._free[0].since_s > _KEEPALIVE_S:
             unused = self._free.popleft()
             self._pools.discard(unused)
-            await unused.transport.aclose()
+            await unused.aclose()
 
     async def aclose(self) -> None:
         self._is_closed = True
         pools, self._pools = self._pools, set()
         self._free.clear()
         for pool in pools:
-            await pool.transport.aclose()
+            await pool.aclose()
 
 
 @cache
@@ -164,9 +175,7 @@ def _transport(package: Any) -> type[Any]:
             except BaseException:
                 await self._pools.release(pool)
                 raise
-            connection = response.extensions.get("network_stream")
-            release = partial(self._pools.release, pool, connection)
-            response.stream = releasing_body(response.stream, release)
+            response.stream = releasing_body(response.stream, partial(self._pools.release, pool))
             return response
 
         async def aclose(self) -> None:
