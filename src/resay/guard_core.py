@@ -254,7 +254,7 @@ class GuardCore:
         if not await self.load(started):
             raise self.not_asked_error(context.request.model)
         work = self.runner.answer(context, sources, started)
-        return await self.reporter.report_after(work, context.request, sources)
+        return await self.reporter.report_after(work, context.request, sources, started)
 
     def not_asked_error(self, model: str | None) -> DeadlineExceededError:
         """Return the error of a request for which `load` left no time."""
@@ -298,7 +298,7 @@ class GuardCore:
         if not await self.load(started):
             return await self.report_unchecked(response, context.request)
         work = self.runner.check(response, context, sources, started)
-        return await self.reporter.report_after(work, context.request, sources)
+        return await self.reporter.report_after(work, context.request, sources, started)
 
     def stream(
         self,
@@ -331,7 +331,7 @@ class GuardCore:
                 raise self.not_asked_error(request.model)
             opened = sources or self.requirements.sources(request, asks=True)
             work = self.runner.stream(context, opened, stream_mode, parts, started)
-            return await self.reporter.report_after(work, request, opened)
+            return await self.reporter.report_after(work, request, opened, started)
 
         return engine.AnswerStream(run, every_chunk=every_chunk)
 

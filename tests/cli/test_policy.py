@@ -136,6 +136,7 @@ def test_the_calls_that_are_printed_are_those_of_a_check(chain: str, tmp_path: P
 
 
 def test_every_method_that_asks_a_judge_is_counted_or_says_that_it_is_not(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
     counted = " ".join(JUDGED)
     for method, scorer in registry().items():
         # Corrections have no judge of their own, and compositions that of their parts.

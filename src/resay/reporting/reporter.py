@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from typing import TypeVar
+
+import anyio
 
 from resay._internal.event_loops import wait_for
 from resay._internal.notify import anotify, notify
@@ -58,7 +59,11 @@ class Reporter:
         self._record(verdict, action=_action_of(verdict), api="chat", request=request)
 
     async def report_after(
-        self, work: Awaitable[T], request: Request | None, sources: Sources | None
+        self,
+        work: Awaitable[T],
+        request: Request | None,
+        sources: Sources | None,
+        started: float,
     ) -> T:
         """Await a guarded call, and report its result.
 
@@ -67,6 +72,7 @@ class Reporter:
             request: The request, if known.
             sources: The provider, if there is one, which may know the model if the request does
                 not.
+            started: When the request came, on the event loop's clock.
 
         Returns:
             The call's result.
@@ -74,7 +80,6 @@ class Reporter:
         Raises:
             BaseException: Any error of the call.
         """
-        started = time.perf_counter()
         if request is not None and request.model is None and sources is not None:
             request = replace(request, model=sources.model)
         try:
@@ -114,7 +119,7 @@ class Reporter:
             api="check" if isinstance(result, Verdict) else "chat",
             request=request,
             usage=usage,
-            latency_s=time.perf_counter() - started,
+            latency_s=anyio.current_time() - started,
         )
         await anotify(verdict, self.functions)
 
