@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from resay import ClaimVerdict, Contradiction, Verdict
 from resay.adapters import Decision
+from resay.adapters.terminal import counted
 from resay_mcp._sessions import Session
 
 Band = Literal["supported", "doubtful", "unsupported", "contradicted"]
@@ -187,11 +188,10 @@ def _contrary_statement(
 
 def _compared_with(verdict: Verdict, documents: Sequence[str]) -> str:
     if documents:
-        return "1 document" if len(documents) == 1 else f"{len(documents)} documents"
+        return counted(len(documents), "document")
     if not verdict.samples:
         return "nothing"
-    answers = "1 answer" if verdict.samples == 1 else f"{verdict.samples} answers"
-    return f"{answers} of the model, asked about the claim"
+    return f"{counted(verdict.samples, 'answer')} of the model, asked about the claim"
 
 
 def _with_names(reason: str, verdict: Verdict, documents: Sequence[str]) -> str:

@@ -6,18 +6,17 @@ its own: the documents in it would count twice, and without their titles.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from resay._internal.patterns import lazy_pattern
+from resay.core.collapsed_text import CollapsedText
 from resay.core.references import Origin, Reference
 from resay.lang.language import all_words
 
 _COPYING_ORIGINS: Final[frozenset[Origin]] = frozenset(("messages", "tools"))
 _WORD: Final = lazy_pattern(r"[^\W\d_]+")
-_TOKEN: Final = lazy_pattern(r"\S+")
 # What has fewer words of its own is the label of a document, or says nothing.
 _MIN_WORDS: Final = 3
 
@@ -115,11 +114,11 @@ class _DocumentFinder:
         Args:
             text: The text.
         """
-        collapsed = _CollapsedText(text)
+        collapsed = CollapsedText(text)
         copied: list[Reference] = []
         spans: list[tuple[int, int]] = []
         for document, document_text in self._documents:
-            occurrences = collapsed.spans_of(document_text)
+            occurrences = list(_occurrences(document_text, collapsed))
             if occurrences:
                 copied.append(document)
                 spans += occurrences
@@ -148,42 +147,15 @@ class _DocumentFinder:
         return len(words) < _MIN_WORDS
 
 
-class _CollapsedText:
-    """A text with single spaces in place of its white space, and where its words stood before.
-
-    Args:
-        text: The text.
-    """
-
-    def __init__(self, text: str) -> None:
-        tokens: list[str] = []
-        self._starts: list[int] = []
-        self._offsets: list[int] = []
-        length = 0
-        for match in _TOKEN.finditer(text):
-            tokens.append(match[0])
-            self._starts.append(match.start())
-            self._offsets.append(length)
-            length += len(match[0]) + 1
-        self._text = " ".join(tokens)
-
-    def spans_of(self, text: str) -> list[tuple[int, int]]:
-        """Return the spans of a collapsed text in the text before it was collapsed."""
-        spans: list[tuple[int, int]] = []
-        position = self._text.find(text)
-        while position >= 0:
-            end = position + len(text)
-            is_whole = not (
-                self._text[position - 1 : position].isalnum() or self._text[end : end + 1].isalnum()
-            )
-            if is_whole:
-                spans.append((self._original(position), self._original(end - 1) + 1))
-            position = self._text.find(text, end)
-        return spans
-
-    def _original(self, position: int) -> int:
-        index = bisect_right(self._offsets, position) - 1
-        return self._starts[index] + position - self._offsets[index]
+def _occurrences(text: str, collapsed: CollapsedText) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a text, whose white space is collapsed, in another before it was."""
+    position = collapsed.text.find(text)
+    while position >= 0:
+        end = position + len(text)
+        before, after = collapsed.text[position - 1 : position], collapsed.text[end : end + 1]
+        if not (before.isalnum() or after.isalnum()):
+            yield collapsed.span(position, end)
+        position = collapsed.text.find(text, end)
 
 
 def _gaps(spans: Iterable[tuple[int, int]], length: int) -> Iterator[tuple[int, int]]:

@@ -6,10 +6,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from resay._internal.patterns import lazy_pattern
+from resay.core.collapsed_text import CollapsedText
 from resay.core.segmentation.blocks import Layout, parse_layout
 from resay.core.segmentation.spans import Span
 
-_TOKEN = lazy_pattern(r"\S+")
 _ALNUM = lazy_pattern(r"[^\W_]")
 
 
@@ -42,12 +42,12 @@ def align(sentences: Sequence[str], text: str) -> list[Span]:
     Raises:
         UnalignedError: A sentence does not occur.
     """
-    collapsed = _CollapsedText(text)
+    collapsed = CollapsedText(text)
     needles = [" ".join(sentence.split()) for sentence in sentences]
     try:
-        return collapsed.find_all(needles, _Unscored(parse_layout(text)))
+        return _find_all(collapsed, needles, _Unscored(parse_layout(text)))
     except UnalignedError:
-        return collapsed.find_all(needles, None)
+        return _find_all(collapsed, needles, None)
 
 
 class _Unscored:
@@ -68,63 +68,39 @@ class _Unscored:
         return self._ends[index] if index >= 0 and position < self._ends[index] else None
 
 
-class _CollapsedText:
-    """A text with its white space collapsed, and a mapping back to the original."""
+def _find_all(
+    collapsed: CollapsedText, needles: Sequence[str], unscored: _Unscored | None
+) -> list[Span]:
+    """Return the spans of texts, each after the one before it.
 
-    def __init__(self, text: str) -> None:
-        tokens: list[str] = []
-        self._original: list[int] = []
-        self._starts: list[int] = []
-        position = 0
-        for match in _TOKEN.finditer(text):
-            tokens.append(match.group())
-            self._original.append(match.start())
-            self._starts.append(position)
-            position += match.end() - match.start() + 1
-        self._text = " ".join(tokens)
+    Args:
+        collapsed: The text that they are from.
+        needles: The texts, with their white space collapsed.
+        unscored: Where none of them begins; None if they may begin anywhere.
 
-    def find_all(self, needles: list[str], unscored: _Unscored | None) -> list[Span]:
-        """Return the spans of texts, each after the one before it.
+    Raises:
+        UnalignedError: A text does not occur.
+    """
+    spans: list[Span] = []
+    position = 0
+    for index, needle in enumerate(needles):
+        start = _find(collapsed, needle, position, unscored)
+        if start < 0:
+            raise UnalignedError(index)
+        position = start + len(needle)
+        spans.append(collapsed.span(start, position))
+    return spans
 
-        Args:
-            needles: The texts, with their white space collapsed.
-            unscored: Where none of them begins; None if they may begin anywhere.
 
-        Raises:
-            UnalignedError: A text does not occur.
-        """
-        spans: list[Span] = []
-        position = 0
-        for index, needle in enumerate(needles):
-            start = self._find(needle, position, unscored)
-            if start < 0:
-                raise UnalignedError(index)
-            position = start + len(needle)
-            spans.append((self._origin(start), self._origin(position - 1) + 1))
-        return spans
-
-    def _find(self, needle: str, position: int, unscored: _Unscored | None) -> int:
-        start = self._text.find(needle, position)
-        letter = _ALNUM.search(needle)
-        if unscored is None or letter is None:
-            return start
-        while start >= 0:
-            end = unscored.end_around(self._origin(start + letter.start()))
-            if end is None:
-                break
-            beyond = self._collapsed(end) - letter.start()
-            start = self._text.find(needle, max(start + 1, beyond))
+def _find(collapsed: CollapsedText, needle: str, position: int, unscored: _Unscored | None) -> int:
+    start = collapsed.text.find(needle, position)
+    letter = _ALNUM.search(needle)
+    if unscored is None or letter is None:
         return start
-
-    def _origin(self, position: int) -> int:
-        """Return the position in the original text of one in the collapsed text."""
-        token = bisect_right(self._starts, position) - 1
-        return self._original[token] + position - self._starts[token]
-
-    def _collapsed(self, origin: int) -> int:
-        """Return the first position that corresponds to `origin` or to text after it."""
-        token = bisect_right(self._original, origin) - 1
-        if token < 0:
-            return 0
-        inside = self._starts[token] + origin - self._original[token]
-        return min([inside, *self._starts[token + 1 : token + 2]])
+    while start >= 0:
+        end = unscored.end_around(collapsed.origin(start + letter.start()))
+        if end is None:
+            break
+        beyond = collapsed.collapsed(end) - letter.start()
+        start = collapsed.text.find(needle, max(start + 1, beyond))
+    return start

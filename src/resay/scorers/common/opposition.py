@@ -462,7 +462,7 @@ class Opposition:
         index, statement = self._index, self._statement
         # If it says no more than the question, its matter is the question's topic. A document may
         # name its subject in another sentence: "Its battery lasts 30 hours."
-        matters = (statement.own_stems or index.question.topic, statement.plain_stems)
+        matters = (statement.own_stems or index.question.topic, statement.word_stems)
         is_negated = bool(negations(statement.text))
         shared_words: dict[int, float] = {}
         denials: dict[int, str] = {}

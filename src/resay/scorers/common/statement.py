@@ -124,7 +124,7 @@ class Statement:
         return not MONTHS.keys().isdisjoint(self.words)
 
     @cached_property
-    def plain_stems(self) -> frozenset[str]:
+    def word_stems(self) -> frozenset[str]:
         """The stems of its words that are neither names nor quantities, the commonest left out."""
         spans = [(quantity.start, quantity.end) for quantity in self.all_quantities]
         words = NamesAndWords.of(self.text, sorted(spans), known=(), letters=self.letters).words
