@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise
@@ -14,7 +14,7 @@ from resay.core.claim_verdict import Part, PartKind
 from resay.core.claims import Claim
 from resay.core.contradiction import Contradiction, ContraryKind, EvidenceKind
 from resay.core.links import links_in
-from resay.core.quantities import negations, quantities
+from resay.core.quantities import Quantity, negations, quantities
 from resay.core.segmentation.spans import Span
 from resay.core.tokens import InvertedIndex, tokenize
 from resay.lang.detection import detect_from_words
@@ -218,11 +218,12 @@ def with_difference(
         analyses: The cache of sentence analyses.
         of_fields: Whether both are lines of fields, of which only the values are compared.
     """
-    offset = _value_offset(contradiction.text) if of_fields else 0
+    offset = 0
+    if of_fields:
+        offset = _value_offset(contradiction.text)
+        stretches = [(_value_offset(claim.text), len(claim.text))]
     other = contradiction.text[offset:]
     for begin, end in stretches:
-        if of_fields:
-            begin = _value_offset(claim.text)
         words = claim.text[begin:end]
         for kind, claim_span, evidence_span in _differences(words, other, analyses):
             return replace(
@@ -297,12 +298,10 @@ def _differences(
     """
     other_quantities = analyses.quantities(other)
     own_quantities = quantities(claim) if other_quantities else ()
-    for own in own_quantities:
-        if any(own.agrees(quantity) for quantity in other_quantities):
-            continue
-        for quantity in other_quantities:
-            if any(quantity.agrees(same) for same in own_quantities):
-                continue
+    own_alone = _without_equals(own_quantities, other_quantities)
+    other_alone = _without_equals(other_quantities, own_quantities) if own_alone else ()
+    for own in own_alone:
+        for quantity in other_alone:
             if own.unit == quantity.unit and own.year_or_date == quantity.year_or_date:
                 kind = "date" if own.year_or_date else "number"
                 yield kind, (own.start, own.end), (quantity.start, quantity.end)
@@ -317,6 +316,11 @@ def _differences(
     negated, denied = negations(claim), analyses.negations(other)
     if bool(negated) != bool(denied):
         yield "negation", next(iter(negated), None), next(iter(denied), None)
+
+
+def _without_equals(numbers: Iterable[Quantity], others: Sequence[Quantity]) -> list[Quantity]:
+    """Return the numbers that none of the others agrees with."""
+    return [number for number in numbers if not any(map(number.agrees, others))]
 
 
 def _names(text: str) -> list[tuple[str, Span]]:

@@ -54,11 +54,15 @@ class FlaggedClaims:
         if not any(step.contradicts for step in self._steps):
             return
         flagged = await self._flagged(state, evidence)
+        # A plug-in's settings may not be hashable, and so its step.
+        views: dict[int, Evidence] = {}
 
         async def find(i: int, step: Step) -> None:
             result, text = state.results[i], state.claims[i].standalone
-            logged = evidence.logged_as(step.name)
-            result.contradiction = await step.contradiction(text, logged, result.columns)
+            view = views.get(id(step))
+            if view is None:
+                view = views[id(step)] = step.view(evidence.logged_as(step.name), None)
+            result.contradiction = await step.contradiction(text, view, result.columns)
 
         async with anyio.create_task_group() as tasks:
             for count, i in enumerate(flagged, 1):

@@ -24,7 +24,7 @@ import math
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
@@ -69,7 +69,7 @@ class Fields(SampleScorer):
         ignore: tuple[str, ...] = ()
 
     def __init__(self, config: Fields.Config) -> None:
-        self._ignored = tuple(_matcher(pattern) for pattern in config.ignore)
+        self._ignored = _matcher(config.ignore) if config.ignore else None
 
     async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
         """Compare every field with one sample."""
@@ -97,18 +97,24 @@ class Fields(SampleScorer):
         own = evidence.samples.derived(_Parsing(text))
         other = sample.derived(_Object)
         entries = _ObjectComparison(other).run(own.tree)
-        other.remember(own, entries)
+        other.entries.update(entries)
         scores: list[float | None] = []
         for sentence in passage.sentences:
-            path, _, _ = sentence.text.partition(": ")
-            is_ignored = any(matcher.match(path) for matcher in self._ignored)
+            path = _path_of(sentence.text)
+            is_ignored = self._ignored is not None and self._ignored.match(path)
             scores.append(None if is_ignored else entries[path].score)
         return Column(tuple(scores))
 
 
-def _matcher(pattern: str) -> re.Pattern[str]:
-    """Return a pattern for the paths at or under a path pattern such as `items[].sku`."""
-    return re.compile(re.escape(pattern).replace(r"\[\]", r"\[\d+\]") + r"(?![\w$-])")
+def _matcher(patterns: Sequence[str]) -> re.Pattern[str]:
+    """Return a pattern for the paths at or under path patterns such as `items[].sku`."""
+    paths = "|".join(re.escape(pattern).replace(r"\[\]", r"\[\d+\]") for pattern in patterns)
+    return re.compile(rf"(?:{paths})(?![\w$-])")
+
+
+def _path_of(line: str) -> str:
+    """Return the path of a field's line."""
+    return line.partition(": ")[0]
 
 
 class _Leaf:
@@ -117,21 +123,26 @@ class _Leaf:
     Args:
         path: Its path.
         value: The value.
+
+    Attributes:
+        words: The words of the value.
     """
 
     def __init__(self, path: str, value: Any) -> None:
         self.path = path
         self.value = value
+        self.words = _words(str(value))
 
     @cached_property
-    def measure(self) -> Quantity | None:
-        """The measure, amount or date that the text is; see `_measure_in`."""
-        return _measure_in(self.value)
+    def meaning(self) -> Quantity | str | None:
+        """What the text is by itself: a measure, an amount, a date, or the normal form of a link.
 
-    @cached_property
-    def link(self) -> str | None:
-        """The link that the text is."""
-        return _link_in(self.value)
+        None for any other text.
+        """
+        text: str = self.value
+        if not _MEANING.search(text) or len(text) > _MAX_MEASURE_CHARS:
+            return None
+        return _measure_in(text) or _link_in(text)
 
 
 _Node: TypeAlias = "_Leaf | dict[str | int, _Node]"
@@ -151,35 +162,32 @@ class _Entry(NamedTuple):
 
 
 class _Object:
-    """The fields of an object, and of a sample's what they were compared with.
+    """The fields of an object.
 
     Args:
         text: The object, as rendered.
 
     Attributes:
         tree: The fields.
+        entries: The comparison of another object's fields with these, by their paths there.
     """
 
     def __init__(self, text: str) -> None:
         self.tree = _tree(fields_in(text))
+        self.entries: dict[str, _Entry] = {}
         self._text = text
-        self._counterparts: dict[str, str] = {}
 
     @cached_property
     def _lines(self) -> dict[str, str]:
         """The line of each field, by path."""
-        return {line.partition(": ")[0]: line for line in self._text.split("\n")}
-
-    def remember(self, own: _Object, entries: Mapping[str, _Entry]) -> None:
-        """Remember the places of the fields of an object that differ."""
-        for path, line in own._lines.items():
-            entry = entries[path]
-            if entry.score and entry.other is not None:
-                self._counterparts[line] = self._lines[entry.other]
+        return {_path_of(line): line for line in self._text.split("\n")}
 
     def counterpart(self, line: str) -> str | None:
-        """Return the line of this object in the place of another object's line."""
-        return self._counterparts.get(line)
+        """Return the line of this object in the place of another object's line that differs."""
+        entry = self.entries.get(_path_of(line))
+        if entry is None or not entry.score or entry.other is None:
+            return None
+        return self._lines[entry.other]
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +278,7 @@ class _ObjectComparison:
     def _compare_value(self, own: _Leaf, other: _Node | None) -> None:
         stop_if_abandoned()
         if isinstance(other, _Leaf):
-            score = _Values([other.value]).disagreement(own)
+            score = _Values([other]).disagreement(own)
             self._entries[own.path] = _Entry(score, other.path)
         else:
             # A sample that omits a null or empty value agrees.
@@ -283,7 +291,7 @@ class _ObjectComparison:
         if isinstance(other, dict):
             others = other
         leaves = {key: node for key, node in others.items() if isinstance(node, _Leaf)}
-        values = _Values([leaf.value for leaf in leaves.values()]) if leaves else None
+        values = _Values(leaves.values()) if leaves else None
         for key, inner in own.items():
             if not isinstance(inner, _Leaf):
                 continue
@@ -336,18 +344,32 @@ def _written(value: Any) -> str:
 class _Values:
     """The values that a sample has at one path, indexed for comparison."""
 
-    def __init__(self, values: Sequence[Any]) -> None:
-        self._has_nothing = any(map(_is_nothing, values))
-        self._truths = {value for value in values if isinstance(value, bool)}
-        for value in values:
-            if isinstance(value, str) and value.strip().casefold() in _TRUTHS:
-                self._truths.add(_TRUTHS[value.strip().casefold()])
-        given = [v for v in values if not (_is_nothing(v) or isinstance(v, bool))]
-        self._texts = [str(value) for value in given]
-        numbers = [value for value in given if not isinstance(value, str)]
-        self._given = {_words(value) for value in given if isinstance(value, str)}
-        self._written = {_words(str(number)) for number in numbers}
-        self._numbers = sorted(n for n in map(_as_float, numbers) if not math.isnan(n))
+    def __init__(self, leaves: Collection[_Leaf]) -> None:
+        self._has_nothing = False
+        self._truths: set[bool] = set()
+        self._given: set[tuple[str, ...]] = set()
+        self._written: set[tuple[str, ...]] = set()
+        self._numbers: list[float] = []
+        self._texts: list[str] = []
+        for leaf in leaves:
+            value = leaf.value
+            if _is_nothing(value):
+                self._has_nothing = True
+            elif isinstance(value, bool):
+                self._truths.add(value)
+            elif isinstance(value, str):
+                self._given.add(leaf.words)
+                self._texts.append(value)
+                truth = _TRUTHS.get(value.strip().casefold())
+                if truth is not None:
+                    self._truths.add(truth)
+            else:
+                self._written.add(leaf.words)
+                self._texts.append(str(value))
+                number = _as_float(value)
+                if not math.isnan(number):
+                    self._numbers.append(number)
+        self._numbers.sort()
 
     def disagreement(self, own: _Leaf) -> float:
         """Return how much a value differs from the most similar one, in [0, 1]."""
@@ -356,7 +378,7 @@ class _Values:
             return float(not self._has_nothing)
         if isinstance(value, bool):
             return float(value not in self._truths)
-        words = _words(str(value))
+        words = own.words
         if words in self._given:
             return 0.0
         if not isinstance(value, str):
@@ -374,15 +396,13 @@ class _Values:
         value: str = own.value
         if self._truths and _TRUTHS.get(value.strip().casefold()) in self._truths:
             return True
-        number = _number_in(value)
+        number = _number_in(value) if self._numbers else None
         if number is not None and self._has_number(number):
             return True
-        if not _MEANING.search(value) or len(value) > _MAX_MEASURE_CHARS:
-            return False
-        if own.measure is not None:
-            measure = own.measure
-            return any(measure.comparable(m) and measure.agrees(m) for m in self._measures)
-        return own.link is not None and own.link in self._links
+        meaning = own.meaning
+        if isinstance(meaning, Quantity):
+            return any(meaning.comparable(m) and meaning.agrees(m) for m in self._measures)
+        return meaning is not None and meaning in self._links
 
     @cached_property
     def _numbers_in_texts(self) -> frozenset[float | None]:

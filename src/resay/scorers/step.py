@@ -530,12 +530,18 @@ class Step:
     async def contradiction(
         self, sentence: str, evidence: Evidence, scores: Sequence[float | None]
     ) -> Contradiction | None:
-        """Return the scorer's contradiction of a sentence; see `Contradicts`."""
+        """Return the scorer's contradiction of a sentence; see `Contradicts`.
+
+        Args:
+            sentence: The sentence.
+            evidence: The evidence as this step sees it.
+            scores: Its entries in the scorer's columns.
+        """
         if not self.contradicts:
             return None
         try:
             scorer = cast("Contradicts", self.scorer)
-            contradiction = await scorer.contradiction(sentence, self.view(evidence, None), scores)
+            contradiction = await scorer.contradiction(sentence, evidence, scores)
             if contradiction is None or contradiction.source == self.source:
                 return contradiction
             return replace(contradiction, source=self.source)

@@ -58,6 +58,7 @@ _WORDS_AND_DIGITS: Final = lazy_pattern(
     rf'("?)([A-Za-z]+(?: [A-Za-z]+)*) (\d{{1,{_MAX_PLAIN_DIGITS}}})\1'
 )
 _MAX_CHARS_BESIDE_DIGITS: Final = 64
+_COMPOUND_PART: Final = lazy_pattern("|".join(COMPOUND_PARTS))
 # Units of which a smaller one may follow: "5 ft 10 in".
 _SUMMED_UNITS: Final = frozenset(("m", "s", "kg", "year"))
 
@@ -428,7 +429,7 @@ def number_after_words(text: str) -> Quantity | None:
     words = lower.split(" ")
     if words[-1] in BEFORE_NUMBERS or not STARTS_AND_ROMANS.isdisjoint(words):
         return None
-    if any(map(lower.__contains__, COMPOUND_PARTS)):
+    if _COMPOUND_PART.search(lower):
         return None
     return Quantity.of_digits(match.start(3), match[3])
 
@@ -443,4 +444,4 @@ def may_contain_quantity(lower: str) -> bool:
         return True
     if not STARTS_AND_ROMANS.isdisjoint(_ASCII_WORD.findall(lower)):
         return True
-    return any(map(lower.__contains__, COMPOUND_PARTS))
+    return _COMPOUND_PART.search(lower) is not None
