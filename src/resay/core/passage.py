@@ -396,8 +396,7 @@ def _is_label(text: str) -> bool:
 def _trimmed(piece: Piece, start: int, end: int) -> Piece | None:
     """Return a part of a piece without the white space around it; None without a word."""
     part = piece.text[start - piece.start : end - piece.start] if start < end else ""
-    is_fence = piece.kind == "prose" and _FENCE.match(part)
-    if is_fence or not _ALNUM.search(part):
+    if not _ALNUM.search(part) or (piece.kind == "prose" and _FENCE.match(part)):
         return None
     start += len(part) - len(part.lstrip())
     text = part.strip()

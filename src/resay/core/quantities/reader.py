@@ -8,10 +8,12 @@ from itertools import compress, count
 from typing import Final
 
 from resay._internal.patterns import lazy_pattern
+from resay.core.normalization import NormalizedText
 from resay.core.quantities.dates import DateParser
 from resay.core.quantities.numbers import NumberParser, Parsed
 from resay.core.quantities.numerals import compound_value
 from resay.core.quantities.periods import PeriodParser
+from resay.core.quantities.plain_math import read_plainly
 from resay.core.quantities.quantity import FIRST_YEAR, LAST_YEAR, Quantity
 from resay.core.quantities.romans import RomanParser
 from resay.core.quantities.times import TimeParser
@@ -411,7 +413,37 @@ def _may_begin(word: str) -> bool:
     return len(word) >= _MIN_COMPOUND_CHARS and compound_value(word) is not None
 
 
-def number_after_words(text: str) -> Quantity | None:
+def read_quantities(text: str, parts_of_months: bool) -> tuple[Quantity, ...]:
+    """Return the quantities of a text, in order; see `quantities`.
+
+    Args:
+        text: Any text.
+        parts_of_months: Whether "the end of March" is a date.
+    """
+    number = _number_after_words(text)
+    if number is not None:
+        return (number,)
+    if not may_contain_quantity(text.lower()):
+        return ()
+    normalized = NormalizedText.of(text)
+    in_normalized = read_plainly(
+        normalized.text, lambda plain: Reader(plain, parts_of_months=parts_of_months).read()
+    )
+    if normalized.text == text:
+        return in_normalized
+    in_text: list[Quantity] = []
+    last_end = 0
+    for quantity in in_normalized:
+        start, end = normalized.span(quantity.start, quantity.end)
+        # Two may come from one character.
+        start = max(start, last_end)
+        if start < end:
+            in_text.append(quantity._replace(start=start, end=end))
+            last_end = end
+    return tuple(in_text)
+
+
+def _number_after_words(text: str) -> Quantity | None:
     """Return the only quantity of a text if it is a whole number behind ordinary words: "item 12".
 
     A fast path that agrees with `Reader`, since the objects of the bench `speed` have thousands of

@@ -156,10 +156,13 @@ class _Comparison:
         columns = [self.columns[index] for index in indexes]
         sentences = range(len(self.passage.sentences))
         # By sentence, the entries of the samples with which it was compared.
-        rows: list[list[float | None]] = [[] for _ in sentences]
+        entries: list[list[float | None]] = [[] for _ in sentences]
         for index in indexes:
-            for sentence in sorted(self.compared_sentences[index]):
-                rows[sentence].append(self.columns[index].scores[sentence])
+            for sentence in self.compared_sentences[index]:
+                entries[sentence].append(self.columns[index].scores[sentence])
+        rows = [tuple(of_sentence) for of_sentence in entries]
+        # Many sentences have the same entries.
+        different_rows = set(rows)
         failures = tuple(failure for column in columns for failure in column.failures)
         undetermined = sum(column.undetermined for column in columns)
         silent = _silent(columns, len(sentences))
@@ -168,18 +171,20 @@ class _Comparison:
             raw = _pooled_raw(columns, len(sentences), _lowest)
             passage = _lowest([column.passage for column in columns])
         else:
-            means = [mean_score(row) for row in rows]
+            mean_of = {row: mean_score(row) for row in different_rows}
+            means = [mean_of[row] for row in rows]
             raw = _pooled_raw(columns, len(sentences), mean_score)
             passage = mean_score([column.passage for column in columns])
         if raw:
             means = [min(max(value, 0.0), 1.0) for value in raw]
+        reason_of = {row: _reason(row, any_of=self.scorer.any_of) for row in different_rows}
         return Scores(
             sentences=tuple(means),
             passage=passage,
             raw=raw,
             columns=tuple(column.scores for column in columns),
             silent=silent,
-            reasons=tuple(_reason(row, any_of=self.scorer.any_of) for row in rows),
+            reasons=tuple(reason_of[row] for row in rows),
             failures=failures,
             undetermined=undetermined,
             error=inconclusive_reason(rows, failures, undetermined),
@@ -266,7 +271,7 @@ def _pooled_raw(
     return tuple(pooled)
 
 
-def _reason(row: list[float | None], *, any_of: bool) -> str | None:
+def _reason(row: Entries, *, any_of: bool) -> str | None:
     entries = [score for score in row if score is not None]
     if not entries:
         return None
