@@ -97,7 +97,9 @@ class ChatModelRequest:
     async def stream(self) -> AsyncGenerator[ChatGenerationChunk]:
         """Call the model, check the answer and act, streaming it as the policy says."""
         pieces = Pieces()
-        stream = GuardRuntime(self.guard).astream_with(self.context, self.sources, every_chunk=True)
+        stream = GuardRuntime(self.guard).astream_with(
+            self.context, self.sources, every_chunk=True, explained=False
+        )
         try:
             async with aclosing(read_parts(self.style, stream, self.runs.around())) as parts:
                 async for part in parts:

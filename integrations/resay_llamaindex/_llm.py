@@ -156,7 +156,9 @@ class GuardedResponder:
     ) -> AsyncGenerator[Any, None]:
         showing = ResponseStream(request.response, recorder, in_message=self._in_message)
         context, sources = self.queries.context_and_sources(request, caller_for(style))
-        stream = GuardRuntime(self.queries.guard).astream_with(context, sources, every_chunk=True)
+        stream = GuardRuntime(self.queries.guard).astream_with(
+            context, sources, every_chunk=True, explained=False
+        )
         with recorder.watching():
             async with aclosing(read_parts(style, stream, recorder.around())) as parts:
                 async for part in parts:

@@ -307,6 +307,7 @@ class GuardCore:
         *,
         stream_mode: StreamMode | None,
         every_chunk: bool = False,
+        explained: bool = True,
     ) -> AnswerStream:
         """Ask and stream the answer, checked as `stream_mode` says; report the verdict at its end.
 
@@ -315,6 +316,7 @@ class GuardCore:
             sources: The provider of each kind of call; None for the guard's own.
             stream_mode: When to release text; None for the policy's mode.
             every_chunk: Whether to yield chunks without text too.
+            explained: Whether chunks say what is wrong with their flagged sentences.
 
         Raises:
             ConfigurationError: An input that the chain needs is missing.
@@ -330,7 +332,9 @@ class GuardCore:
             if not await self.load(started, asks=sources is None):
                 raise self.not_asked_error(request.model)
             opened = sources or self.requirements.sources(request, asks=True)
-            work = self.runner.stream(context, opened, stream_mode, parts, started)
+            work = self.runner.stream(
+                context, opened, stream_mode, parts, started, explained=explained
+            )
             return await self.reporter.report_after(work, request, opened, started)
 
         return engine.AnswerStream(run, every_chunk=every_chunk)

@@ -136,4 +136,4 @@ class FirstOfStream:
 
     def with_index(self, event: Event) -> Event:
         """Turn an event of a sole answer into one of this answer."""
-        return self._api.with_index(event, self._index or 0)
+        return self._api.with_index(event, self._index) if self._index else event

@@ -571,7 +571,7 @@ class Relay:
         unsent: list[Event] = []
         for event in seen:
             unsent += rewriter.unchecked_events(event)
-        return [self._stripped(api_request, first.with_index(event)) for event in unsent]
+        return self._stripped(api_request, [first.with_index(event) for event in unsent])
 
     @property
     def _can_withhold(self) -> bool:
@@ -609,7 +609,7 @@ class Relay:
                 if self.api.split(event):
                     cut = position
             events[cut:cut] = await self._last_events(first.others, checked)
-        return [self._stripped(api_request, event) for event in events]
+        return self._stripped(api_request, events)
 
     async def _last_events(
         self,
@@ -656,7 +656,7 @@ class Relay:
             async with aclosing(unchecked) as remaining:
                 async for part in remaining:
                     if isinstance(part, Event):
-                        yield [self._stripped(api_request, first.with_index(part))]
+                        yield self._stripped(api_request, [first.with_index(part)])
                     else:
                         yield await self._events_for(part, api_request, first, rewriter, upstream)
 
@@ -717,10 +717,10 @@ class Relay:
                             choice = choices.setdefault(index, ChoiceStream(self.api))
                             own = choice.add(part, passes_on=passes_on)
                             passed += (self.api.with_index(event, index) for event in own)
-                    yield [self._stripped(api_request, event) for event in passed]
+                    yield self._stripped(api_request, passed)
         except BrokenAnswerError:
             if not (passes_on or self._can_withhold):
-                yield [self._stripped(api_request, event) for event in arrived]
+                yield self._stripped(api_request, arrived)
             raise
         if not choices:
             choices[0] = ChoiceStream(self.api)
@@ -737,7 +737,7 @@ class Relay:
         checked = dict(zip(indices, answers, strict=True))
         last = await self._last_events(choices, checked, passed_on=passes_on)
         # The last of the common events ends the stream.
-        yield [*(self._stripped(api_request, event) for event in last), *common]
+        yield [*self._stripped(api_request, last), *common]
 
     def events(
         self, api_request: ApiRequest, events: Generator[Events, None, None], upstream: Upstream
@@ -766,6 +766,7 @@ class Relay:
             self._sources(api_request, main, upstream),
             stream_mode=self._stream_mode(api_request.request),
             every_chunk=True,
+            explained=False,
         )
         async with aclosing(aparts_of(stream, use_trace_context(upstream.parent_span))) as parts:
             async for part in parts:
@@ -780,11 +781,15 @@ class Relay:
             return "buffer"
         return stream_mode
 
-    def _stripped(self, api_request: ApiRequest, event: Event) -> Event:
-        if not event.body or not self._adds_logprobs(api_request):
-            return event
-        stripped = self.api.without_logprobs(event.body)
-        return event if stripped == event.body else Event(stripped, event.name)
+    def _stripped(self, api_request: ApiRequest, events: list[Event]) -> list[Event]:
+        """Return events without log-probabilities that only the check has asked for."""
+        if not self._adds_logprobs(api_request):
+            return events
+        stripped: list[Event] = []
+        for event in events:
+            body = self.api.without_logprobs(event.body)
+            stripped.append(event if body == event.body else Event(body, event.name))
+        return stripped
 
 
 async def _gather(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

@@ -271,6 +271,7 @@ class GuardRuntime:
         *,
         stream_mode: StreamMode | None = None,
         every_chunk: bool = False,
+        explained: bool = True,
     ) -> AnswerStream:
         """Like `Guard.astream`, but each kind of call goes to its provider in `sources`.
 
@@ -280,11 +281,19 @@ class GuardRuntime:
             stream_mode: When to release text; None for the policy's.
             every_chunk: Whether to yield chunks without text too, which carry the provider's other
                 data.
+            explained: Whether what is wrong with a flagged sentence is looked for when its chunk is
+                released; without marks, it may wait for the verdict on the answer.
 
         Raises:
             ConfigurationError: An input that the chain needs is missing.
         """
-        return self._core.stream(context, sources, stream_mode=stream_mode, every_chunk=every_chunk)
+        return self._core.stream(
+            context,
+            sources,
+            stream_mode=stream_mode,
+            every_chunk=every_chunk,
+            explained=explained,
+        )
 
     def apply(
         self, response: str, verdict: Verdict, *, shown: int = 0, is_passed_on: bool = False

@@ -15,8 +15,9 @@ import anyio
 from resay._internal._version import __version__
 from resay._internal.event_loops import compute
 from resay._internal.telemetry import span
-from resay.core.claim_verdict import ClaimVerdict
+from resay.core.claim_verdict import ClaimVerdict, Part
 from resay.core.claims import Claim, Rules, is_single_sentence
+from resay.core.contradiction import Contradiction
 from resay.core.passage import Passage
 from resay.core.scores import Scores
 from resay.core.sentence_verdict import SentenceVerdict
@@ -356,10 +357,23 @@ class Chain(ChainSteps):
         chars = _DECISION_COST * len(state.passage.pieces) + len(state.passage.text)
         return await compute(decide, chars=chars)
 
-    async def view(self, state: RunState, evidence: Evidence, deadline: float) -> SentenceView:
-        """Return the result for a state's only sentence."""
-        parts = await self._flagged_claims.parts(state, evidence, deadline)
-        contradictions = await self._flagged_claims.contradictions(state, evidence, deadline, parts)
+    async def view(
+        self, state: RunState, evidence: Evidence, deadline: float, *, explained: bool = True
+    ) -> SentenceView:
+        """Return the result for a state's only sentence.
+
+        Args:
+            state: The sentence with its results.
+            evidence: The evidence it was compared with.
+            deadline: When to stop searching for contradictions, on the event loop's clock.
+            explained: Whether to say what is wrong with its flagged claims.
+        """
+        parts: Mapping[int, tuple[Part, ...]] = {}
+        contradictions: Mapping[int, Contradiction] = {}
+        if explained:
+            flagged = self._flagged_claims
+            parts = await flagged.parts(state, evidence, deadline)
+            contradictions = await flagged.contradictions(state, evidence, deadline, parts)
         claims = self._decider.claims(state, evidence, contradictions, parts)
         return SentenceView(
             verdict=self._decider.sentences(state, claims)[0],
@@ -471,7 +485,11 @@ class Chain(ChainSteps):
 
     async def _run_together(self, runs: Sequence[StepRun]) -> None:
         """Run independent steps concurrently, and write their results in step order."""
+        first, *others = runs
         try:
+            if not others:
+                await self._run_step(first)
+                return
             async with anyio.create_task_group() as tasks:
                 for run in runs:
                     tasks.start_soon(self._run_step, run)
@@ -486,7 +504,8 @@ class Chain(ChainSteps):
             try:
                 await self._score(run)
             finally:
-                active_span.set(run.attributes)
+                if active_span.is_recorded:
+                    active_span.set(run.attributes)
 
     async def _score(self, run: StepRun) -> None:
         step, evidence = run.step, run.evidence

@@ -224,6 +224,8 @@ class RequestRunner:
         mode: StreamMode,
         parts: MemoryObjectSendStream[AnswerChunk],
         started: float,
+        *,
+        explained: bool = True,
     ) -> Answer:
         """Make the main call and send its answer while it is written.
 
@@ -233,6 +235,7 @@ class RequestRunner:
             mode: When text is released.
             parts: Where to send the parts.
             started: When the request came, on the event loop's clock.
+            explained: Whether parts say what is wrong with their flagged sentences.
 
         Returns:
             The answer, when everything was sent and checked.
@@ -242,7 +245,7 @@ class RequestRunner:
         """
         if not await self._load(sources, started):
             raise self._not_asked(context, sources)
-        work = partial(self._stream, context, sources, mode, parts, started)
+        work = partial(self._stream, context, sources, mode, parts, started, explained=explained)
         return await run_with_telemetry(self._evaluator, _model(context.request, sources), work)
 
     async def _stream(
@@ -252,6 +255,8 @@ class RequestRunner:
         mode: StreamMode,
         parts: MemoryObjectSendStream[AnswerChunk],
         started: float,
+        *,
+        explained: bool,
     ) -> Answer:
         if mode == "buffer" or (mode == "hold" and not self._can_hold(context)):
             answer = await self._answer(context, sources, started)
@@ -263,7 +268,15 @@ class RequestRunner:
             main_call = self._prepare_main_call(context, sources)
             if mode == "after":
                 return await PassThrough(self._policy, check, main_call).run(parts)
-            gate = StreamGate(self._policy, self._chain, check, main_call, tasks, self._regenerator)
+            gate = StreamGate(
+                self._policy,
+                self._chain,
+                check,
+                main_call,
+                tasks,
+                self._regenerator,
+                explained=explained,
+            )
             answer = await gate.run(parts)
             # Much of this memory is held per sentence.
             held, chars = [check, gate], check.chars + _HELD_BYTES_PER_CHAR * len(answer.response)

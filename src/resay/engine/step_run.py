@@ -108,20 +108,23 @@ class StepRun:
     @property
     def attributes(self) -> Mapping[str, AttributeValue]:
         """The attributes of its span."""
-        usage = self.usage
+        usage, scores = self.usage, self.scores
         return {
-            "resay.score": self.scores.passage_score,
+            "resay.score": scores.passage_score,
             "resay.sentences": len(self.indices),
             "resay.skipped": self.skip_reason is not None,
             "resay.samples": len(self.evidence.samples),
             "resay.calls": usage.calls,
             "resay.cost_usd": usage.cost_usd,
-            "resay.failures": len(self.scores.failures),
+            "resay.failures": len(scores.failures),
         }
 
-    def record(self) -> StepRecord:
-        """Return the record of the step in the verdict."""
-        scores = self.scores
+    def record(self, scores: Scores) -> StepRecord:
+        """Return the record of the step in the verdict.
+
+        Args:
+            scores: The step's result.
+        """
         skip_reason = self.skip_reason
         if scores.skip_reason is not None:
             skip_reason = f"{self.step.name}: {scores.skip_reason}"
@@ -143,9 +146,10 @@ class StepRun:
 def write_results(runs: Sequence[StepRun]) -> None:
     """Write the results of steps to the state of their run, in order."""
     for run in runs:
-        scores = _with_evidence_named(run.scores, run.step)
+        result = run.scores
+        scores = _with_evidence_named(result, run.step)
         run.state.write(run.step, run.indices, scores)
-        run.state.record(run.step, run.indices, scores, run.record())
+        run.state.record(run.step, run.indices, scores, run.record(result))
 
 
 def _with_evidence_named(scores: Scores, step: Step) -> Scores:

@@ -39,7 +39,7 @@ from resay.providers.base import Gathered, open_stream
 
 # Cost for `compute` of joining a sentence's scores with the others, in characters.
 _JOIN_COST = 100
-# Number of sentences processed before other tasks on the event loop get a turn.
+# Number of sentences or chunks processed before other tasks on the event loop get a turn.
 _BATCH_SIZE = 8
 
 
@@ -72,6 +72,7 @@ class StreamGate:
         tasks: The task group for scoring.
         regenerator: Repairs the answer from its first flagged sentence on; None for a policy that
             does not regenerate.
+        explained: Whether parts say what is wrong with their flagged sentences; marks always do.
     """
 
     def __init__(
@@ -82,6 +83,8 @@ class StreamGate:
         main_call: MainCall,
         tasks: TaskGroup,
         regenerator: Regenerator | None = None,
+        *,
+        explained: bool = True,
     ) -> None:
         self._policy = policy
         self._chain = chain
@@ -97,6 +100,7 @@ class StreamGate:
         self._regenerator = regenerator
         self._shown = 0
         self._marks = policy.mark_style != "none"
+        self._explained = explained or self._marks
         self._writer = MarkWriter(policy.mark_style)
         self._reader = ReasoningReader()
         self._restarts = 0
@@ -159,7 +163,9 @@ class StreamGate:
         """Read the response and return its end; None if there is nothing to check."""
         with self._reading:
             async with open_stream(self._main_call.provider, self._main_call.request) as chunks:
+                count = 0
                 async for chunk in chunks:
+                    count += 1
                     if chunk.references and not self._gathered.text:
                         await self._check.add_retrieved(chunk.references)
                     self._gathered.add(chunk)
@@ -169,7 +175,8 @@ class StreamGate:
                     await self._feed(self._reader.feed(chunk.text), sender, parts)
                     # Chunks that have arrived already are read without waiting. Let other tasks run
                     # in between, above all those that release earlier text.
-                    await anyio.lowlevel.checkpoint()
+                    if count % _BATCH_SIZE == 0:
+                        await anyio.lowlevel.checkpoint()
             await self._feed(self._reader.finish(), sender, parts)
             settled = await self._growing.afinish()
             if (await self._gathered.whole()).was_cut:
@@ -358,7 +365,10 @@ class StreamGate:
         check = self._check
         views: list[SentenceView] = []
         for state in held.states:
-            views.append(await self._chain.view(state, check.evidence, check.deadline))
+            view = await self._chain.view(
+                state, check.evidence, check.deadline, explained=self._explained
+            )
+            views.append(view)
             if len(views) % _BATCH_SIZE == 0:
                 await anyio.lowlevel.checkpoint()
         return views

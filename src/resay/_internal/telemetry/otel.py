@@ -152,6 +152,8 @@ class OpenTelemetry:
 class _Span:
     """An open span."""
 
+    is_recorded = True
+
     def __init__(self, otel_span: trace.Span) -> None:
         self._otel_span = otel_span
 

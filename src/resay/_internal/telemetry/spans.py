@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
 
 class Span(Protocol):
-    """An open span."""
+    """An open span.
+
+    Attributes:
+        is_recorded: Whether anybody reads its attributes.
+    """
+
+    @property
+    def is_recorded(self) -> bool: ...
 
     def set(self, attributes: Mapping[str, AttributeValue], /) -> None:
         """Set attributes; None values are left out."""
@@ -26,6 +33,8 @@ class Span(Protocol):
 
 
 class _NoSpan:
+    is_recorded = False
+
     def set(self, attributes: Mapping[str, AttributeValue], /) -> None:
         pass
 

@@ -118,9 +118,13 @@ class EventReader:
         return [Event(value, name, sent)]
 
 
+# As `json.loads` has it, whose checks of every argument take a tenth of its time.
+_DECODER = json.JSONDecoder()
+
+
 def _parse(text: str) -> Body | str:
     try:
-        value: Any = json.loads(text)
+        value: Any = _DECODER.decode(text)
     # Deep nesting is refused with a RecursionError.
     except (ValueError, RecursionError):
         return text

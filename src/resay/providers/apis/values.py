@@ -36,8 +36,9 @@ def listed(value: object) -> Sequence[Any]:
 
 def mappings(value: object) -> Sequence[Mapping[str, Any]]:
     """Return the objects in a list."""
+    # Without a call: it is asked several times about each event of a stream.
+    items = cast("list[object]", value) if type(value) is list else listed(value)
     # Most lists have one object, as in each event of a stream: they are returned as they are.
-    items: Sequence[object] = listed(value)
     if len(items) == 1 and type(items[0]) is dict:
         return cast("list[dict[str, Any]]", items)
     return [
