@@ -125,7 +125,7 @@ class _Leaf:
         value: The value.
 
     Attributes:
-        words: The words of the value.
+        words: The words of the value; see `_words`.
     """
 
     def __init__(self, path: str, value: Any) -> None:
@@ -324,9 +324,9 @@ def _item(node: _Node) -> Item:
                 open_nodes.append((f"{path}/{key}", child))
         elif not _is_nothing(inner.value):
             words = _words(_written(inner.value))
-            features.append(f"{path}={' '.join(words)}")
-            if len(words) > _FEW_WORDS:
-                features += [f"{path}~{word}" for word in words]
+            features.append(f"{path}={words}")
+            if _are_many(words):
+                features += [f"{path}~{word}" for word in words.split(" ")]
     return Item(frozenset(features), features[0] if features else None)
 
 
@@ -347,8 +347,8 @@ class _Values:
     def __init__(self, leaves: Collection[_Leaf]) -> None:
         self._has_nothing = False
         self._truths: set[bool] = set()
-        self._given: set[tuple[str, ...]] = set()
-        self._written: set[tuple[str, ...]] = set()
+        self._given: set[str] = set()
+        self._written: set[str] = set()
         self._numbers: list[float] = []
         self._texts: list[str] = []
         for leaf in leaves:
@@ -386,7 +386,7 @@ class _Values:
             return float(not self._has_number(number) and number not in self._numbers_in_texts)
         if words in self._written or self._means_the_same(own):
             return 0.0
-        if len(words) <= _FEW_WORDS:
+        if not _are_many(words):
             return 1.0
         tokens = _counted(value)
         return (len(tokens) - self._most_shared(tokens)) / len(tokens)
@@ -464,8 +464,13 @@ def _link_in(text: str) -> str | None:
     return normal_link(stripped) if list(links_in(stripped)) == [stripped] else None
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(normalized(text).casefold().split())
+def _words(text: str) -> str:
+    """Return the words of a text in the form in which they are compared, with spaces between."""
+    return " ".join(normalized(text).casefold().split())
+
+
+def _are_many(words: str) -> bool:
+    return words.count(" ") >= _FEW_WORDS
 
 
 def _counted(text: str) -> frozenset[str]:

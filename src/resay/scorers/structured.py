@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -98,7 +98,9 @@ def rendered(value: Any) -> str:
         value: Any JSON value. The values in it are strings, numbers, booleans, null, and empty
             lists or objects.
     """
-    return "\n".join(f"{path}: {_json(leaf)}" for path, leaf in _leaves(value))
+    lines: list[str] = []
+    _add_lines(value, "", lines)
+    return "\n".join(lines)
 
 
 def passage_of(value: Any, *, beside: str = "") -> Passage:
@@ -123,15 +125,15 @@ def fields_in(text: str) -> dict[str, Any]:
     return {path: value for (path, _, _), value in zip(lines, values, strict=True)}
 
 
-def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping) and value:
-        for key, item in cast("Mapping[str, Any]", value).items():
-            yield from _leaves(item, _step(path, key))
-    elif isinstance(value, list) and value:
+def _add_lines(value: Any, path: str, lines: list[str]) -> None:
+    if isinstance(value, list) and value:
         for index, item in enumerate(cast("list[Any]", value)):
-            yield from _leaves(item, f"{path}[{index}]")
+            _add_lines(item, f"{path}[{index}]", lines)
+    elif isinstance(value, Mapping) and value:
+        for key, item in cast("Mapping[str, Any]", value).items():
+            _add_lines(item, _step(path, key), lines)
     else:
-        yield path, value
+        lines.append(f"{path}: {_json(value)}")
 
 
 def _step(path: str, key: str) -> str:
