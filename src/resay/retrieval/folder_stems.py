@@ -42,16 +42,23 @@ class _Porter:
             self._connection.execute(statement)
 
     def stems(self, words: Sequence[str]) -> Iterable[str]:
+        # A word in ASCII is one token, so one row holds them all: rows cost more than words.
+        ascii_words = [word for word in words if word.isascii()]
+        other_words = [word for word in words if not word.isascii()]
+        # Characters that SQLite does not know make no token: such a word is its own stem.
+        stems = dict(zip(other_words, other_words, strict=True))
         connection = self._connection
         connection.execute("BEGIN")
         try:
             connection.executemany(
-                "INSERT INTO words (rowid, word) VALUES (?, ?)", enumerate(words)
+                "INSERT INTO words (rowid, word) VALUES (?, ?)",
+                enumerate([" ".join(ascii_words), *other_words]),
             )
-            stems: dict[int, str] = dict(connection.execute("SELECT doc, term FROM stems"))
+            for row, offset, stem in connection.execute("SELECT doc, offset, term FROM stems"):
+                stems[other_words[row - 1] if row else ascii_words[offset]] = stem
         finally:
             connection.execute("ROLLBACK")
-        return [stems.get(number, word) for number, word in enumerate(words)]
+        return [stems[word] for word in words]
 
 
 class _Snowball:
@@ -95,7 +102,7 @@ class Stemmer:
             if len(self._cache) > _MAX_CACHED:
                 self._cache = {}
             cache = self._cache
-            self._add(sorted(set[str]().union(*texts).difference(cache)))
+            self._add(list(set[str]().union(*texts).difference(cache)))
         # No loop in Python: tests/performance/folder.py measures this line.
         return ["".join(map(cache.__getitem__, words)) for words in texts]
 
