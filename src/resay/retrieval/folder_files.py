@@ -9,6 +9,7 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 # Beyond this, a file is skipped, so that it does not stop the others.
 MAX_BYTES = 32 * 1024 * 1024
@@ -19,8 +20,7 @@ _UNSETTLED = -1
 _BLOCK_BYTES = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class FolderFile:
+class FolderFile(NamedTuple):
     """A file to search.
 
     Attributes:

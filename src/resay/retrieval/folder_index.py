@@ -9,9 +9,9 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from resay.errors import ConfigurationError
 from resay.lang.detection import detect_from_words
@@ -129,8 +129,7 @@ class _OutdatedError(Exception):
     """The index is outdated, and was opened for reading only."""
 
 
-@dataclass(frozen=True, slots=True)
-class _IndexedFile:
+class _IndexedFile(NamedTuple):
     """The index's record of a file."""
 
     id: int
@@ -326,8 +325,8 @@ class _Update:
 
     def _language_of(self, words: Sequence[Sequence[str]]) -> str | None:
         if self._language == "auto":
-            first_words = islice(chain.from_iterable(words[:3]), _GUESS_WORDS)
-            return detect_from_words(first_words, unique=True)
+            first_words = list(chain.from_iterable(words[:3]))
+            return detect_from_words(first_words[:_GUESS_WORDS], unique=True)
         return None if self._language == "none" else self._language
 
     def _flush(self) -> None:
