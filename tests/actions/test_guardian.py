@@ -67,3 +67,15 @@ def test_a_call_that_does_not_fit_is_found(guardian: ChatServer, name: str) -> N
             "parameters": {"order_id": {"type": "int"}},
         }
     ]
+
+
+def test_an_answer_in_no_known_form_is_named(guardian: ChatServer) -> None:
+    guardian.text = "I would rather not say."
+    model = {"backend": "chat", "name": "granite-guardian-4.1-8b", "url": guardian.url}
+    step = {"method": "actions", "guardian": model}
+    with asked_by("guard", {"chain": [step], "cache": {"store": "none"}}) as ask:
+        verdict = ask(CASE)
+    assert not verdict.flagged
+    (claim,) = verdict.claims
+    assert claim.reason is not None
+    assert "granite-guardian-4.1-8b answers in no known form" in claim.reason

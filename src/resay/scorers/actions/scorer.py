@@ -257,7 +257,10 @@ def _with_probability(
         unknown = f"{finding.reason}; {guardian.name} was not told how its tool is called"
         return replace(finding, reason=unknown)
     probability = probabilities[call.index]
-    if probability is None or not over(probability, _WRONG_OVER):
+    if probability is None:
+        unread = f"{finding.reason}; whether it fits, {guardian.name} answers in no known form"
+        return replace(finding, reason=unread)
+    if not over(probability, _WRONG_OVER):
         return finding
     reason = (
         f"call {call.index + 1} ({call.name}) does not fit the request or the definition of its"
