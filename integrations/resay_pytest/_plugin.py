@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pytest
 
-from resay.adapters.terminal import counted
-
 if TYPE_CHECKING:
     from resay import Guard, Verdict
 
@@ -116,6 +114,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     checked = list(_checked(terminalreporter))
     if not checked:
         return
+    # Imported here, as for `resay_guard`.
+    from resay.adapters.terminal import counted
+
     decisions = Counter(result.partition(":")[0] for _, result in checked)
     counts = ", ".join(f"{count} {decision}" for decision, count in sorted(decisions.items()))
     terminalreporter.section("resay")
