@@ -157,8 +157,8 @@ class HallucinationCallback(BaseCallbackHandler):
         # First, because a guard that regenerates would require a retriever.
         _check_observing(policy.policy if isinstance(policy, Guard) else Policy.of(policy))
         guard = guard_of(policy)
-        unseen = ", and HallucinationCallback sees no documents; leave `evidence: references` out,"
-        remedy = f"{unseen} or use guard_runnable() or HallucinationMiddleware"
+        unseen = ", and HallucinationCallback sees no documents but the prompt's; use"
+        remedy = f"{unseen} `evidence: documents`, guard_runnable() or HallucinationMiddleware"
         GuardRuntime(guard).require_inputs({"references": remedy})
         for name, value in (("concurrency", concurrency), ("keep", keep)):
             if value < 1:

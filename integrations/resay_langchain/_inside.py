@@ -381,5 +381,5 @@ def check_rerun(runnable: Runnable[Any, Any], guard: Guard) -> None:
             f"`sampling.model` is {model!r}, but a {type(runnable).__name__} is asked again as it"
             " is; leave `sampling.model` out"
         )
-    unseen = f", which cannot be seen in this {type(runnable).__name__}; leave"
-    GuardRuntime(guard).require_inputs({"references": f"{unseen} `evidence: references` out"})
+    unseen = f", which cannot be seen in this {type(runnable).__name__}; use"
+    GuardRuntime(guard).require_inputs({"references": f"{unseen} `evidence: documents`"})

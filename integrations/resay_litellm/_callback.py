@@ -107,6 +107,6 @@ def _check(guard: Guard) -> None:
                 f"a callback cannot do `{key}: block`, because litellm ignores its exceptions;"
                 f" use `{key}: annotate`, or guard the proxy with HallucinationGuardrail"
             )
-    remedy = ", and a callback knows none; leave `evidence: references` out"
+    remedy = ", and a callback knows none; use `evidence: documents`"
     GuardRuntime(guard).require_inputs({"references": remedy})
     check_via(guard)

@@ -55,7 +55,7 @@ class HallucinationGuardrail(CustomGuardrail):
         listener = import_named(on_verdict) if isinstance(on_verdict, str) else on_verdict
         self.resay_guard = guard_of(policy, on_verdict=listener)
         GuardRuntime(self.resay_guard).require_inputs(
-            {"references": ", and a proxy has none; leave `evidence: references` out"}
+            {"references": ", and a proxy has none; use `evidence: documents`"}
         )
         check_via(self.resay_guard)
         guardrail: Any = super()

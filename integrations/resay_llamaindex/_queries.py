@@ -220,7 +220,7 @@ def _object_tools(request: LLMRequest) -> tuple[str, ...]:
 
 def _check_chain(guard: Guard, llm: LLM) -> None:
     engine = ", and an LLM has none; guard the query engine with GuardedQueryEngine, or"
-    GuardRuntime(guard).require_inputs({"references": f"{engine} leave `evidence: references` out"})
+    GuardRuntime(guard).require_inputs({"references": f"{engine} use `evidence: documents`"})
     if not is_openai(llm):
         kind = type(llm).__name__
         remedy = f", which {kind} may not return; guard an OpenAI, OpenAILike or AzureOpenAI"

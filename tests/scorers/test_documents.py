@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from resay import Guard, Request, Verdict
-from resay.errors import PolicyError
-from resay.plugins import Completion, Completions, Grounds
+from resay.errors import ConfigurationError, PolicyError
+from resay.plugins import (
+    Column,
+    Completion,
+    Completions,
+    Evidence,
+    Grounds,
+    Passage,
+    Sample,
+    SampleConfig,
+    SampleScorer,
+)
 from support.embeddings import ChatServer
+from support.tiny_models import make_bert, make_deberta
 
 DOCUMENTS = ["The Garmo bridge opened in 1932. Ada Moor drew it.", "The Silo tunnel is 2 km long."]
 QUESTION = "Tell me about the Garmo bridge and the Silo tunnel."
@@ -39,6 +51,27 @@ class Judge:
         numbers = [n for n in range(1, 9) if f"\n{n}. " in claims]
         verdicts = [{"claim": n, "supported_by": [1], "quotes": ["Ada Moor"]} for n in numbers]
         return Completions((Completion(json.dumps(verdicts)),))
+
+
+class Numbers(SampleScorer):
+    """A method of an application: a sentence is supported by a text with its numbers."""
+
+    name = "numbers"
+
+    class Config(SampleConfig):
+        method: Literal["numbers"] = "numbers"
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+
+    async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
+        numbers = set(re.findall(r"\d+", sample.text))
+        return Column(
+            tuple(
+                float(not set(re.findall(r"\d+", sentence.text)) <= numbers)
+                for sentence in passage.sentences
+            )
+        )
 
 
 @pytest.fixture
@@ -166,9 +199,56 @@ def test_citations_are_checked_whatever_compares(server: ChatServer) -> None:
         assert verdict.claims[0].reason == "it cites [7], which does not exist"
 
 
-def test_other_methods_do_not_compare_with_documents() -> None:
-    with pytest.raises(PolicyError, match="evidence"):
-        Guard({"chain": [{"method": "nli", "evidence": "documents"}]})
+def _model_of(method: str, tiny: Any) -> dict[str, Any]:
+    """Return settings with a model that is at hand."""
+    if method == "nli":
+        return {"model": str(tiny(make_deberta))}
+    if method in ("bertscore", "similarity"):
+        return {"model": str(tiny(make_bert))}
+    return {}
+
+
+@pytest.mark.parametrize("evidence", ["documents", "references"])
+@pytest.mark.parametrize(
+    "method", ["facts", "prompt", "ngram", "nli", "bertscore", "similarity", "numbers"]
+)
+def test_one_word_works_with_every_method(method: str, evidence: str, tiny: Any) -> None:
+    method_or_path = f"{__name__}:Numbers" if method == "numbers" else method
+    chain = [{"method": method_or_path, "evidence": evidence, **_model_of(method, tiny)}]
+    guard = Guard({"chain": chain, "cache": {"store": "none"}}, provider=Judge())
+    verdict = guard.check(PLAIN, question=QUESTION, references=DOCUMENTS)
+    assert verdict.claims[0].score is not None
+    assert verdict.claims[0].by == method
+    if evidence == "references":
+        with pytest.raises(ConfigurationError, match="pass `references`"):
+            guard.check(PLAIN, question=QUESTION)
+        return
+    assert len(verdict.references) == 2
+    verdict = guard.check(PLAIN, question=QUESTION)
+    reason = f"{method}: the request has no documents to compare with"
+    assert (verdict.decision, verdict.reason) == ("inconclusive", reason)
+
+
+def test_every_document_takes_the_place_of_a_sample() -> None:
+    guard = Guard({"chain": [{"method": "ngram", "evidence": "documents"}]})
+    (plain, wrong) = guard.check(f"{PLAIN} {WRONG}", references=DOCUMENTS).claims
+    assert plain.score == 0.0
+    assert wrong.contradicted_by is not None
+    assert (wrong.contradicted_by.source, wrong.contradicted_by.index) == ("reference", 1)
+    messages = [
+        {"role": "system", "content": "Answer from the context only."},
+        {"role": "user", "content": f"Context:\n{DOCUMENTS[0]}\n\nQuestion: When did it open?"},
+    ]
+    assert guard.check(PLAIN, question=messages).decision == "consistent"
+    assert guard.check(PLAIN.replace("1932", "1950"), question=messages).decision == "flagged"
+
+
+def test_words_compare_with_passed_references_alone_if_the_policy_says_so() -> None:
+    guard = Guard({"chain": [{"method": "facts", "evidence": "references"}]})
+    context = f"Context:\n{DOCUMENTS[0]}\n\nQuestion: When did it open?"
+    other = "The Garmo bridge opened in 1950."
+    assert guard.check(other, question=context, references=[other]).decision == "consistent"
+    assert guard.check(PLAIN, question=context, references=[other]).decision == "flagged"
 
 
 def test_a_part_of_an_ensemble_may_compare_with_documents() -> None:

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Guard, Passage, Request, Verdict
-from resay.errors import PolicyError
 from resay.plugins import Evidence, Samples, Scores, registry
 from resay.scorers.common.quotations import quotations_in
 
@@ -213,12 +212,6 @@ async def test_a_negated_claim_is_another_claim() -> None:
     assert same.sentences == (0.0,)
     assert other.sentences[0] is not None
     assert other.sentences[0] > 0.5
-
-
-def test_documents_are_compared_by_another_method() -> None:
-    chain = [{"method": "facts", "evidence": "references"}]
-    with pytest.raises(PolicyError, match="evidence: documents"):
-        Guard({"chain": chain})
 
 
 async def test_marks_of_sources_and_labels_of_lists_are_no_numbers() -> None:

@@ -106,7 +106,7 @@ def check_client_policy(guard: Guard, client: str, *, gives_references: bool = F
     """
     sampling = guard.policy.sampling
     if not gives_references:
-        remedy = f", and {client} has none; leave `evidence: references` out, or call"
+        remedy = f", and {client} has none; use `evidence: documents`, or call"
         GuardRuntime(guard).require_inputs(
             {"references": f"{remedy} `Guard.check` with `references`"}
         )

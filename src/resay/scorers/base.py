@@ -127,21 +127,29 @@ class ScorerConfig(BaseModel):
         return ()
 
 
+NO_DOCUMENTS = "the request has no documents to compare with"
+"""The error of a step that compares with documents where there are none."""
+
+
 class SampleConfig(ScorerConfig):
     """Base class of steps that compare the passage with samples."""
 
-    evidence: Literal["auto", "samples", "references"] = Field(
+    evidence: Literal["auto", "samples", "documents", "references"] = Field(
         default="auto",
-        description="The texts to compare the response with: the request's references, if any, then"
-        " samples for what these leave open (auto); samples; or the references in place of samples"
-        " (SelfCheckGPT, section 7.3).",
+        description="What to compare with: references, then samples for what these leave open"
+        " (auto); samples; or in their place (SelfCheckGPT, section 7.3) the request's documents,"
+        " or only references that are passed.",
     )
 
     @property
     def reads_documents(self) -> bool:
         """Whether the step compares with all documents of the request, wherever they are in it."""
-        # A method's own settings may allow more than these.
-        return str(self.evidence) == "documents"
+        return self.evidence == "documents"
+
+    @property
+    def replaces_samples(self) -> bool:
+        """Whether documents or references take the place of samples."""
+        return self.evidence in ("documents", "references")
 
 
 def require_documents(words_first: bool, evidence: str) -> None:

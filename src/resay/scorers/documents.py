@@ -1,6 +1,7 @@
 """Compares claims with the documents of a request (`evidence: documents`), in the way of a method.
 
-All documents of the request count, wherever they are in it, together: `facts` compares words, as
+All documents of the request count, wherever they are in it, together (with `evidence: references`
+of `facts`, only those that are passed): `facts` compares words, as
 `method: references, by: words` does, `prompt` asks a judge, as that method does, and `grounding`
 asks a model that was trained for it. Whatever decides, the verdict has the same reasons, grounds
 and contradictions, and citations and links are checked.
@@ -20,7 +21,7 @@ from resay.core.passage import Passage
 from resay.core.references import Reference
 from resay.core.scores import Scores
 from resay.errors import ConfigurationError
-from resay.scorers.base import Need, ScorerConfig, ScorerTraits
+from resay.scorers.base import NO_DOCUMENTS, Need, ScorerConfig, ScorerTraits
 from resay.scorers.common.grounded_claims import (
     GroundedClaim,
     scores_of_claims,
@@ -35,7 +36,6 @@ from resay.scorers.references import References, check_claims, references_of
 
 # A score up to this is support.
 _SUPPORTED = 0.5
-_NO_DOCUMENTS = "the request has no documents to compare with"
 
 
 class Documents:
@@ -52,7 +52,12 @@ class Documents:
         self.name = config.method_name
         self._scorer = _scorer_of(config)
         self._words_first = isinstance(config, Grounding.Config) and config.words_first
-        self.needs = frozenset({"judge"}) if isinstance(config, Prompt.Config) else frozenset()
+        needs: set[Need] = set()
+        if isinstance(config, Prompt.Config):
+            needs.add("judge")
+        if not config.reads_documents:
+            needs.add("references")
+        self.needs = frozenset(needs)
         self.traits = ScorerTraits(source="reference", by_sentence=self._scorer.traits.by_sentence)
 
     async def prepare(self) -> None:
@@ -76,7 +81,7 @@ class Documents:
         """
         references = references_of(evidence)
         if not references:
-            return Scores(error=_NO_DOCUMENTS)
+            return Scores(error=NO_DOCUMENTS)
         if isinstance(self._scorer, References):
             return await self._scorer.score(passage, evidence)
         return await self._by_model(passage, references, evidence)
@@ -129,10 +134,7 @@ def _scorer_of(config: ScorerConfig) -> References | Grounding:
         )
     if isinstance(config, Grounding.Config):
         return Grounding(config)
-    raise ConfigurationError(
-        f"method {config.method_name!r} does not compare with documents; use 'facts', 'prompt' or"
-        " 'grounding'"
-    )
+    raise ConfigurationError(f"method {config.method_name!r} does not compare with documents")
 
 
 def _claim_of(scores: Scores, position: int) -> GroundedClaim:

@@ -53,7 +53,7 @@ from functools import partial
 from statistics import fmean
 from typing import ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from resay._internal.event_loops import compute
 from resay.core.contradiction import Contradiction
@@ -92,11 +92,11 @@ class Facts:
 
         method: Literal["facts"] = "facts"
         # The settings are frozen, so narrowing the allowed values is safe.
-        evidence: Literal["auto", "samples", "documents", "conversation"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        evidence: Literal["auto", "samples", "documents", "references", "conversation"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
             default="auto",
-            description="The texts to compare the passage with: the request's references, if any,"
-            " then samples for what these leave open (auto); samples; all documents of the request"
-            " together; or the model's own earlier turns (conversation).",
+            description="What to compare with: references, then samples for what these leave open"
+            " (auto); samples; all documents of the request together; only references that are"
+            " passed; or the model's own earlier turns (conversation).",
         )
         disagreement: Unit = Field(
             default=0.1,
@@ -108,13 +108,6 @@ class Facts:
         @classmethod
         def _settles_contradictions(cls, data: object) -> object:
             return with_conversation_settled(data)
-
-        @field_validator("evidence", mode="before")
-        @classmethod
-        def _compares_no_documents(cls, value: object) -> object:
-            if value == "references":
-                raise ValueError("'references' is not available; use `evidence: documents`")
-            return value
 
     def __init__(self, config: Facts.Config | None = None) -> None:
         self.config = config or self.Config()

@@ -189,7 +189,7 @@ class Ngram:
         if not self.traits.by_sentence:
             runs = CachedTokenizer(as_published=True)
         counting = _Counting(self.config.n, runs)
-        if self.config.evidence == "references" and len(samples) > 1:
+        if self.config.replaces_samples and len(samples) > 1:
             chars = len(samples) * len(passage.text) + evidence.samples.chars
             each = _CountingEach(self.config.n, None if self.traits.by_sentence else passage, runs)
             models = await evidence.samples.derive(each, chars=chars)

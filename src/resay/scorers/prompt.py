@@ -120,10 +120,10 @@ class Prompt(SampleScorer):
         # The settings are frozen, so other allowed values are safe.
         evidence: Literal["auto", "samples", "references", "documents", "conversation"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
             default="auto",
-            description="The texts to compare the response with: the request's references, if any,"
-            " then samples for what these leave open (auto); samples; each reference in place of a"
-            " sample (SelfCheckGPT, section 7.3); all documents of the request together; or the"
-            " model's own earlier turns (conversation).",
+            description="What to compare with: references, then samples for what these leave open"
+            " (auto); samples; each reference that is passed in place of a sample (SelfCheckGPT,"
+            " section 7.3); all documents of the request together; or the model's own earlier turns"
+            " (conversation).",
         )
         words_first: WordsFirst = False
         form: Literal["claims", "published"] = Field(

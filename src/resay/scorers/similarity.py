@@ -50,10 +50,10 @@ class Similarity(SampleScorer):
         """Settings of `similarity`."""
 
         method: Literal["similarity"] = "similarity"
-        evidence: Literal["auto", "samples", "references"] = Field(
+        evidence: Literal["auto", "samples", "documents", "references"] = Field(
             default="references",
-            description="The texts to compare the response with: the references supplied with the"
-            " check, as published, or the model's own samples.",
+            description="What to compare with: references that are passed, as published; documents"
+            " of the request; or samples.",
         )
         model: ModelField = Field(
             default="sentence-transformers/paraphrase-MiniLM-L6-v2",

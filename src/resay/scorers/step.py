@@ -28,6 +28,7 @@ from resay.core.request import Request
 from resay.core.scores import Scores
 from resay.errors import ConfigurationError
 from resay.scorers.base import (
+    NO_DOCUMENTS,
     Contradicts,
     Corrects,
     FindsClaims,
@@ -79,10 +80,17 @@ _BUILT_IN: Mapping[str, str] = {
     "ensemble": "Ensemble",
     "combination": "Combination",
 }
-# The scorers of steps that compare with neither samples nor references in place of samples.
-_BY_EVIDENCE: Mapping[str, tuple[str, str]] = {
-    "documents": ("documents", "Documents"),
-    "conversation": ("conversation", "Conversation"),
+_DOCUMENTS = ("documents", "Documents")
+_CONVERSATION = ("conversation", "Conversation")
+# The scorers of methods that compare with all documents together, or with earlier turns; for the
+# others each document takes the place of a sample.
+_BY_EVIDENCE: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("facts", "documents"): _DOCUMENTS,
+    ("facts", "references"): _DOCUMENTS,
+    ("facts", "conversation"): _CONVERSATION,
+    ("prompt", "documents"): _DOCUMENTS,
+    ("prompt", "conversation"): _CONVERSATION,
+    ("grounding", "documents"): _DOCUMENTS,
 }
 _NAME = lazy_pattern(r"[\w.-]{1,60}")
 _log = logging.getLogger(__name__)
@@ -281,10 +289,8 @@ def scorer_class(config: ScorerConfig) -> type[Any]:
     scorer = registry().get(method.default) if method else None
     if scorer is None or type(config) is not scorer.Config:
         raise ConfigurationError(f"no scorer is registered for {type(config).__qualname__!r}")
-    evidence = getattr(config, "evidence", "")
-    if config.method_name in _BUILT_IN and evidence in _BY_EVIDENCE:
-        return _built_in(*_BY_EVIDENCE[evidence])
-    return scorer
+    other = _BY_EVIDENCE.get((config.method_name, getattr(config, "evidence", "")))
+    return scorer if other is None else _built_in(*other)
 
 
 def build(config: ScorerConfig, *, where: str = "") -> Scorer:
@@ -351,7 +357,8 @@ class Step:
     def __post_init__(self) -> None:
         traits = _traits_of(self.scorer)
         only_references = "references" in self.needs and "samples" not in self.needs
-        usual: EvidenceKind = "reference" if only_references else "sample"
+        by_reference = only_references or self._replaces_samples
+        usual: EvidenceKind = "reference" if by_reference else "sample"
         fields = {
             "traits": traits,
             "source": traits.source or usual,
@@ -446,15 +453,16 @@ class Step:
     @property
     def compares_with_references(self) -> bool:
         """Whether its texts are references, and not samples."""
-        return self.source == "reference" or self._uses_references
+        return self.source == "reference" or self._replaces_samples
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The scorer's needs, with references in place of samples if the policy says so."""
+        """The scorer's needs, without samples if documents take their place."""
         needs = set(self.scorer.needs)
-        if self._uses_references:
+        if self._replaces_samples:
             needs.discard("samples")
-            needs.add("references")
+            if not self.reads_documents:
+                needs.add("references")
         return frozenset(needs)
 
     def view(self, evidence: Evidence, judge: Provider | None) -> Evidence:
@@ -464,7 +472,7 @@ class Step:
             evidence: All the evidence.
             judge: The provider for this step's judges.
         """
-        samples = evidence.references if self._uses_references else evidence.samples
+        samples = evidence.references if self._replaces_samples else evidence.samples
         if samples is evidence.samples and judge is evidence.judge_provider:
             return evidence
         return replace(evidence, samples=samples, judge_provider=judge)
@@ -505,6 +513,9 @@ class Step:
             The scores; if the scorer failed or returned anything else, empty ones with the reason
             in `inconclusive`.
         """
+        by_document = self.reads_documents and self._replaces_samples
+        if by_document and not await evidence.samples.all():
+            return Scores(error=NO_DOCUMENTS)
         try:
             scores = await self.scorer.score(passage, evidence)
         # A method that fails, third-party ones included, must not cost the user the answer.
@@ -550,5 +561,10 @@ class Step:
             return None
 
     @property
-    def _uses_references(self) -> bool:
-        return isinstance(self.config, SampleConfig) and self.config.evidence == "references"
+    def _replaces_samples(self) -> bool:
+        config = self.config
+        return (
+            isinstance(config, SampleConfig)
+            and config.replaces_samples
+            and "samples" in self.scorer.needs
+        )

@@ -273,7 +273,7 @@ def _refuse_incomplete(
     another = "use another policy (x-resay-policy)"
     if problem is None and check_request.references and not runtime.takes_references:
         problem = (
-            "no step of the policy compares with `references`; set `evidence: references` on one,"
+            "no step of the policy compares with `references`; set `evidence: documents` on one,"
             f" or {another}"
         )
     if problem is None and check_request.logprobs and not runtime.required_by("logprobs"):

@@ -54,10 +54,10 @@ class SampleScorer(ABC):
     """Base class of methods that compare the passage with one sample at a time.
 
     A sentence's score is the mean of its entries over the samples' columns; if they have unbounded
-    entries, the mean of those, clipped to [0, 1]. If references take the place of samples
-    (`evidence: references`), one supporting document is enough: the score is that of the document
-    that supports the sentence best, among those that mention it. If the evidence has a stopping
-    rule, samples are drawn in waves, and only as many are compared as the rule asks for.
+    entries, the mean of those, clipped to [0, 1]. If documents take the place of samples
+    (`evidence: documents` or `references`), one supporting document is enough: the score is that of
+    the document that supports the sentence best, among those that mention it. If the evidence has a
+    stopping rule, samples are drawn in waves, and only as many are compared as the rule asks for.
     """
 
     name: ClassVar[str]
@@ -69,7 +69,7 @@ class SampleScorer(ABC):
         """Whether one supporting text is enough, as with documents but not with samples."""
         # A plug-in may have no settings.
         config = getattr(self, "config", None)
-        return isinstance(config, SampleConfig) and config.evidence == "references"
+        return isinstance(config, SampleConfig) and config.replaces_samples
 
     @abstractmethod
     async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:

@@ -59,7 +59,7 @@ def _chat_format(name: str) -> Format:
     raise ConfigurationError(
         f"`grounding` does not know how to ask {name!r}; set its `format`:"
         f" {', '.join(sorted(CHAT_FORMATS))}. Any other chat model is for `prompt` with"
-        " `evidence: references`"
+        " `evidence: documents`"
     )
 
 

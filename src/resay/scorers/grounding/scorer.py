@@ -94,8 +94,8 @@ class Grounding:
         # The settings are frozen, so narrowing the allowed values is safe.
         evidence: Literal["references", "documents"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
             default="references",
-            description="The texts to compare the answer with: the references that are passed; or"
-            " all documents of the request, and its citations too.",
+            description="What to compare with: references that are passed; or all documents of the"
+            " request, and its citations too.",
         )
         words_first: WordsFirst = False
         model: ModelField = Field(
