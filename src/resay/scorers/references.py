@@ -512,6 +512,9 @@ def _relevant_sentences(text: str, documents: Sequence[str]) -> list[str]:
 
     def is_relevant(sentence: str) -> bool:
         comparable = normalized(sentence).casefold()
+        if sentence.startswith("#"):
+            # What is below it is about what it names.
+            return True
         if numbers and not numbers.isdisjoint(_DIGITS.findall(comparable)):
             return True
         return not stems.isdisjoint(word[:_STEM] for word in comparable.split())
@@ -522,7 +525,7 @@ def _relevant_sentences(text: str, documents: Sequence[str]) -> list[str]:
         if len(document) <= _SHORT or not stems or has_no_spaces:
             shortened.append(document)
         else:
-            relevant = " ".join(filter(is_relevant, _SENTENCE_END.split(document)))
+            relevant = "\n".join(filter(is_relevant, _SENTENCE_END.split(document)))
             # An empty text would be left out, and later documents be taken for those before them.
             shortened.append(relevant or document.strip()[:_SHORT])
     return shortened

@@ -1,11 +1,17 @@
 """Finds the values of a sentence that documents have only of something else.
 
 Of "The pool closes at 10 pm", "The bar closes at 10 pm" has the value, and "The pool closes at 8
-pm" another in its place: it shares with the sentence all words that the first shares, and more.
+pm" another in its place: it shares with the sentence all words that the first shares, and more. So
+do other values that it gives, such as the number of an invoice, or a year.
+
+A document often names its subject only once. A sentence with the value may be about all that the
+sentences before it name, back to one of something else: with another value in its place, or a
+heading.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +23,10 @@ from resay.scorers.common.words import ignored_words
 
 # A sentence is about the same matter if it shares this much of the words.
 _SAME_MATTER = 0.5
+# A value of more sentences is not compared.
+_MAX_CONTEXTS = 1_000
+# How many sentences before another may name what it is about.
+_MAX_BEFORE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +48,37 @@ class DisplacedValue:
 
 
 @dataclass(frozen=True, slots=True)
+class _Matter:
+    """What a sentence says of a quantity.
+
+    Attributes:
+        words: The words of its clause, and of the question.
+        values: For each other value of its clause, or else of the question, the positions of the
+            sentences that have it.
+    """
+
+    words: frozenset[str]
+    values: tuple[frozenset[int], ...]
+
+    @property
+    def size(self) -> int:
+        """How many words and values it has."""
+        return len(self.words) + len(self.values)
+
+
+@dataclass(frozen=True, slots=True)
 class _Context:
-    """A sentence with a value, and the words that it shares with the one compared."""
+    """A sentence with a value.
+
+    Attributes:
+        sentence: The sentence.
+        shared: What it shares with the matter: words, and indexes of values.
+        shared_here: What it shares by itself and by what stands before it in its document.
+    """
 
     sentence: IndexedSentence
-    shared: frozenset[str]
+    shared: frozenset[str | int]
+    shared_here: frozenset[str | int]
 
 
 class DisplacedValues:
@@ -63,6 +99,7 @@ class DisplacedValues:
         self._statement = statement
         self._index = index
         self._differs = differs
+        self._differing: dict[tuple[Quantity, int], bool] = {}
 
     def find(
         self, clauses: Sequence[ClauseQuantities], texts: Collection[int]
@@ -73,34 +110,66 @@ class DisplacedValues:
             clauses: The quantities of the sentence with the words of their clauses.
             texts: The positions of the texts.
         """
+        topic = self._index.question.topic
         for clause in clauses:
-            words = (clause.words | self._index.question.topic) - ignored_words()
-            for quantity in clause.quantities:
+            words = (clause.words | topic) - ignored_words()
+            # A number without a unit may name what it is about: invoice 1001.
+            for quantity in sorted(clause.quantities, key=lambda value: not value.unit):
                 if quantity not in self._statement.quantities:
                     continue
-                displaced = self._displaced(quantity, words, texts)
+                values = map(self._positions_with, self._values_beside(quantity, clause))
+                displaced = self._displaced(quantity, _Matter(words, tuple(values)), texts)
                 if displaced is not None:
                     return displaced
         return None
 
+    def _values_beside(self, quantity: Quantity, clause: ClauseQuantities) -> list[Quantity]:
+        """Return the other values of a clause, or those of the question that are of other kinds."""
+        values = [other for other in clause.quantities if not other.agrees(quantity)]
+        if not values and len(self._statement.all_quantities) == 1:
+            for other in self._index.question.quantities:
+                is_alike = other.unit == quantity.unit and other.comparable(quantity)
+                if not is_alike:
+                    values.append(other)
+        return values
+
     def _displaced(
-        self, quantity: Quantity, words: frozenset[str], texts: Collection[int]
+        self, quantity: Quantity, matter: _Matter, texts: Collection[int]
     ) -> DisplacedValue | None:
-        same = self._contexts_of(quantity, words, texts)
-        # Nothing can share more than all words, which is what most true claims share.
-        if not same or any(context.shared == words for context in same):
+        index = self._index
+        if len(self._positions_with(quantity)) > _MAX_CONTEXTS:
+            return None
+        same = self._contexts_of(quantity, matter, texts)
+        # Nothing can share more than all, which is what most true claims share.
+        if not same or any(len(context.shared_here) == matter.size for context in same):
             return None
         elsewhere = frozenset(context.sentence.sample for context in same)
+        # A price that many sentences have is shared in few ways.
+        distinct = {
+            (context.sentence.sample, context.shared, context.shared_here): context
+            for context in same
+        }.values()
+        positions = set(index.sharing(matter.words)).union(*matter.values)
         in_place: list[_Context] = []
-        for position in sorted(self._index.sharing(words)):
-            sentence = self._index.sentences[position]
-            if sentence.sample in elsewhere or sentence.sample not in texts:
+        for position in sorted(positions):
+            sentence = index.sentences[position]
+            if sentence.sample not in texts or not sentence.quantities:
                 continue
-            shared = self._shared_at(position, words)
-            is_on_the_matter = len(shared) >= _SAME_MATTER * len(words)
-            is_nearer = all(context.shared < shared for context in same)
-            if is_on_the_matter and is_nearer and self._differs(quantity, sentence.quantities):
-                in_place.append(_Context(sentence, shared))
+            is_here = sentence.sample in elsewhere
+            shared = self._shared_at(position, matter, quantity, is_here=is_here)
+            if len(shared) < _SAME_MATTER * matter.size:
+                continue
+            of_same = {
+                context.shared_here
+                if context.sentence.sample == sentence.sample
+                else context.shared
+                for context in distinct
+            }
+            if not all(shared_by_same < shared for shared_by_same in of_same):
+                continue
+            is_clear = not is_here or self._count_rivals(quantity, sentence) == 1
+            if is_clear and self._differs_at(position, quantity):
+                in_place.append(_Context(sentence, shared, shared))
         if not in_place:
             return None
         in_place.sort(key=lambda context: len(context.shared))
@@ -111,31 +180,97 @@ class DisplacedValues:
             is_certain=self._is_certain(quantity, same, in_place),
         )
 
-    def _contexts_of(
-        self, quantity: Quantity, words: frozenset[str], texts: Collection[int]
-    ) -> list[_Context]:
-        """Return the sentences of texts that have a quantity."""
+    def _differs_at(self, position: int, quantity: Quantity) -> bool:
+        """Whether a sentence has a value of the same kind as a quantity, but none the same."""
+        key = quantity, position
+        if key not in self._differing:
+            quantities = self._index.sentences[position].quantities
+            self._differing[key] = self._differs(quantity, quantities)
+        return self._differing[key]
+
+    def _count_rivals(self, quantity: Quantity, sentence: IndexedSentence) -> int:
+        """Return how many values of a sentence may stand in place of a quantity."""
+        own = self._statement.all_quantities
+        rivals = {
+            other.value
+            for other in sentence.quantities
+            if quantity.comparable(other) and not any(value.agrees(other) for value in own)
+        }
+        return len(rivals)
+
+    def _positions_with(self, quantity: Quantity) -> frozenset[int]:
+        """Return the positions of the sentences that have a quantity."""
         index = self._index
         positions: set[int] = set()
         for candidate in index.quantity_keys.candidates(quantity, len(index.quantities)):
             other, positions_of_other = index.quantities[candidate]
             if quantity.supported_by(other) or quantity.rounds(other):
                 positions.update(positions_of_other)
-        return [
-            _Context(index.sentences[position], self._shared_at(position, words))
-            for position in sorted(positions)
-            if index.sentences[position].sample in texts
-        ]
+        return frozenset(positions)
 
-    def _shared_at(self, position: int, words: frozenset[str]) -> frozenset[str]:
-        """Return the words that a sentence has, the one before it, or as names its text."""
+    def _contexts_of(
+        self, quantity: Quantity, matter: _Matter, texts: Collection[int]
+    ) -> list[_Context]:
+        """Return the sentences of texts that have a quantity."""
+        contexts: list[_Context] = []
+        for position in sorted(self._positions_with(quantity)):
+            sentence = self._index.sentences[position]
+            if sentence.sample in texts:
+                shared = self._shared_at(position, matter, quantity, is_here=False)
+                shared_here = self._shared_before(position, matter, quantity)
+                contexts.append(_Context(sentence, shared, shared_here))
+        return contexts
+
+    def _shared_at(
+        self, position: int, matter: _Matter, quantity: Quantity, *, is_here: bool
+    ) -> frozenset[str | int]:
+        """Return what a sentence shares, the one before it, or as names its text.
+
+        Args:
+            position: The position of the sentence.
+            matter: What is said of the quantity.
+            quantity: The quantity.
+            is_here: Whether its text has the quantity, so that its names tell nothing, and neither
+                does the sentence before it if that has a value of the same kind.
+        """
         index = self._index
         sentence = index.sentences[position]
-        stems = sentence.stems
+        shared = self._shared_in(position, matter) | self._shared_heading(position, matter)
+        names: Collection[str] = ()
+        if not is_here:
+            names = self._statement.names_and_words.names.keys() & index.stems[sentence.sample]
         if position > index.positions[sentence.sample].start:
-            stems |= index.sentences[position - 1].stems
-        names = words & self._statement.names_and_words.names.keys()
-        return (words & stems) | (names & index.stems[sentence.sample])
+            before = index.sentences[position - 1]
+            if not is_here or not any(map(quantity.comparable, before.quantities)):
+                shared |= matter.words & before.stems
+        return shared | (matter.words & frozenset(names))
+
+    def _shared_before(
+        self, position: int, matter: _Matter, quantity: Quantity
+    ) -> frozenset[str | int]:
+        """Return what a sentence shares, and those before it that may name what it is about."""
+        sentences = self._index.sentences
+        shared = self._shared_in(position, matter) | self._shared_heading(position, matter)
+        first = self._index.positions[sentences[position].sample].start
+        for earlier in range(position - 1, max(first, position - _MAX_BEFORE) - 1, -1):
+            if sentences[earlier].is_heading or self._differs_at(earlier, quantity):
+                break
+            shared |= self._shared_in(earlier, matter)
+        return shared
+
+    def _shared_heading(self, position: int, matter: _Matter) -> frozenset[str | int]:
+        heading = self._index.headings[position]
+        if heading is None:
+            return frozenset()
+        return self._shared_in(heading, matter)
+
+    def _shared_in(self, position: int, matter: _Matter) -> frozenset[str | int]:
+        """Return what a sentence by itself shares."""
+        shared: set[str | int] = set(matter.words & self._index.sentences[position].stems)
+        for number, positions in enumerate(matter.values):
+            if position in positions:
+                shared.add(number)
+        return frozenset(shared)
 
     def _is_certain(
         self, quantity: Quantity, same: Sequence[_Context], in_place: Sequence[_Context]
@@ -145,14 +280,18 @@ class DisplacedValues:
         is_bare = not any(other.unit for c in same for other in _agreeing(quantity, c.sentence))
         # What both say cannot tell them apart.
         stated = self._statement.stems | self._index.question.topic
+        stems_here: defaultdict[int, set[str]] = defaultdict(set)
         for context in same:
-            stated |= self._index.stems[context.sentence.sample]
+            stems_here[context.sentence.sample] |= context.sentence.stems
         for context in in_place:
             sentence = context.sentence
+            in_both = set(stated)
+            for sample, stems in stems_here.items():
+                in_both |= stems if sample == sentence.sample else self._index.stems[sample]
             has_unit = any(other.unit == quantity.unit for other in sentence.quantities)
             if quantity.unit and has_unit and is_bare:
                 return True
-            if _words_beside_values(sentence) <= stated:
+            if _words_beside_values(sentence) <= in_both:
                 return True
         return False
 

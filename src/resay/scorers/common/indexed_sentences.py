@@ -51,6 +51,11 @@ class IndexedSentence:
     alone: bool
     plain: bool
 
+    @property
+    def is_heading(self) -> bool:
+        """Whether it is a heading in Markdown."""
+        return self.text.startswith("#")
+
     def as_written(self, quantity: Quantity) -> str:
         """Return one of its quantities as written."""
         return self.text[quantity.start - self.start : quantity.end - self.start]

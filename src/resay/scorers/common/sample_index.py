@@ -285,6 +285,18 @@ class SampleIndex:
         """By sample, its text with the digits of long numbers joined."""
         return [ungrouped(text) for text in self.texts]
 
+    @cached_property
+    def headings(self) -> Sequence[int | None]:
+        """By position of a sentence, that of the heading above it in its sample, if any."""
+        headings: list[int | None] = []
+        for positions in self.positions:
+            heading: int | None = None
+            for position in positions:
+                if self.sentences[position].is_heading:
+                    heading = position
+                headings.append(heading)
+        return headings
+
     # Quantities.
 
     def count_of(self, meaning: tuple[object, ...]) -> int:
