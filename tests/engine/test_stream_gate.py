@@ -119,6 +119,24 @@ async def test_chunks_without_text_come_at_once_unless_text_may_be_withheld(
     assert sorted(part.text for part in await read(stream)) == sorted(texts)
 
 
+@pytest.mark.parametrize("explained", [True, False])
+async def test_the_verdict_on_the_answer_is_explained_whether_its_chunks_are_or_not(
+    explained: bool,
+) -> None:
+    samples = ("It opened in 1950. It has 20000 lamps. It is made of wood.",) * 3
+    guard = Guard({**POLICY, "chain": ["ngram"]}, provider=Writer(f"{FIRST}{SECOND}", THIRD))
+    context = CheckContext(Request.of("When?"), samples=samples)
+    sources = Sources.all(Writer(f"{FIRST}{SECOND}", THIRD))
+    stream = GuardRuntime(guard).astream_with(context, sources, explained=explained)
+    parts = await read(stream)
+    shown = [sentence for part in parts for sentence in part.sentences]
+    assert [sentence.flagged for sentence in shown] == [True, True, True]
+    assert all(bool(sentence.contradicted_by) is explained for sentence in shown[:2])
+    verdict = stream.answer.verdict
+    texts = [claim.contradicted_by and claim.contradicted_by.text for claim in verdict.claims]
+    assert texts[:2] == ["It opened in 1950.", "It has 20000 lamps."]
+
+
 async def test_withheld_sentences_are_blocked_if_the_verdict_is_inconclusive() -> None:
     stream = beyond_budget(message="Withheld.")
     assert await read(stream) == [AnswerChunk("Withheld.", is_replacement=True)]

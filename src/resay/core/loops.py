@@ -59,10 +59,9 @@ def find_loop(passage: Passage, question: str = "") -> Loop | None:
         passage: The text.
         question: What it answers. Who asks for repetition names what to repeat.
     """
-    question_words = set(_words_in(question))
     for section in _sections(passage):
         loop = _repetition(passage, section) or _same_beginnings(passage, section)
-        if loop is not None and not question_words.issuperset(loop.words):
+        if loop is not None and not set(_words_in(question)).issuperset(loop.words):
             return loop
     return None
 

@@ -380,7 +380,8 @@ def _unread_delta(choice: Choice) -> str | None:
     if choice.get("text"):
         return named("text")
     for name in ("delta", "message"):
-        if is_garbled(choice.get(name), Mapping):
+        fields = choice.get(name)
+        if fields and not mapping(fields):
             return named(name)
     return _unread_message(mapping(choice.get("delta")))
 
