@@ -139,12 +139,14 @@ class EngineProvider(OneAnswer):
 
 
 def references_in(nodes: Sequence[NodeWithScore]) -> tuple[str | Document, ...]:
-    """Return the texts of nodes as a model reads them, named after their files."""
+    """Return the texts of nodes as a model reads them, named after their files.
+
+    Blank ones are among them, so that the others keep the numbers by which an answer cites them.
+    """
     references: list[str | Document] = []
     for node in nodes:
         text = node.node.get_content(metadata_mode=MetadataMode.LLM)
-        if text.strip():
-            references.append(named_text(text, node.node.metadata))
+        references.append(named_text(text, node.node.metadata))
     return tuple(references)
 
 

@@ -23,18 +23,25 @@ def _as_document(value: object) -> object:
     return {"text": value} if isinstance(value, str) else value
 
 
-Text = Annotated[str, Field(max_length=200_000), AfterValidator(_with_words)]
+_AnyText = Annotated[str, Field(max_length=200_000)]
+Text = Annotated[_AnyText, AfterValidator(_with_words)]
 
 
 class DocumentArgument(Strict):
     """A trusted text to compare with."""
 
-    text: Text = Field(description="The text.")
+    text: _AnyText = Field(description="The text; a blank one is ignored.")
     name: str | None = Field(
         default=None,
         max_length=2_000,
         description="Its name, path or URL, by which results refer to it.",
     )
+
+
+def _with_words_in_one(documents: list[DocumentArgument]) -> list[DocumentArgument]:
+    if not any(document.text.strip() for document in documents):
+        raise ValueError("must not all be blank")
+    return documents
 
 
 Documents = Annotated[
@@ -45,6 +52,7 @@ Documents = Annotated[
         ]
     ],
     Field(min_length=1, max_length=200),
+    AfterValidator(_with_words_in_one),
 ]
 Question = Annotated[
     Text | None,

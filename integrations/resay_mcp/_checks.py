@@ -63,7 +63,7 @@ class Checks:
             question=arguments.question,
             samples=arguments.samples,
         )
-        return check_result(verdict, (), session)
+        return check_result(verdict, {}, session)
 
     async def check_against_documents(
         self, arguments: CheckAgainstDocuments, session: Session
@@ -90,7 +90,7 @@ class Checks:
                 if GuardRuntime(self._guard).has_model:
                     raise
                 raise ConfigurationError(_NO_EVIDENCE) from None
-            return claim_result(verdict, (), session)
+            return claim_result(verdict, {}, session)
         verdict = await self._check(
             self._by_documents,
             arguments.claim,
@@ -114,10 +114,13 @@ class Checks:
         return verdict
 
 
-def _names(documents: Sequence[DocumentArgument]) -> list[str]:
-    return [
-        document.name or f"document {number}" for number, document in enumerate(documents, start=1)
-    ]
+def _names(documents: Sequence[DocumentArgument]) -> dict[str, str]:
+    """Return the names of the documents that are not blank, by their places."""
+    names: dict[str, str] = {}
+    for index, document in enumerate(documents):
+        if document.text.strip():
+            names[f"references[{index}]"] = document.name or f"document {index + 1}"
+    return names
 
 
 def with_tool_names(message: str) -> str:

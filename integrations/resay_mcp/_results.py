@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -104,12 +104,12 @@ class ClaimResult(BaseModel):
     session: SessionUsage
 
 
-def check_result(verdict: Verdict, documents: Sequence[str], session: Session) -> CheckResult:
+def check_result(verdict: Verdict, documents: Mapping[str, str], session: Session) -> CheckResult:
     """Return a verdict as the result of a check.
 
     Args:
         verdict: The verdict.
-        documents: The names of the documents that were passed, in order.
+        documents: The names of the documents that were compared with, by their places.
         session: The session, with this check counted.
     """
     return CheckResult(
@@ -124,12 +124,12 @@ def check_result(verdict: Verdict, documents: Sequence[str], session: Session) -
     )
 
 
-def claim_result(verdict: Verdict, documents: Sequence[str], session: Session) -> ClaimResult:
+def claim_result(verdict: Verdict, documents: Mapping[str, str], session: Session) -> ClaimResult:
     """Return the verdict on a text that is one claim: that on the worst of its claims.
 
     Args:
         verdict: The verdict.
-        documents: The names of the documents that were passed, in order.
+        documents: The names of the documents that were compared with, by their places.
         session: The session, with this check counted.
     """
     worst = _worst_claim(verdict)
@@ -157,7 +157,9 @@ def _worst_claim(verdict: Verdict) -> ClaimVerdict | None:
     return None
 
 
-def _checked_claim(claim: ClaimVerdict, verdict: Verdict, documents: Sequence[str]) -> CheckedClaim:
+def _checked_claim(
+    claim: ClaimVerdict, verdict: Verdict, documents: Mapping[str, str]
+) -> CheckedClaim:
     supporting = [
         _name_of(verdict, grounds.reference, documents)
         for grounds in claim.grounds
@@ -176,7 +178,7 @@ def _checked_claim(claim: ClaimVerdict, verdict: Verdict, documents: Sequence[st
 
 
 def _contrary_statement(
-    contradiction: Contradiction | None, verdict: Verdict, documents: Sequence[str]
+    contradiction: Contradiction | None, verdict: Verdict, documents: Mapping[str, str]
 ) -> ContraryStatement | None:
     if contradiction is None:
         return None
@@ -186,7 +188,7 @@ def _contrary_statement(
     return ContraryStatement(text=contradiction.text, source=source)
 
 
-def _compared_with(verdict: Verdict, documents: Sequence[str]) -> str:
+def _compared_with(verdict: Verdict, documents: Mapping[str, str]) -> str:
     if documents:
         return counted(len(documents), "document")
     if not verdict.samples:
@@ -194,7 +196,7 @@ def _compared_with(verdict: Verdict, documents: Sequence[str]) -> str:
     return f"{counted(verdict.samples, 'answer')} of the model, asked about the claim"
 
 
-def _with_names(reason: str, verdict: Verdict, documents: Sequence[str]) -> str:
+def _with_names(reason: str, verdict: Verdict, documents: Mapping[str, str]) -> str:
     """Return a reason with the names of documents where it has numbers of references."""
     if not documents:
         return reason
@@ -212,15 +214,12 @@ def _with_names(reason: str, verdict: Verdict, documents: Sequence[str]) -> str:
     return _REFERENCES.sub(named, reason)
 
 
-def _name_of(verdict: Verdict, index: int, documents: Sequence[str]) -> str:
+def _name_of(verdict: Verdict, index: int, documents: Mapping[str, str]) -> str:
     """Return the name of a reference: its document's, or its place in the question."""
     if index >= len(verdict.references):
         return f"document {index + 1}"
     place = verdict.references[index].source
-    for number, name in enumerate(documents):
-        if place == f"references[{number}]":
-            return name
-    return place
+    return documents.get(place, place)
 
 
 def _check_usage(verdict: Verdict) -> CheckUsage:

@@ -157,3 +157,12 @@ def test_errors_name_the_remedy(
     assert (done.returncode, done.stdout) == (code, "")
     assert told in done.stderr
     assert "Warning" not in done.stderr
+
+
+def test_an_empty_file_among_the_references_is_ignored(files: Path) -> None:
+    (files / "empty.txt").write_text("")
+    told = resay_cli(
+        "check", "-r", "r.txt", "--method", "facts", "--references", "empty.txt", "a.txt"
+    )
+    assert "no reference has its facts" in told.stdout
+    assert "failed" not in told.stdout + told.stderr

@@ -243,6 +243,59 @@ def test_a_contradiction_names_the_document_of_the_request() -> None:
     assert "reference 2 (Bridges) says: It opened in 1932." in str(last())
 
 
+def ask_with_documents(*documents: object) -> None:
+    world = World([Subject("Garmo bridge", facts=[[NAMED_ANSWER]])])
+    with (
+        SimulatedProvider(world=world) as provider,
+        GuardedOpenAI(policy=BY_WORDS, base_url=provider.base_url, api_key="x") as client,
+    ):
+        client.chat.completions.create(
+            model="simulated",
+            messages=[{"role": "user", "content": "When did the Garmo bridge open?"}],
+            extra_body={"resay": {"references": list(documents)}},
+        )
+
+
+@pytest.mark.parametrize("blank", ["", " \n", {"text": "", "title": "Empty"}])
+def test_a_blank_document_of_the_request_is_ignored(blank: object) -> None:
+    ask_with_documents(SILENT, blank, f"The Garmo bridge. {OPENED}")
+    assert last().flagged
+    places = [reference.source for reference in last().references]
+    assert places == ["resay.references[0]", "resay.references[2]"]
+
+
+def test_only_blank_documents_are_none() -> None:
+    ask_with_documents("", " ")
+    assert last().decision == "consistent"
+    assert last().samples
+    assert not last().references
+
+
+def test_blank_documents_of_retrievers_are_ignored() -> None:
+    answered = RunnableLambda(lambda given: given["question"]) | FakeListChatModel(
+        responses=[NAMED_ANSWER]
+    )
+    documents = [
+        Document(page_content="", metadata={"source": "empty.md"}),
+        Document(page_content=f"The Garmo bridge. {OPENED}", metadata={"source": "bridges.md"}),
+    ]
+    guarded = guard_runnable(answered, BY_WORDS)
+    guarded.invoke({"question": "When did the Garmo bridge open?", "found": documents})
+    assert last().flagged
+    assert [reference.id for reference in last().references] == ["bridges.md"]
+    nodes = [TextNode(text=" ")]
+    nodes.append(TextNode(text=f"The Garmo bridge. {OPENED}", metadata={"file_name": "bridges.md"}))
+
+    class FoundNodes(BaseRetriever):
+        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+            return [NodeWithScore(node=node) for node in nodes]
+
+    engine = RetrieverQueryEngine.from_args(FoundNodes(), llm=OneAnswer(response=NAMED_ANSWER))
+    GuardedQueryEngine(engine, BY_WORDS).query("When did the Garmo bridge open?")
+    assert last().flagged
+    assert [reference.id for reference in last().references] == ["bridges.md"]
+
+
 def test_the_gateway_takes_documents_in_the_body(
     provider: SimulatedProvider, tmp_path: Path
 ) -> None:
@@ -253,8 +306,10 @@ def test_the_gateway_takes_documents_in_the_body(
             told = served.post(json=body | {"resay": {"references": [document]}}).json()
             assert told["hallucination"]["decision"] == decision
         assert all("resay" not in (request.body or {}) for request in provider.requests)
+        blank = served.post(json=body | {"resay": {"references": ["", SAYS]}}).json()
+        assert blank["hallucination"]["decision"] == "consistent"
         before = provider.calls
-        for wrong in (1, {}, {"references": "x"}, {"references": [3]}, {"references": [" "]}):
+        for wrong in (1, {}, {"references": "x"}, {"references": [3]}):
             refused = served.post(json=body | {"resay": wrong})
             assert refused.status_code == 400
             assert "resay" in refused.json()["error"]["message"]

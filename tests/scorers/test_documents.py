@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pytest
 
-from resay import Guard, Request, Verdict
+from resay import Document, Guard, Request, Verdict
 from resay.errors import ConfigurationError, PolicyError
 from resay.plugins import (
     Column,
@@ -282,3 +282,41 @@ def test_a_long_document_without_a_relevant_sentence_leaves_the_others_in_place(
     verdict = guard.check("Garmo has 30 lamps.", question="Garmo?", references=documents)
     assert verdict.decision == "consistent"
     assert [(g.reference, g.supports) for g in verdict.claims[0].grounds] == [(1, True)]
+
+
+@pytest.mark.parametrize("chain", [["facts"], [{"method": "facts", "evidence": "documents"}]])
+@pytest.mark.parametrize("blank", ["", " \n\t", Document("empty.txt", "")])
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_a_blank_document_is_ignored(chain: list[Any], blank: Any, position: int) -> None:
+    documents: list[Any] = [*DOCUMENTS]
+    documents.insert(position, blank)
+    guard = Guard({"chain": chain})
+    assert guard.check(WRONG, references=documents).flagged
+    verdict = guard.check(PLAIN, references=documents)
+    assert verdict.decision == "consistent"
+    expected = [f"references[{index}]" for index in range(3) if index != position]
+    assert [reference.source for reference in verdict.references] == expected
+
+
+def test_a_citation_counts_blank_documents() -> None:
+    guard = Guard({"chain": ["facts"]})
+    documents = ["", *DOCUMENTS]
+    assert (
+        guard.check("The Garmo bridge opened in 1932 [2].", references=documents).decision
+        == "consistent"
+    )
+    assert (
+        guard.check("The Silo tunnel is 2 km long [3].", references=documents).decision
+        == "consistent"
+    )
+    verdict = guard.check("The Silo tunnel is 2 km long [2].", references=documents)
+    reason = "it cites [2], which does not support it; [3] supports it"
+    assert verdict.claims[0].reason == reason
+
+
+def test_only_blank_documents_are_none() -> None:
+    guard = Guard({"chain": [{"method": "facts", "evidence": "documents"}]})
+    without = guard.check(PLAIN, references=[])
+    assert guard.check(PLAIN, references=["", " "]).reason == without.reason
+    with pytest.raises(ConfigurationError, match="samples"):
+        Guard({"chain": ["facts"]}).check(PLAIN, references=[""])

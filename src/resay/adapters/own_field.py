@@ -21,7 +21,7 @@ def without_own_field(body: Body) -> Body:
 
 
 def references_in(body: Body) -> tuple[Reference, ...]:
-    """Return the references in the guard's own field of a request.
+    """Return the references in the guard's own field of a request, without blank ones.
 
     Raises:
         ConfigurationError: The field is not valid.
@@ -37,12 +37,13 @@ def references_in(body: Body) -> tuple[Reference, ...]:
         raise ConfigurationError(f"`{OWN_FIELD}` must be an object with a list of `references`")
     references: list[Reference] = []
     for index, entry in enumerate(cast("list[object]", entries)):
-        reference = _reference(entry, f"{OWN_FIELD}.references[{index}]")
-        if reference is None:
+        if not isinstance(_text_of(entry), str):
             raise ConfigurationError(
                 f"each of `{OWN_FIELD}.references` must be a string, or an object with a `text`"
             )
-        references.append(reference)
+        reference = own_reference(entry, f"{OWN_FIELD}.references[{index}]")
+        if reference is not None:
+            references.append(replace(reference, origin="given", label=None))
     longest = max((len(reference.text) for reference in references), default=0)
     if len(references) > _MAX_REFERENCES or longest > _MAX_CHARS:
         raise ConfigurationError(
@@ -52,10 +53,7 @@ def references_in(body: Body) -> tuple[Reference, ...]:
     return tuple(references)
 
 
-def _reference(entry: object, source: str) -> Reference | None:
+def _text_of(entry: object) -> object:
     if isinstance(entry, Mapping):
-        entry = cast("Mapping[str, object]", entry)
-        if not isinstance(entry.get("text"), str):
-            return None
-    reference = own_reference(entry, source)
-    return None if reference is None else replace(reference, origin="given", label=None)
+        return cast("Mapping[str, object]", entry).get("text")
+    return entry

@@ -49,29 +49,40 @@ class Reference:
     title: str | None = field(default=None, repr=False)
     url: str | None = field(default=None, repr=False)
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether it says nothing."""
+        return not self.text.strip()
+
 
 def given_references(values: Iterable[str | Document]) -> tuple[Reference, ...]:
-    """Return the references that a caller passed, in their order.
+    """Return the references that a caller passed, in their order, without blank ones.
+
+    A blank one counts: the label of the next is its number among all that were passed.
 
     Args:
         values: Their texts, or documents, whose ids and titles are kept.
     """
-    return tuple(
-        replace(_reference(value, f"references[{index}]"), label=str(index + 1))
-        for index, value in enumerate(values)
-    )
+    references: list[Reference] = []
+    for index, value in enumerate(values):
+        reference = _reference(value, f"references[{index}]")
+        if not reference.is_blank:
+            references.append(replace(reference, label=str(index + 1)))
+    return tuple(references)
 
 
 def retrieved_references(values: Iterable[str | Document]) -> tuple[Reference, ...]:
-    """Return the references that a retriever found for an answer, in their order.
+    """Return the references that a retriever found for an answer, as `given_references` does.
 
     Args:
         values: As for `given_references`.
     """
-    return tuple(
-        replace(_reference(value, f"retriever[{index}]"), origin="retriever")
-        for index, value in enumerate(values)
-    )
+    references: list[Reference] = []
+    for index, value in enumerate(values):
+        reference = _reference(value, f"retriever[{index}]")
+        if not reference.is_blank:
+            references.append(replace(reference, origin="retriever"))
+    return tuple(references)
 
 
 def _reference(value: str | Document, source: str) -> Reference:

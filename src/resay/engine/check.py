@@ -752,6 +752,8 @@ class Check:
         # As one text: a sentence is supported by the documents as a whole, not by each of them
         # separately.
         retrieved = retrieved_references(documents)
+        if not retrieved:
+            return evidence
         text = "\n\n".join(reference.text for reference in retrieved)
         evidence = replace(evidence, references=Samples((text,), splitter=self._policy.splitter))
         if self._chain.reads_documents and "retriever" in self._policy.references.from_:

@@ -136,6 +136,22 @@ async def test_reasons_call_documents_as_the_caller_does(
     assert "reference" not in checked["reason"]
 
 
+async def test_blank_documents_are_ignored_and_the_others_have_their_names() -> None:
+    documents = [" ", {"text": "", "name": "empty.md"}, *DOCUMENTS]
+    result = await called(Guard(WORDS), "verify_claim", claim=WRONG, documents=documents)
+    checked = result.structured_content
+    assert checked["reason"] == "bridge.md contradicts it"
+    assert checked["compared_with"] == f"{len(DOCUMENTS)} documents"
+    result = await called(
+        Guard(WORDS), "check_against_documents", response="It has 4 lanes.", documents=["", TWICE]
+    )
+    assert result.structured_content["claims"][0]["reason"].startswith("no document")
+    for tool in ("verify_claim", "check_against_documents"):
+        name = "claim" if tool == "verify_claim" else "response"
+        result = await called(Guard(WORDS), tool, documents=["", "\n"], **{name: WRONG})
+        assert message_of(result).endswith("documents: must not all be blank")
+
+
 async def test_a_claim_without_documents_and_without_a_model_has_nothing_to_compare_with() -> None:
     message = message_of(await called(Guard(WORDS), "verify_claim", claim=WRONG))
     assert message.startswith("there is nothing to compare the claim with: pass `documents`, or")

@@ -55,7 +55,7 @@ _Words = Annotated[str, Field(max_length=200_000), AfterValidator(_with_words)]
 class CheckReference(Strict):
     """A trusted text to compare the answer with."""
 
-    text: _Words = Field(description="The text.")
+    text: _Text = Field(description="The text; a blank one is ignored.")
     source: str | None = Field(
         default=None, max_length=2_000, description="Its source, such as a URL or a file."
     )
@@ -271,7 +271,7 @@ def _refuse_incomplete(
     """
     problem = _missing(runtime, check_request, api_request)
     another = "use another policy (x-resay-policy)"
-    if problem is None and check_request.references and not runtime.takes_references:
+    if problem is None and api_request.context.references and not runtime.takes_references:
         problem = (
             "no step of the policy compares with `references`; set `evidence: documents` on one,"
             f" or {another}"
@@ -288,7 +288,7 @@ def _missing(
     request, unavailable = api_request.request, dict[Input, str]()
     if not request.question:
         unavailable["question"] = "; pass `question` or `messages`"
-    if not check_request.references:
+    if not api_request.context.references:
         unavailable["references"] = "; pass `references`"
     if not check_request.logprobs:
         unavailable["logprobs"] = "; pass `logprobs`"
@@ -315,23 +315,18 @@ def _tokens(check_request: CheckRequest) -> tuple[TokenLogprob, ...]:
         raise RefusedError(400, "invalid_request", str(error)) from None
 
 
-def _documents(check_request: CheckRequest) -> list[Document]:
-    documents: list[Document] = []
-    for number, reference in enumerate(check_request.references or (), start=1):
-        source = reference.source or f"document {number}"
-        metadata = {} if reference.title is None else {"title": reference.title}
-        documents.append(Document(source, reference.text, metadata=metadata))
-    return documents
+def _document(reference: CheckReference, number: int) -> Document:
+    source = reference.source or f"document {number}"
+    metadata = {} if reference.title is None else {"title": reference.title}
+    return Document(source, reference.text, metadata=metadata)
 
 
 def _named_references(check_request: CheckRequest) -> tuple[Reference, ...]:
     """Return the documents one by one, with the names that the client gave some of them."""
     references: list[Document | str] = []
-    for reference, document in zip(
-        check_request.references or (), _documents(check_request), strict=True
-    ):
+    for number, reference in enumerate(check_request.references or (), start=1):
         has_name = reference.source is not None or reference.title is not None
-        references.append(document if has_name else reference.text)
+        references.append(_document(reference, number) if has_name else reference.text)
     return given_references(references)
 
 
@@ -340,7 +335,10 @@ async def _references(runtime: GuardRuntime, check_request: CheckRequest) -> tup
 
     A sentence is supported by the documents as a whole, not by each of them separately.
     """
-    documents = _documents(check_request)
+    documents: list[Document] = []
+    for number, reference in enumerate(check_request.references or (), start=1):
+        if reference.text.strip():
+            documents.append(_document(reference, number))
     if not documents:
         return ()
     if not runtime.required_by("references"):

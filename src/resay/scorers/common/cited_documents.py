@@ -96,8 +96,20 @@ def _check_marks(sentence: Sentence, claim: GroundedClaim, references: Sequence[
     # Of a claim from several documents each of them says a part.
     wrong = [name for name, documents in cited if not claim.supporting & documents]
     if claim.supporting and wrong:
-        others = supporting(sorted(claim.supporting))
+        others = _supporting_as_cited(sorted(claim.supporting), references)
         claim.flag(f"it cites [{wrong[0]}], which does not support it; {others}")
+
+
+def _supporting_as_cited(documents: Sequence[int], references: Sequence[Reference]) -> str:
+    """Say which documents support a claim, by their labels where their numbers are others.
+
+    The second document that is compared with is the third that was given if one was blank.
+    """
+    labels = [references[document].label for document in documents]
+    if None in labels or labels == [str(document + 1) for document in documents]:
+        return supporting(documents)
+    verb = "supports" if len(labels) == 1 else "support"
+    return f"{', '.join(f'[{label}]' for label in labels)} {verb} it"
 
 
 def _documents_named(
