@@ -189,6 +189,13 @@ _ENTRY: Final = lazy_pattern(
     r"[ \t]{0,8}(?:[-*•+]\s|\d{1,3}[.)]\s|\[\^?[\w-]{1,12}\]:?|\(\d{1,3}\)|[⁰¹²³⁴-⁹]{1,3}\s?|【)"
 )
 _DEFINITION: Final = lazy_pattern(r"[ \t]{0,3}\[\^?[\w-]{1,24}\]:\s[^\n]*")
+# What says where a source stands, in an entry of a list of sources.
+_LOCATING: Final = lazy_pattern(
+    rf"https?://\S+|\((?:{_YEAR})\)|,\s(?:{_YEAR})\b|{_FILE}|\b{_LOCATOR}|\[[^\[\]\n]{{1,80}}\]"
+    rf"|【[^【】\n]{{1,80}}】|\b{_NOUN}[\s:#.]{{0,3}}{_NUMBERS}\b"
+    r"|^[ \t]{0,8}(?:\d{1,3}[.)]|\(\d{1,3}\)|[⁰¹²³⁴-⁹]{1,3})",
+    re.IGNORECASE | re.MULTILINE,
+)
 _SENTENCE: Final = lazy_pattern(r"[^\W\d_]{2}[^.!?]{0,400}[.!?]\s*\Z")
 _SOURCE_PART: Final = lazy_pattern(rf"https?://|\((?:{_YEAR})\)|,\s(?:{_YEAR})\b|{_FILE}")
 _MAX_TITLE_CHARS: Final = 200
@@ -233,6 +240,15 @@ def without_marks(text: str, marks: Sequence[CitationMark] | None = None) -> str
     if not marks:
         return text
     return blanked(text, [(mark.start, mark.end) for mark in marks])
+
+
+def without_locators(entry: str) -> str:
+    """Return an entry of a list of sources without its numbers, pages, files, links and years.
+
+    Args:
+        entry: The entry, or several, one a line.
+    """
+    return _LOCATING.sub(" ", entry)
 
 
 def marks_within(marks: Sequence[CitationMark], start: int, end: int) -> tuple[CitationMark, ...]:

@@ -117,7 +117,8 @@ class ClaimVerdict:
         """Whether it claims anything.
 
         A `fact`, or `hedged` if stated as uncertain; or a kind that claims nothing and is not
-        scored: `filler`, `refusal`, `question`, `creative`, `label`.
+        scored: `filler`, `refusal`, `question`, `creative`, `label`,
+        or `source` for what only names the documents of an answer.
         """
         return self.claim.kind
 

@@ -35,9 +35,9 @@ from resay.core.segmentation.kinds import SentenceUnit as SentenceUnit
 from resay.lang.detection import detect
 from resay.lang.language import all_alternatives, all_words, load
 
-ClaimKind = Literal["fact", "hedged", "label"] | NonClaim
+ClaimKind = Literal["fact", "hedged", "label", "source"] | NonClaim
 """The kind of a claim: a fact, a statement marked as uncertain, a label such as a table's header or
-the lead-in of a list, or another kind that claims nothing."""
+the lead-in of a list, an entry of a list of sources, or another kind that claims nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,7 @@ class Scores:
             none.
         methods: Per sentence, the method that gave its score, if that is another than the one these
             are the scores of; or None; empty if it is no other for any.
+        sources: The indexes of sentences that only name sources, and thereby claim nothing.
         skip_reason: Why the method had nothing to score, without content, or None.
         verdict_reason: A phrase without content for the verdict's reason, or None.
     """
@@ -101,6 +102,7 @@ class Scores:
     denied: tuple[bool | None, ...] = ()
     judged: tuple[tuple[Part, ...], ...] = ()
     methods: tuple[str | None, ...] = ()
+    sources: tuple[int, ...] = ()
     skip_reason: str | None = None
     verdict_reason: str | None = None
 

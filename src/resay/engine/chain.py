@@ -232,7 +232,7 @@ class Chain(ChainSteps):
                     passage, claims_by_sentence, evidence.logged_as("claims"), rules.kind_of
                 )
         claims = list(chain.from_iterable(claims_by_sentence))
-        begin = partial(RunState.of, passage, claims, earlier)
+        begin = partial(RunState.of, passage, claims, earlier, skips_sources=self.skips_sources)
         state = await compute(begin, chars=_FLAG_COST * len(claims))
         if self._compares_names:
             find = partial(names_in, passage, rules.question)
@@ -403,6 +403,15 @@ class Chain(ChainSteps):
         """Whether the scores of sentences are corrected when the response is complete."""
         return bool(self._late_steps)
 
+    @property
+    def skips_sources(self) -> bool:
+        """Whether entries of a list of sources, which claim nothing, are not scored.
+
+        What stands under "Sources:" may still claim something, which nobody would have scored.
+        """
+        is_strict = self._policy.on_unscored == "block"
+        return self._policy.non_claims != "score" and not self._structured and not is_strict
+
     def verdict_tracker(self) -> VerdictTracker:
         """Return a tracker that predicts the verdict of a response still being written."""
         return VerdictTracker(self._policy, self._late_steps)
@@ -433,7 +442,9 @@ class Chain(ChainSteps):
             await self._load_reference_steps()
             step = self._reference_steps[self.checks_unmentioned(evidence.sources)]
             await self._run_together([StepRun(step, state, pending, evidence, alone)])
+            scorable = [i for i in scorable if i not in state.excluded]
             pending = [i for i in pending if state.results[i].score is None]
+            pending = [i for i in pending if i not in state.excluded]
         if self._lacks_samples(evidence):
             # Paid calls could not decide anything.
             steps = [step for step in steps if "judge" not in step.needs]
@@ -452,6 +463,8 @@ class Chain(ChainSteps):
             if not runs:
                 continue
             await self._run_together(runs)
+            scorable = [i for i in scorable if i not in state.excluded]
+            pending = [i for i in pending if i not in state.excluded]
             settle = group[-1].config.settle
             if settle is not None:
                 pending = [i for i in pending if not settle.settles(state.results[i].score)]

@@ -131,8 +131,9 @@ class DecisionReasons:
             return reasons[0]
         if state.names_score is not None:
             return None
-        if state.results and not state.claiming:
-            kinds = sorted({claim.kind for claim in state.claims})
+        kinds = sorted({claim.kind for claim in state.claims})
+        # An answer that does nothing but name sources answers by that.
+        if state.results and not state.claiming and "source" not in kinds:
             return f"the response claims nothing ({', '.join(kinds)})"
         if not state.results and {piece.kind for piece in state.passage.unscored()} == {"code"}:
             return "the response is only code"

@@ -17,6 +17,7 @@ from resay.core.scores import Scores, UnsupportedSpan, mean_score
 from resay.core.sentence_verdict import SentenceVerdict
 from resay.core.step_record import StepRecord
 from resay.scorers import Step
+from resay.scorers.common.grounded_claims import NAMES_SOURCES
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,7 @@ class RunState:
         names: The names to compare in the response's code, each with its result so far.
         whole: The scope of the passage score if no claim has a score of its own: the sentences, or
             the text with everything in it.
+        skips_sources: Whether entries of a list of sources, which claim nothing, are not scored.
     """
 
     passage: Passage
@@ -131,6 +133,7 @@ class RunState:
     excluded: frozenset[int] = frozenset()
     names: Sequence[tuple[Claim, ClaimResult]] = ()
     whole: Literal["sentences", "text"] | None = None
+    skips_sources: bool = False
 
     @classmethod
     def of(
@@ -138,6 +141,8 @@ class RunState:
         passage: Passage,
         claims: Iterable[Claim],
         earlier: Mapping[int, SentenceVerdict] = MappingProxyType({}),
+        *,
+        skips_sources: bool = False,
     ) -> RunState:
         """Return a state without any results yet.
 
@@ -145,6 +150,7 @@ class RunState:
             passage: The passage to score.
             claims: The claims of its sentences, in order, at least one for each.
             earlier: Verdicts of another check on some of its sentences, by sentence index.
+            skips_sources: Whether entries of a list of sources are not scored.
         """
         claims = tuple(claims)
         results = [_initial_result(claim, earlier.get(claim.sentence)) for claim in claims]
@@ -153,7 +159,13 @@ class RunState:
             for i, claim in enumerate(claims)
             if claim.sentence in earlier or not claim.is_checkable
         ]
-        state = cls(passage, claims, results, excluded=frozenset(excluded))
+        state = cls(
+            passage,
+            claims,
+            results,
+            excluded=frozenset(excluded),
+            skips_sources=skips_sources,
+        )
         state.score = mean_score(state.scores)
         return state
 
@@ -252,6 +264,7 @@ class RunState:
         if scores.sentences:
             for position, i in enumerate(indices):
                 self.results[i] = _updated(self.results[i], step, scores, position)
+            self._exclude_sources([indices[position] for position in scores.sources])
         # A sentence method's own passage score covers the sentences it saw. If some were settled
         # before it, only the mean over all of them (Eq. 12) represents the passage.
         if scores.passage is not None and (
@@ -261,6 +274,17 @@ class RunState:
             self.whole = None if scores.sentences else "text" if step.by_text else "sentences"
         elif any(score is not None for score in scores.sentences):
             self.score, self.whole = mean_score(self.scores), None
+
+    def _exclude_sources(self, entries: Collection[int]) -> None:
+        """Take claims for what they are to the documents: entries of a list of sources."""
+        if not self.skips_sources or not entries:
+            return
+        claims = list(self.claims)
+        for i in entries:
+            claims[i] = replace(claims[i], kind="source")
+            self.results[i] = ClaimResult(reason=NAMES_SOURCES)
+        self.claims = tuple(claims)
+        self.excluded |= frozenset(entries)
 
 
 def _initial_result(claim: Claim, earlier: SentenceVerdict | None) -> ClaimResult:

@@ -259,7 +259,7 @@ class StreamGate:
         for index in settled.sentences:
             alone = settled.passage.only([index])
             claims = self._rules.read(alone.sentences[0], 0, alone=is_all)
-            states.append(RunState.of(alone, claims))
+            states.append(RunState.of(alone, claims, skips_sources=self._chain.skips_sources))
             if len(states) % _BATCH_SIZE == 0:
                 await anyio.lowlevel.checkpoint()
         before = tuple(self._names)

@@ -22,6 +22,7 @@ from resay.core.references import Reference
 from resay.core.scores import Scores
 from resay.errors import ConfigurationError
 from resay.scorers.base import NO_DOCUMENTS, Need, ScorerConfig, ScorerTraits
+from resay.scorers.common.cited_documents import source_entries, source_entry
 from resay.scorers.common.grounded_claims import (
     GroundedClaim,
     scores_of_claims,
@@ -93,7 +94,8 @@ class Documents:
         plain: Sequence[GroundedClaim | None] = (None,) * len(passage.sentences)
         if self._words_first:
             plain = await settle_plainly(passage, references, evidence.question)
-        asked = [index for index, claim in enumerate(plain) if claim is None]
+        sources = source_entries(passage)
+        asked = [i for i, claim in enumerate(plain) if claim is None and i not in sources]
         scores = Scores()
         if asked:
             scores = await self._scorer.score(passage.only(asked), evidence)
@@ -104,6 +106,10 @@ class Documents:
             if claim is not None:
                 claims.append(claim)
                 denied.append(claim.is_denied)
+                continue
+            if index in sources:
+                claims.append(source_entry(passage.sentences[index].text, references))
+                denied.append(None)
                 continue
             position = positions[index]
             claims.append(_claim_of(scores, position))

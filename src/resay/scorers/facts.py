@@ -75,6 +75,7 @@ from resay.scorers.common.fact_comparison import (
     comparison_cost,
     index_texts,
 )
+from resay.scorers.common.grounded_claims import NAMES_SOURCES
 from resay.scorers.common.sample_index import SampleIndex
 from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Sample
@@ -143,7 +144,7 @@ class Facts:
             if comparison is None:
                 scores.append(None)
                 rows.append((None,) * index.count)
-                reasons.append("it only names sources")
+                reasons.append(NAMES_SOURCES)
                 contradictions.append(None)
                 continue
             facts = comparison.facts()

@@ -56,6 +56,7 @@ from resay.scorers.common.arithmetic.verdict import apply_numbers
 from resay.scorers.common.cited_documents import (
     check_citations,
     source_entries,
+    source_entry,
     without_citations,
 )
 from resay.scorers.common.document_prompt import excerpts, render
@@ -91,7 +92,6 @@ _LINK_COST = 4
 _TOKENS_OF_CLAIM = 256
 # A longer list says nothing more.
 _MAX_MISSING = 3
-_NAMES_SOURCES = "it only names sources"
 
 
 class References:
@@ -168,12 +168,6 @@ class References:
         if self.config.words_first:
             plain = await settle_plainly(passage, references, evidence.question)
         asked = [i for i, claim in enumerate(plain) if claim is None and i not in sources]
-        if not asked and not any(plain):
-            return Scores(
-                sentences=(None,) * len(passage.sentences),
-                reasons=(_NAMES_SOURCES,) * len(passage.sentences),
-                lost=(),
-            )
         answers: list[ParsedAnswer[DocumentVerdict]] = []
         if asked:
             sentences = [passage.sentences[index] for index in asked]
@@ -181,14 +175,16 @@ class References:
         slots = [verdict for parsed in answers for verdict in parsed.slots]
         verdicts = dict(zip(asked, slots, strict=True))
         claims: list[GroundedClaim] = []
-        for index, claim in enumerate(passage.sentences):
+        for index, sentence in enumerate(passage.sentences):
             verdict, settled = verdicts.get(index), plain[index]
             if settled is not None:
                 claims.append(settled)
             elif verdict is not None:
-                claims.append(self._judged(claim, verdict, references))
+                claims.append(self._judged(sentence, verdict, references))
+            elif index in sources:
+                claims.append(source_entry(sentence.text, references))
             else:
-                claims.append(GroundedClaim(reason=_NAMES_SOURCES if index in sources else None))
+                claims.append(GroundedClaim())
         await check_claims(passage, claims, references, evidence)
         columns = columns_of(claims, len(references))
         return replace(
@@ -302,9 +298,9 @@ class References:
         )
         comparisons = [result and result.of_documents(owners) for result in compared]
         claims: list[GroundedClaim] = []
-        for comparison, numbers in zip(comparisons, checked, strict=True):
+        for index, (comparison, numbers) in enumerate(zip(comparisons, checked, strict=True)):
             if comparison is None:
-                claims.append(GroundedClaim(reason=_NAMES_SOURCES))
+                claims.append(source_entry(passage.sentences[index].text, references))
                 continue
             claim = self._compared(comparison, passage, references)
             apply_numbers(claim, numbers, records, owners, references)

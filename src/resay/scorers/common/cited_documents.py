@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import cache
 
 from resay._internal.patterns import lazy_pattern
-from resay.core.citation_marks import MarkKind, citation_marks
+from resay.core.citation_marks import MarkKind, citation_marks, without_locators
 from resay.core.citations import Citation
 from resay.core.links import addresses_in, links_in, normal_link
 from resay.core.passage import Passage, Sentence
 from resay.core.quotes import find_quote
 from resay.core.references import Reference
-from resay.scorers.common.grounded_claims import GroundedClaim, supporting
+from resay.lang.language import all_alternatives
+from resay.scorers.common.grounded_claims import NAMES_SOURCES, GroundedClaim, supporting
 from resay.scorers.evidence import Evidence
 
+_BRACKETED = lazy_pattern(r"\[\^?(\d{1,3})\]")
+_NUMBER = lazy_pattern(r"\d+")
 _DIGITS_AT_END = lazy_pattern(r"(?<![\d:.])\d{1,6}$")
 # What no space stands before, or is one itself.
 _ENDS_WORD = lazy_pattern(r"[\s.,;:!?…)\]}»”。、，；：！？]")
@@ -29,6 +34,49 @@ def source_entries(passage: Passage) -> frozenset[int]:
         if any(mark.start < sentence.end and sentence.start < mark.end for mark in marks):
             entries.append(index)
     return frozenset(entries)
+
+
+def source_entry(entry: str, references: Sequence[Reference]) -> GroundedClaim:
+    """Return what documents say of an entry of a list of sources: nothing.
+
+    Args:
+        entry: The entry.
+        references: The documents.
+    """
+    is_source = not _states_something(entry, references)
+    return GroundedClaim(reason=NAMES_SOURCES, is_source=is_source)
+
+
+def _states_something(entry: str, references: Sequence[Reference]) -> bool:
+    """Return whether an entry of a list of sources may state something, beside naming a source.
+
+    "The bridge closed in 1950" under "Sources:" is a claim. An entry may state something if it has
+    a verb that does, a number that belongs to no label, page, file, link or year of publication,
+    unless the documents have it, or a label that no document has.
+
+    Args:
+        entry: The entry.
+        references: The documents.
+    """
+    labels = {reference.label or "" for reference in references}
+    are_numbered = all(label.isdigit() for label in labels)
+    if are_numbered and not labels.issuperset(_BRACKETED.findall(entry)):
+        return True
+    bare = without_locators(entry)
+    if _states().search(bare):
+        return True
+    numbers = set(_NUMBER.findall(bare))
+    for reference in references:
+        if not numbers:
+            break
+        for text in (reference.text, reference.title or "", reference.id or ""):
+            numbers.difference_update(_NUMBER.findall(text))
+    return bool(numbers)
+
+
+@cache
+def _states() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{all_alternatives('claims', 'states')})\b", re.IGNORECASE)
 
 
 def without_citations(claim: Sentence) -> str:

@@ -10,6 +10,8 @@ from resay.core.grounds import Grounds
 from resay.core.references import Reference
 from resay.core.scores import Scores, UnsupportedSpan
 
+NAMES_SOURCES = "it only names sources"
+"""Why an entry of a list of sources has no score."""
 # A score up to this is support.
 _SUPPORTED = 0.5
 
@@ -24,6 +26,7 @@ class GroundedClaim:
         grounds: The documents that speak for or against it.
         spans: The words that no document says, or that one contradicts.
         method: The method that settled it, if that is another than the step's; None if it is not.
+        is_source: Whether it is an entry of a list of sources that claims nothing.
     """
 
     score: float | None = None
@@ -31,6 +34,7 @@ class GroundedClaim:
     grounds: tuple[Grounds, ...] = ()
     spans: tuple[UnsupportedSpan, ...] = ()
     method: str | None = None
+    is_source: bool = False
 
     @property
     def supporting(self) -> frozenset[int]:
@@ -54,7 +58,7 @@ class GroundedClaim:
 
     def flag(self, reason: str) -> None:
         """Make it wrong, whatever documents say of it."""
-        self.score, self.reason = 1.0, reason
+        self.score, self.reason, self.is_source = 1.0, reason, False
 
 
 def scores_of_claims(
@@ -77,6 +81,7 @@ def scores_of_claims(
         denied=tuple(denied),
         spans=tuple(claim.spans for claim in claims),
         methods=tuple(claim.method for claim in claims),
+        sources=tuple(index for index, claim in enumerate(claims) if claim.is_source),
     )
 
 
