@@ -223,11 +223,9 @@ class GuardedRequest:
                 " `limits.answers` in the gateway file"
             )
             raise RefusedError(400, "too_many_answers", message)
-        # What is not checked asks for no samples that could be cached.
-        skipped = api_request.context.skip_reason is not None
         upstream = Upstream(
             self._ask,
-            None if skipped else self.routing.source(context.call, context.client),
+            self.routing.source(context.call, context.client),
             lambda: HarmlessParams(default_provider(), request, context.guard.policy),
             takes_n=self._takes_n,
             cost_usd=self.routing.cost_usd,
