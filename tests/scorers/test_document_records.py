@@ -62,6 +62,14 @@ def test_each_row_speaks_of_itself_alone(document: str, right: str, wrong: str) 
     assert is_flagged(wrong, document)
 
 
+@pytest.mark.parametrize("around", ["{}", "## Plans\n\n{}", "Our plans:\n{}\n\nAll are monthly."])
+def test_a_table_is_compared_cell_by_cell_whatever_stands_around_it(around: str) -> None:
+    table = "| Plan | Price |\n|---|---|\n| Basic | $10 |\n| Team | $40 |"
+    swapped = "| Plan | Price |\n|---|---|\n| Basic | $40 |\n| Team | $10 |"
+    assert not is_flagged(table, around.format(table))
+    assert is_flagged(swapped, around.format(table))
+
+
 def test_one_altered_value_is_found_among_many() -> None:
     altered = [dict(order) for order in ORDERS]
     altered[42]["totalPrice"] = 395

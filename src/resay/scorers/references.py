@@ -294,7 +294,7 @@ class References:
             ],
             evidence,
             [numbers.operands for numbers in checked],
-            frozenset(i for i, record in enumerate(records) if record.cells),
+            records,
         )
         comparisons = [result and result.of_documents(owners) for result in compared]
         claims: list[GroundedClaim] = []
@@ -321,9 +321,11 @@ class References:
         references: Sequence[Reference],
         evidence: Evidence,
         operands: Sequence[frozenset[int]],
-        rows: frozenset[int],
+        records: Sequence[Record],
     ) -> list[WordComparison | None]:
         """Compare each claim with the documents about its subject; None for a list of sources."""
+        rows = frozenset(i for i, record in enumerate(records) if record.cells)
+        heads = frozenset(head.casefold() for record in records for head in record.heads)
         question = evidence.question
         chars = _total_chars(references) + len(passage.text) + len(question)
         texts: list[str] = []
@@ -332,7 +334,7 @@ class References:
         def find_subjects() -> tuple[DocumentSubjects, list[list[int]], list[list[Stretch]]]:
             texts.extend(without_citations(claim) for claim in passage.sentences)
             claims.extend(normalized(text) for text in texts)
-            subjects = DocumentSubjects(references, question, rows)
+            subjects = DocumentSubjects(references, question, rows, heads)
             about = [subjects.of(claim) for claim in claims]
             befores = ["", *claims[:-1]]
             return subjects, about, list(map(subjects.stretches, claims, about, befores))

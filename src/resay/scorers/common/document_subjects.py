@@ -105,11 +105,17 @@ class DocumentSubjects:
         references: All documents.
         question: The question, for claims without a name.
         rows: The indexes of documents that are rows or objects, any field of which may name them.
+        heads: The heads of their fields in lower case, which are no names.
     """
 
     def __init__(
-        self, references: Sequence[Reference], question: str, rows: Collection[int] = ()
+        self,
+        references: Sequence[Reference],
+        question: str,
+        rows: Collection[int] = (),
+        heads: Collection[str] = (),
     ) -> None:
+        self._heads = heads
         self._texts = [normalized(reference.text) for reference in references]
         self._lower_texts = [text.lower() for text in self._texts]
         self._words: list[frozenset[str]] = []
@@ -466,7 +472,12 @@ class DocumentSubjects:
         ):
             names = surely_names
         if documents or not with_words:
-            return [name for name in names if 0 < len(name.documents) < len(self._texts)]
+            return [
+                name
+                for name in names
+                if 0 < len(name.documents) < len(self._texts)
+                and name.text.casefold() not in self._heads
+            ]
         words: list[_Name] = []
         for match in _WORD.finditer(claim):
             word = match[0].casefold()
