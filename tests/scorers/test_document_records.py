@@ -42,6 +42,7 @@ def is_flagged(claim: str, document: str) -> bool:
     [
         (PRICES, "The Team plan costs $40 and has 5 seats.", "The Team plan costs $95."),
         (PRICES, "The Scale plan has 25 seats.", "The Scale plan has 5 seats."),
+        (PRICES, "Scale costs $95 with 25 seats.", "Scale costs $40 with 25 seats."),
         (PRICES, "All of them are billed monthly.", "All of them are billed in 1999."),
         (CSV, "The Garmo bridge opened in 1932.", "The Garmo bridge opened in 1950."),
         (CSV, "The Silo tunnel is 1204 metres long.", "The Silo tunnel is 503 metres long."),

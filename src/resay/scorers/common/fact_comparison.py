@@ -606,11 +606,16 @@ class FactComparison:
                 continue
             if not self._with_answers and are_synonyms(word, other, index.language):
                 continue
+            # The fields of a row have no words between them that could mean something else.
+            support = [
+                float(sample in index.rows or other not in text_words)
+                for sample, text_words in enumerate(index.words)
+            ]
             yield Fact(
                 text=statement.original.as_written(*match.span()),
                 weight=0.0,
                 kind="relation",
-                support=[float(other not in text_words) for text_words in index.words],
+                support=support,
                 mentioned=[False] * index.count,
                 decides=True,
                 rival=(index.as_said(other), count),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import cached_property
 
 from resay.core.non_claims import non_claim_kind
@@ -421,13 +422,25 @@ class Opposition:
         swaps: bool | None = None
         for clause in clauses:
             for quantity in clause.quantities:
-                agreement = self._index.agreement_with(quantity)
+                agreement = self._agreement_with(quantity)
                 is_swapped = _is_swapped(agreement, clause.words, others)
                 if is_swapped:
                     return True
                 if is_swapped is False:
                     swaps = False
         return swaps
+
+    def _agreement_with(self, quantity: Quantity) -> Agreement:
+        """Return the values that agree with a quantity, and those that stand in its place."""
+        agreement = self._index.agreement_with(quantity)
+        if self._with_answers:
+            return agreement
+        # Of "$19 with 3 seats", a document's 3 is in the place of the 3.
+        elsewhere: set[int] = set()
+        for other in self._statement.all_quantities:
+            if quantity.unit and not other.unit:
+                elsewhere |= self._index.agreement_with(other).agreeing
+        return replace(agreement, differing=agreement.differing - elsewhere)
 
     def exchanges_values(self, texts: Sequence[int]) -> bool:
         """Return whether a text has a value of the sentence elsewhere, and one another there.
