@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 from resay._internal.patterns import lazy_pattern
@@ -13,9 +13,17 @@ from resay.core.quantities import Quantity, quantities
 from resay.core.request import Message, text_of
 from resay.providers.apis.values import mappings
 from resay.scorers.actions.calls import CallFacts, beginning, solid, tells_failures
-from resay.scorers.actions.claims import QUOTED, READS, ActionClaim
+from resay.scorers.actions.claims import ANY, OUTSIDE, QUOTED, READS, SUCCESS, ActionClaim
 from resay.scorers.actions.values import Source, Value, values_in
-from resay.scorers.actions.words import ActionWords, fields, stems, tool_words
+from resay.scorers.actions.words import (
+    ActionWords,
+    base_verbs,
+    fields,
+    local_tool_words,
+    stems,
+    tool_words,
+    without_accents,
+)
 
 # What a change of a file can be called.
 _EDITS: Final = frozenset(
@@ -70,6 +78,11 @@ _NAMED: Final = frozenset({"branch", "pull_request"})
 _MAX_WORDS: Final = 4
 _FEW_NUMBERS: Final = 2
 _MOST: Final = 0.6
+# A verb that is a noun as well is asked for only where a verb stands: "Refund me", "please book".
+_ASKED_NOUN: Final = lazy_pattern(
+    r"(?:\A|(?<=[.,!?;]\s)|(?<=\n)|(?<=\bplease\s)|(?<=\byou\s)|(?<=\band\s)|(?<=\bto\s))(\w{3,})"
+)
+_MIN_ASKED: Final = 4
 _POLITE: Final = lazy_pattern(
     r"(?:can|could|would|will|please|pls|kannst|können|kön|peux|pouvez|puedes|puede|puoi|può|pode|podes|kun|kan)\b"
 )
@@ -246,6 +259,78 @@ class Conversation:
     def request_things(self) -> frozenset[str]:
         """The things that the user wrote about last."""
         return frozenset(self.words.things_in(self.request.lower()))
+
+    def asks_to_do(self, claim: ActionClaim) -> bool:
+        """Return whether a user asked for what a claim says was done, to the same thing.
+
+        Without a tool for it, only what is done for somebody counts, as work on a text may be
+        meant; so does what one of the offered tools does.
+
+        Args:
+            claim: The claim.
+        """
+        objects = objects_of(claim, self.words)
+        families = claim.families - READS - ANY - {"test"}
+        if families <= SUCCESS:
+            # "Your refund has been processed": the noun says what was done.
+            families = _families_of(objects)
+        asked_for = self._asked_families | self._offered_families
+        families = families & asked_for - self._told_done
+        if not families:
+            return False
+        if not self._offered_families and not (families & OUTSIDE and self._only_asks):
+            return False
+        return not objects.isdisjoint(stems(self._user_text, self.words))
+
+    @cached_property
+    def _offered_families(self) -> frozenset[str]:
+        """What the offered tools do that change something."""
+        changing = (facts.families for facts in self._offered if not facts.reads)
+        return frozenset[str]().union(*changing)
+
+    @cached_property
+    def _user_texts(self) -> list[str]:
+        return [
+            text_of(message.get("content"))
+            for message in self._messages
+            if message.get("role") in ("user", "human") and not is_observation(message)
+        ]
+
+    @cached_property
+    def _user_text(self) -> str:
+        return "\n".join(self._user_texts).lower()
+
+    @cached_property
+    def _only_asks(self) -> bool:
+        """Whether the user's messages have nothing but requests in them, and no text to work on."""
+        return not any(len(t) > _MAX_REQUEST or _GIVEN.search(t) for t in self._user_texts)
+
+    @cached_property
+    def _told_done(self) -> frozenset[str]:
+        """What the user and the application say was done: "My order was cancelled, why?"."""
+        text = "\n".join(self._told_texts).lower()
+        done: set[str] = set()
+        for verb in self.words.verbs(text):
+            # "Reset it" asks for it.
+            if not self.words.bare.fullmatch(text, verb.start, verb.end):
+                done |= verb.families
+        return frozenset(done)
+
+    @cached_property
+    def _asked_families(self) -> frozenset[str]:
+        """What a user asked to be done, in the words of the answer's language or in English."""
+        families: set[str] = set()
+        nouns = set(_ASKED_NOUN.findall(self._user_text))
+        for word in _WORD.findall(self._user_text):
+            if word in base_verbs() or (word in nouns and not word.endswith("ed")):
+                families |= tool_words().get(word, frozenset())
+        if self.words.code == "en":
+            return frozenset(families)
+        local = local_tool_words(self.words.code)
+        for word in _WORD.findall(without_accents(self._user_text)):
+            for size in range(_MIN_ASKED, min(len(word), _STEM) + 1):
+                families |= local.get(word[:size], frozenset())
+        return frozenset(families)
 
     def is_about(self, name: str, facts: CallFacts) -> bool:
         """Return whether a call is about somebody, by name or by what another call says of them.
@@ -443,6 +528,24 @@ class Conversation:
         if things & self.request_things or claim.families & self._request_families:
             return True
         return any(stem in self.request_words for stem in stems(claim.text, self.words))
+
+
+def _families_of(objects: Collection[str]) -> frozenset[str]:
+    """Return what is done for somebody by what the stems of English nouns name: "refund"."""
+    families: set[str] = set()
+    for stem in objects:
+        families.update(
+            family for word in _nouns_by_stem().get(stem, ()) for family in tool_words()[word]
+        )
+    return frozenset(families & OUTSIDE)
+
+
+@cache
+def _nouns_by_stem() -> Mapping[str, list[str]]:
+    nouns: dict[str, list[str]] = {}
+    for word in fields().nouns & tool_words().keys():
+        nouns.setdefault(word[:_STEM], []).append(word)
+    return nouns
 
 
 def _inner_names(text: str) -> Iterator[str]:

@@ -42,7 +42,7 @@ def finding_without_call(claim: ActionClaim, conversation: Conversation) -> Find
         return None
     if _is_promise(claim, conversation):
         return about_claim(claim, "not_done", "no tool was called")
-    if families <= SUCCESS:
+    if families <= SUCCESS and not conversation.asks_to_do(claim):
         return None
     if not _is_claimed(claim, conversation):
         return None
@@ -55,7 +55,8 @@ def _is_certain(claim: ActionClaim, conversation: Conversation) -> bool:
 
     "The blinds are down" tells how things are, by whichever call.
     """
-    if not (conversation.has_tools or conversation.has_role):
+    is_agent = conversation.has_tools or conversation.has_role
+    if not (is_agent or conversation.asks_to_do(claim)):
         return False
     changes = [facts for facts in conversation.calls if not facts.reads]
     if not changes:
@@ -77,6 +78,8 @@ def _is_of_text(claim: ActionClaim, conversation: Conversation) -> bool:
     """Return whether an agent without tools tells of a text: one it shows, or the user's."""
     if claim.voice == "agent":
         return _SHOWN.search(conversation.text) is not None and bool(claim.families & TEXT_WORK)
+    if conversation.asks_to_do(claim):
+        return False
     if not conversation.words.perfect.search(claim.text):
         # "Your table is booked", by who books tables
         things = conversation.words.things_in(claim.text).keys() & conversation.request_things
@@ -95,6 +98,9 @@ def _is_promise(claim: ActionClaim, conversation: Conversation) -> bool:
 def _is_claimed(claim: ActionClaim, conversation: Conversation) -> bool:
     """Return whether a claim that no call bears out is meant as one."""
     families = claim.families
+    if claim.voice == "passive" and conversation.asks_to_do(claim):
+        # The agent's, though it does not say by whom: unless a result does.
+        return conversation.asks_for_change and not conversation.is_told_by_results(claim)
     asked_for = conversation.was_asked_for(claim)
     things = conversation.words.things_in(claim.text).keys()
     reads = families <= READS | {"test", "succeed"}
