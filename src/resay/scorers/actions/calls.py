@@ -147,6 +147,9 @@ _TEXT_NOTHING: Final = lazy_pattern(
 )
 
 
+# What is filed so that somebody acts on it, and how.
+_FILED_THINGS: Final = frozenset({"ticket", "note", "message", "mail"})
+_FILING: Final = frozenset({"create", "save", "send", "notify", "update"})
 _SUCCEEDED: Final = frozenset({"success", "ok", "is_error", "iserror"})
 _UNSET: Final = (None, False, "", 0, "none", "false", "no", "never", "null")
 
@@ -445,6 +448,16 @@ class CallFacts:
     def english_things(self) -> frozenset[str]:
         """What it acts on, in English words."""
         return frozenset(action_words("en").things_in(self._spaced_text))
+
+    @cached_property
+    def filed_things(self) -> frozenset[str]:
+        """What its name says is filed or told: a ticket, a note, a message."""
+        return frozenset(action_words("en").things_in(" ".join(self.name_tokens))) & _FILED_THINGS
+
+    @property
+    def is_filing(self) -> bool:
+        """Whether it only notes something or hands it on: `create_ticket`, `add_note`."""
+        return bool(self.filed_things) and self.families <= _FILING
 
     @cached_property
     def things(self) -> frozenset[str]:

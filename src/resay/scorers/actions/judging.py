@@ -13,6 +13,7 @@ from resay.scorers.actions.claims import (
     ANY,
     OUTSIDE,
     READS,
+    SUCCESS,
     ActionClaim,
     ReadSentence,
     read_sentences,
@@ -43,6 +44,8 @@ _KINDS: Final = frozenset(
 # How words begin that say of what was named before that it passes: "they all pass".
 _SUBJECTS: Final = ("they ", "all ")
 _BEFORE: Final = lazy_pattern(r"\bfirst\b")
+# What a call may do that only hands on or notes something.
+_FILED: Final = ANY | READS | SUCCESS | {"create", "save", "send", "notify", "schedule", "test"}
 # What no tool does besides something else.
 _OUTSIDE_OF_TOOLS: Final = OUTSIDE | {"commit", "push", "merge", "install", "deploy", "build"}
 
@@ -177,9 +180,24 @@ def _usable(claim: ActionClaim, matches: list[Match], conversation: Conversation
         is_free = names_none and not is_outside
         if not shares and _is_other_check(claim, facts, conversation):
             continue
+        if _only_files(claim, facts, conversation):
+            continue
         if is_exact or shares or is_free or facts.may_do(families):
             usable.append(match)
     return usable
+
+
+def _only_files(claim: ActionClaim, facts: CallFacts, conversation: Conversation) -> bool:
+    """Return whether a call only hands on or notes what a user asked to be done.
+
+    `create_ticket(topic="password reset")` resets no password.
+    """
+    if not facts.is_filing or claim.families & (facts.families | _FILED):
+        return False
+    things = conversation.words.things_in(claim.text).keys()
+    # "I marked it urgent" is about the ticket.
+    is_of_another = bool(things) and things.isdisjoint(facts.filed_things)
+    return is_of_another and conversation.asks_for_verb(claim)
 
 
 def _is_other_check(claim: ActionClaim, facts: CallFacts, conversation: Conversation) -> bool:

@@ -282,6 +282,14 @@ class Conversation:
             return False
         return not objects.isdisjoint(stems(self._user_text, self.words))
 
+    def asks_for_verb(self, claim: ActionClaim) -> bool:
+        """Return whether a user asked for what the verbs of a claim say.
+
+        Args:
+            claim: The claim.
+        """
+        return bool(claim.families & self._asked_families)
+
     @cached_property
     def _offered_families(self) -> frozenset[str]:
         """What the offered tools do that change something."""
