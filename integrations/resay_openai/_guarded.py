@@ -42,7 +42,12 @@ from resay_openai._requests import (
     source_of,
     without_verdicts,
 )
-from resay_openai._streams import SdkErrors, VerdictInDeltas, with_final_verdicts
+from resay_openai._streams import (
+    SdkErrors,
+    VerdictInDeltas,
+    with_final_responses,
+    with_final_verdicts,
+)
 
 # Whether the SDK should return raw responses before processing them.
 _receiving: ContextVar[bool] = ContextVar("resay_openai_receiving", default=False)
@@ -126,6 +131,10 @@ class Guarded:
         @cached_property
         def chat(self) -> Any:
             return with_final_verdicts(super().chat)
+
+        @cached_property
+        def responses(self) -> Any:
+            return with_final_responses(super().responses)
 
         def copy(self, *, _extra_kwargs: Any = None, **kwargs: Any) -> Any:
             extra_kwargs = {"policy": self._guard, **(_extra_kwargs or {})}
