@@ -896,6 +896,27 @@ def test_by_words_a_bare_number_is_no_measure_of_something_else(
     assert verdict.flagged is flagged
 
 
+@pytest.mark.parametrize(
+    ("claim", "document", "is_flagged"),
+    [
+        ("Returns are not possible.", "Returns are possible within 14 days with a receipt.", True),
+        ("Rückgaben sind nicht möglich.", "Rückgaben sind binnen 14 Tagen möglich.", True),
+        ("No se permiten mascotas.", "Se permiten mascotas.", True),
+        ("Cats are not allowed.", "Dogs are allowed. Cats are not.", False),
+        ("Worn shoes cannot be returned.", "Shoes can be returned unless worn.", False),
+        ("Parking is not included.", "Breakfast is included, and parking costs 9 euros.", False),
+    ],
+)
+def test_by_words_a_claim_may_deny_what_a_document_says_with_more(
+    claim: str, document: str, is_flagged: bool
+) -> None:
+    guard = Guard({"chain": [{"method": "facts"}]})
+    verdict = guard.check(claim, question="What does it say?", references=[document])
+    assert verdict.flagged == is_flagged
+    if is_flagged:
+        assert verdict.claims[0].reason == "reference 1 contradicts it"
+
+
 def test_by_words_a_document_may_say_what_a_claim_denies() -> None:
     carries = "The Garmo bridge carries trains."
     verdict = Guard({"chain": [{"method": "ngram"}]}).check(

@@ -17,6 +17,7 @@ from resay.core.non_claims import non_claim_kind
 from resay.core.quantities import Quantity, negations
 from resay.core.segmentation.spans import Span
 from resay.lang.language import all_words
+from resay.lang.tables import table, word_set
 from resay.scorers.base import TEXTS_COMPARED
 from resay.scorers.common.contrast import (
     TOWARDS,
@@ -261,6 +262,9 @@ class Opposition:
                 # The order of fields says nothing of who does what.
                 continue
             words = index.sentences[position].words
+            if is_denial and self._denies_a_part_of(position):
+                opposing.append(position)
+                continue
             if is_denial and not all_words("comparison", "conditions").isdisjoint(words):
                 # "Not covered", of "covered unless".
                 continue
@@ -270,6 +274,19 @@ class Opposition:
             if self._is_opposite_at(position):
                 opposing.append(position)
         return opposing
+
+    def _denies_a_part_of(self, position: int) -> bool:
+        """Whether a sentence says in one of its parts all that this one says is not so."""
+        statement, sentence = self._statement, self._index.sentences[position]
+        if statement.all_quantities or not statement.wording.negated or sentence.negated:
+            return False
+        # Words of other languages mean something else: "se", "of".
+        conditions = word_set(table(self._index.language, "comparison").get("conditions", ""))
+        if not conditions.isdisjoint((*statement.words, *sentence.words)):
+            return False
+        if len(statement.stems) < 2 or restricts(statement.text) or restricts(sentence.text):
+            return False
+        return any(statement.stems <= part for part in self._index.wording(position).part_stems)
 
     def agrees(self, sample: int) -> bool:
         """Return whether a sample of which no sentence says the opposite has one that agrees."""
@@ -492,6 +509,7 @@ class Opposition:
             )
             common, union = statement.stems & sentence.stems, statement.stems | sentence.stems
             negates = sentence.negated != is_negated and len(common) >= _SAME_SUBJECT * len(union)
+            negates = negates or self._denies_a_part_of(position)
             if has_other_value or negates:
                 shared_words[sentence.sample] = shared
                 denials[sentence.sample] = sentence.written.strip()
