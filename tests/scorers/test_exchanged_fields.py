@@ -35,6 +35,13 @@ def flagged_words(answer, *documents, question="What do the documents say?"):
     return words
 
 
+@pytest.mark.parametrize(("values", "is_flagged"), [("32, 18 y 25", False), ("18, 32 y 25", True)])
+def test_values_of_a_list_belong_to_the_names_in_its_order(values, is_flagged):
+    rooms = f"{ROOMS}\n| Fresno | 25 | alto |"
+    words = flagged_words(f"Olmo, Roble y Fresno tienen {values} plazas.", rooms)
+    assert bool(words) == is_flagged
+
+
 @pytest.mark.parametrize(
     ("document", "wrong", "words", "right"),
     [

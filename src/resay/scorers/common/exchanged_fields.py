@@ -284,6 +284,9 @@ class ExchangedFields:
             others = [index for index in inside if counts[index] == 1]
             if not inside or len(others) < len(inside):
                 continue
+            if _in_order(mentions[kind]) == _in_order(self._named(group, mentions)):
+                # "8 GB, 16 GB and 4 GB in A, B and C": each entry has its own.
+                continue
             mention = inside[others[0]]
             if any(self._is_elsewhere(inside[index], entries, index, own) for index in others):
                 continue
@@ -330,6 +333,11 @@ def _whole(mention: _Mention, field: str, text: str) -> tuple[int, int]:
         if not word or word.lower() not in words:
             return start, end
         start = len(before) - len(word)
+
+
+def _in_order(mentions: Mapping[int, _Mention]) -> list[int]:
+    """Return the entries that are mentioned, in the order of what a text has of them."""
+    return sorted(mentions, key=lambda entry: mentions[entry].start)
 
 
 def _name_of(entry: Entry) -> Hashable:
