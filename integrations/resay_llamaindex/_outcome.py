@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any, Generic, TypeVar, cast
 
 from llama_index.core.base.llms.types import (
@@ -212,6 +213,7 @@ class ResponseStream(Generic[R]):
         self._in_message = in_message
         self._text = ""
         self._notice: str | None = None
+        self._passes_on = False
 
     def show(self, part: AnswerChunk | Answer) -> Iterator[R]:
         """Yield the response for a part, if it has anything to show, or for the end."""
@@ -222,6 +224,7 @@ class ResponseStream(Generic[R]):
         elif part.provider_chunk is not None:
             # Passed on unchanged.
             self._text += part.text
+            self._passes_on = True
             if isinstance(part.provider_chunk.raw, self._kind):
                 yield part.provider_chunk.raw
         elif part.text:
@@ -229,7 +232,10 @@ class ResponseStream(Generic[R]):
             yield _response_with(self._kind, self._text, delta=part.text)
 
     def _end(self, answer: Answer) -> R:
-        # The whole answer with its verdict and no new text, or only the policy's message.
+        # The whole answer with its verdict and no new text. Of one that was withheld after it was
+        # shown, only the policy's message: a memory is not to keep the rest.
+        if answer.blocked and self._passes_on:
+            answer = replace(answer, text=answer.message)
         data = self._recorder.record(answer)
         response = outcome(self._kind, answer, data, in_message=self._in_message)
         return response.model_copy(update={"delta": self._notice or ""})

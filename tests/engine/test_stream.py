@@ -182,7 +182,8 @@ async def test_a_flagged_sentence_is_withheld_with_all_that_follows() -> None:
     assert [part.text for part in parts if part.is_replacement] == ["\n\nWithheld."]
     assert stream.answer.blocked
     assert stream.answer.verdict.flagged
-    assert stream.answer.text == "Withheld."
+    assert stream.answer.text == f"{FIRST}\n\nWithheld."
+    assert stream.answer.message == "Withheld."
     assert provider.closed
 
 

@@ -157,7 +157,8 @@ async def test_doubtful_sentences_are_blocked_if_another_is_flagged() -> None:
     parts = await read(stream)
     assert [part.text for part in parts if not part.is_replacement] == [FIRST]
     rest = "[The rest was left out: it could not be confirmed.]"
-    assert stream.answer.text == rest
+    assert stream.answer.text == f"{FIRST}\n\n{rest}" == "".join(part.text for part in parts)
+    assert stream.answer.message == rest
     assert [part.text for part in parts if part.is_replacement] == [f"\n\n{rest}"]
     assert stream.answer.verdict.flagged
     assert stream.answer.blocked

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from langchain_core.runnables import RunnableLambda
+from llama_index.llms.openai_like import OpenAILike
 
 import resay
-from resay import Policy, Verdict
+from resay import Guard, Policy, Verdict
 from resay_langchain import guard_runnable
+from resay_llamaindex import GuardedLLM
 from simulation import Invention, SimulatedProvider, Subject, World
 from support.clients import CLIENTS
 from support.known_world import KNOWN, MADE_UP, WORLD
@@ -143,6 +145,45 @@ def test_the_rest_of_a_stream_is_left_out_in_a_paragraph_of_its_own(
         text = client(provider, blocking, stream=True)("What is the harbour?")
 
     assert text == f"The harbour is deep. \n\n{message}"
+
+
+OWN_MESSAGES = [
+    ({"message": "No."}, "No."),
+    ({"message": "No.", "partial_message": "No more."}, "No more."),
+]
+
+
+@pytest.mark.parametrize(("action", "message"), OWN_MESSAGES)
+@pytest.mark.parametrize("mode", ["hold", "after"])
+def test_the_answer_of_a_stream_has_all_that_was_shown(
+    action: dict[str, str], message: str, mode: str
+) -> None:
+    blocking = policy(action={"do": "block", **action}, stream_mode=mode)
+    with SimulatedProvider(seed=5, world=HALF_KNOWN) as provider:
+        guard = Guard(blocking, model="simulated", api_base=provider.base_url, api_key="x")
+        with guard.stream("What is the harbour?") as stream:
+            text = "".join(chunk.text for chunk in stream)
+
+    assert text.startswith("The harbour is deep. ")
+    assert text.endswith(f"\n\n{stream.answer.message}")
+    assert stream.answer.text == text
+    # With `after` there is no rest that the message could stand for.
+    assert stream.answer.message == (message if mode == "hold" else "No.")
+
+
+@pytest.mark.parametrize(("action", "message"), OWN_MESSAGES)
+def test_the_last_response_of_llamaindex_has_all_that_was_released(
+    action: dict[str, str], message: str
+) -> None:
+    blocking = policy(action={"do": "block", **action})
+    with SimulatedProvider(seed=5, world=HALF_KNOWN) as provider:
+        llm = OpenAILike(
+            model="simulated", api_base=provider.base_url, api_key="x", is_chat_model=True
+        )
+        responses = list(GuardedLLM(llm, blocking).stream_complete("What is the harbour?"))
+
+    assert responses[-1].text == f"The harbour is deep. \n\n{message}"
+    assert responses[-1].text == "".join(response.delta or "" for response in responses)
 
 
 def test_a_text_of_a_chain_is_marked() -> None:

@@ -55,7 +55,7 @@ class ChoiceStream:
             self._rewriter = StreamRewriter(self._api, self._seen, has_marks=bool(answer.marks))
             parts = chunks_of(answer)
         elif answer.blocked:
-            notice = notice_after(self._gathered.text, answer.text)
+            notice = notice_after(self._gathered.text, answer.message)
             parts = [AnswerChunk(notice, is_replacement=True)]
         else:
             parts = [AnswerChunk.of_mark(mark) for mark in answer.marks]

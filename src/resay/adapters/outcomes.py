@@ -31,10 +31,12 @@ def outcome_of(
     if verdict.regeneration is not None and answer.regenerated and not shows_draft:
         verdict = replace(verdict, regeneration=verdict.regeneration.without_draft())
     data = answer_data(replace(answer, verdict=verdict), detail=detail)
+    # Of a stream, the text has what was shown before the message too.
+    message = (answer.message if answer.blocked else "") or answer.text
     replaced = answer.blocked or answer.regenerated
     return Outcome(
         data=data,
-        message=answer.text if replaced else None,
+        message=message if replaced else None,
         complete=answer.regenerated,
         stops=stops,
         marks=answer.marks,

@@ -686,7 +686,7 @@ class Relay:
         answer = replace(applied, response="", text=applied.text if applied.blocked else "")
         self.on_answer(answer)
         if answer.blocked:
-            yield AnswerChunk(notice_after(text, answer.text), is_replacement=True)
+            yield AnswerChunk(notice_after(text, answer.message), is_replacement=True)
         for mark in answer.marks:
             yield AnswerChunk.of_mark(mark)
         yield answer

@@ -24,8 +24,8 @@ class Answer:
 
     Attributes:
         text: The text to show: the response, with marks and a list of sources if the policy asks
-            for them, or the policy's message if the response was withheld. Of a stream whose
-            beginning was shown, it is the message in place of the rest.
+            for them, or the policy's message if the response was withheld. Of a stream it is all
+            that was shown: what was released, and the message in place of the rest.
         response: The model's own words, whatever the action; the words of the best answer if it
             was regenerated. The verdict is about this text.
         action: The action taken. `allow` never changes the text. `annotate` returns the best answer
@@ -36,6 +36,7 @@ class Answer:
         completion: The provider's answer to the main call; None if there was no main call.
         marks: The marks in the text, if the policy asks for them: the text is the response with
             these. Empty if the response was withheld or regenerated.
+        message: The policy's message, if the response was withheld; empty otherwise.
     """
 
     text: str
@@ -45,6 +46,7 @@ class Answer:
     usage: Usage = field(default_factory=Usage)
     completion: Completion | None = field(default=None, repr=False)
     marks: tuple[Mark, ...] = field(default=(), repr=False, kw_only=True)
+    message: str = field(default="", repr=False, kw_only=True)
 
     def __repr__(self) -> str:
         return f"<Answer {self.action}: {self.verdict!r}>"
@@ -192,7 +194,7 @@ def act(
         if block.exit == "raise":
             raise HallucinationBlocked(verdict, usage)
         text = block.message_for_rest if shown else block.message
-        return Answer(text, response, action, verdict, usage, completion)
+        return Answer(text, response, action, verdict, usage, completion, message=text)
     is_marked = (
         action == "annotate"
         and policy.mark_style != "none"

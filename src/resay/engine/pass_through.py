@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 
@@ -60,7 +62,7 @@ class PassThrough:
             parts.send_nowait(AnswerChunk.of_mark(mark))
         if answer.blocked:
             # Without waiting: calls in flight must not be answered after usage was counted.
-            parts.send_nowait(
-                AnswerChunk(notice_after(completion.text, answer.text), is_replacement=True)
-            )
+            notice = notice_after(completion.text, answer.message)
+            parts.send_nowait(AnswerChunk(notice, is_replacement=True))
+            return replace(answer, text=f"{completion.text}{notice}")
         return answer

@@ -16,6 +16,7 @@ from resay.core.claim_verdict import ClaimVerdict
 from resay.core.claims import Claim, is_single_sentence
 from resay.core.code.blocks import code_in
 from resay.core.growing_passage import FinalText, GrowingPassage
+from resay.core.marks import with_marks
 from resay.core.passage import Passage
 from resay.core.reasoning import notice_after
 from resay.core.reasoning_reader import ReasoningReader
@@ -482,9 +483,7 @@ class StreamGate:
             writer=self._writer,
         )
         if answer.blocked:
-            notice = notice_after(best.text[: self._shown], answer.text)
-            parts.send_nowait(AnswerChunk(notice, is_replacement=True))
-            return answer
+            return self._with_message(answer, best.text, parts)
         verdict = answer.verdict
         # Other marks shift the offsets of the sentences.
         same = bool(answer.marks) or answer.text == answer.response
@@ -523,10 +522,16 @@ class StreamGate:
             self._policy, verdict, completion, withheld=withheld, shown=self._shown
         )
         # Without waiting: calls in flight must not be answered after usage was counted.
-        if answer.blocked:
-            notice = notice_after(completion.text[: self._shown], answer.text)
-            parts.send_nowait(AnswerChunk(notice, is_replacement=True))
-        return answer
+        return self._with_message(answer, completion.text, parts) if answer.blocked else answer
+
+    def _with_message(
+        self, answer: Answer, text: str, parts: MemoryObjectSendStream[AnswerChunk]
+    ) -> Answer:
+        """Send the message in place of withheld text; return the answer with all that was shown."""
+        shown = text[: self._shown]
+        notice = notice_after(shown, answer.message)
+        parts.send_nowait(AnswerChunk(notice, is_replacement=True))
+        return replace(answer, text=f"{with_marks(shown, self._writer.marks)}{notice}")
 
 
 def _after_offset(unscored: Sequence[Unscored], start: int) -> tuple[Unscored, ...]:

@@ -86,8 +86,9 @@ async def test_hold_withholds_the_rest_where_it_is_to() -> None:
     assert answer.blocked
     assert [(part.text.strip(), part.is_replacement) for part in parts] == [
         (CROSSES, False),
-        (answer.text, True),
+        (answer.message, True),
     ]
+    assert "".join(part.text for part in parts) == answer.text
 
 
 async def test_hold_can_raise_in_the_end() -> None:
