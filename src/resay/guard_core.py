@@ -20,7 +20,7 @@ from resay.core.loading import not_asked_error, not_checked_reason
 from resay.core.references import Reference, given_references
 from resay.core.request import Request
 from resay.engine.chain_steps import ChainSteps
-from resay.engine.requirements import Requirements
+from resay.engine.requirements import Requirements, problems_with_names
 from resay.errors import ConfigurationError, DeadlineExceededError
 from resay.policy import Policy, StreamMode, marks_problem
 from resay.providers import batching, caching
@@ -126,9 +126,7 @@ class GuardCore:
         self.steps = ChainSteps(policy)
         self._batching = _batch_provider(policy, settings.provider)
         live_provider = None if self._batching is not None else settings.provider
-        self.requirements = Requirements(
-            self.steps, live_provider, self._batching, policy.named_requests
-        )
+        self.requirements = Requirements(self.steps, live_provider, self._batching, policy=policy)
         names_sinks = policy.journal is not None or policy.observers
         self._outboxes = (
             *(reporting.outboxes_of(policy) if names_sinks else ()),
@@ -203,11 +201,15 @@ class GuardCore:
         """Load the policy's models, and what the provider of the guard's model needs.
 
         Raises:
-            ConfigurationError: A model cannot be loaded as configured.
+            ConfigurationError: A model cannot be loaded as configured, or one that the policy names
+                has no known provider.
             MissingDependencyError: litellm is needed and not installed.
             ScorerError: A model's server does not answer.
         """
         await self.load(asks=self._batching is None)
+        if self._batching is None and self.settings.provider is None:
+            # First, because models take a while to load.
+            self.requirements.check_named_models()
         await self.runner.prepare()
         if self._batching is not None:
             return
@@ -360,7 +362,9 @@ def _early_skip_reason(policy: Policy, context: CheckContext) -> str | None:
 def check_usable(policy: Policy) -> None:
     """Check that a guard can be created with a policy, by creating what it is made of.
 
-    A retriever that the policy leaves to the application counts as passed.
+    A retriever that the policy leaves to the application counts as passed. A model whose name
+    begins with an unknown provider is refused; one without a provider may be known to a provider
+    that the application passes.
 
     Args:
         policy: The policy.
@@ -371,6 +375,10 @@ def check_usable(policy: Policy) -> None:
     """
     retriever = _find_nothing if policy.needs_retriever else None
     GuardCore(GuardSettings(policy=policy, policy_name="", retriever=retriever))
+    for path, request, problem in problems_with_names(policy):
+        if "/" in (request.model or ""):
+            with policy.locating(*path):
+                raise ConfigurationError(problem)
 
 
 def _find_nothing(query: str) -> tuple[str, ...]:

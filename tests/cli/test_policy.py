@@ -178,6 +178,41 @@ def test_what_is_probably_not_meant_is_warned_of(tmp_path: Path, text: str, warn
     assert f"warning: {warning}" in stderr or f"warning: the policy {warning}" in stderr
 
 
+MISSPELT_MODELS = {
+    "a judge": "chain:\n- method: prompt\n  judge: opnai/gpt-4.1",
+    "a judge of a panel": "chain:\n- method: panel\n  judges: [openai/gpt-4.1, opnai/gpt-4.1]",
+    "samples": "chain: [facts]\nsampling: {model: opnai/gpt-4.1}",
+    "a second opinion": "chain: [facts]\nsecond_opinion: opnai/gpt-4.1",
+}
+
+
+@pytest.mark.parametrize("where", MISSPELT_MODELS)
+def test_a_model_of_an_unknown_provider_is_refused_where_it_is_named(
+    tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = MISSPELT_MODELS[where]
+    (tmp_path / "p.yaml").write_text(text)
+    done = resay_here("policy", "check", "p.yaml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "valid" not in done.stdout
+    assert re.search(r"p\.yaml:\d: ", done.stderr)
+    assert "'opnai' is not a known provider; did you mean 'openai/gpt-4.1'?" in done.stderr
+    monkeypatch.setenv("RESAY_POLICY", str(tmp_path / "p.yaml"))
+    doctor = resay_here("doctor", cwd=tmp_path)
+    assert doctor.returncode != 0
+    assert "'opnai' is not a known provider" in doctor.stdout
+
+
+def test_a_model_without_a_provider_is_valid_but_noted(tmp_path: Path) -> None:
+    note = "the model 'gpt4' names no provider"
+    _, stderr = checked(tmp_path, "chain: [{method: prompt, judge: gpt4}]")
+    assert note in stderr
+    server = "{model: gpt4, params: {api_base: 'http://127.0.0.1:9/v1'}}"
+    for judge in (server, "openai/gpt4", "gpt-4.1"):
+        _, stderr = checked(tmp_path, f"chain: [{{method: prompt, judge: {judge}}}]")
+        assert "names no provider" not in stderr
+
+
 def test_a_calibrated_policy_has_no_warnings(tmp_path: Path) -> None:
     _, stderr = checked(
         tmp_path,

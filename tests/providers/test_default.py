@@ -15,6 +15,7 @@ from resay.errors import (
     ResayError,
 )
 from resay.providers import LiteLLMEmbedder
+from resay.testing import ScriptedProvider
 from support.cli import resay_here
 
 pytestmark = pytest.mark.usefixtures("no_litellm")
@@ -81,11 +82,30 @@ def test_the_command_line_names_its_option() -> None:
 
 
 @pytest.mark.parametrize("model", ["llama3.1", "opnai/gpt-4o"])
-def test_a_judge_that_no_provider_has_makes_a_check_inconclusive(model: str) -> None:
+def test_a_judge_that_no_provider_has_is_refused_before_anything_is_asked(model: str) -> None:
     guard = Guard({"chain": [{"method": "zero_shot", "judge": model}]})
+    message = re.escape(MESSAGES[model])
+    for call in (
+        lambda: guard.check("It opened in 1932.", question="When did it open?"),
+        lambda: guard.ask("When did it open?", model="openai/gpt-4.1"),
+        guard.__enter__,
+    ):
+        with pytest.raises(ConfigurationError, match=message):
+            call()
+
+
+def test_a_provider_of_the_application_may_know_any_judge() -> None:
+    provider = ScriptedProvider(lambda request: f"{request.model}: No")
+    guard = Guard({"chain": [{"method": "zero_shot", "judge": "own/m"}]}, provider=provider)
     verdict = guard.check("It opened in 1932.", question="When did it open?")
-    assert verdict.decision == "inconclusive"
-    assert MESSAGES[model] in verdict.reason
+    assert verdict.usage.calls > 0
+
+
+def test_a_judge_may_be_on_a_server_of_the_application() -> None:
+    judge = {"model": "own/m", "params": {"api_base": "http://127.0.0.1:9/v1"}}
+    guard = Guard({"chain": [{"method": "zero_shot", "judge": judge}]})
+    verdict = guard.check("It opened in 1932.", question="When did it open?")
+    assert "nothing listens at 127.0.0.1:9" in verdict.reason
 
 
 @pytest.mark.parametrize("model", ["llama3.1", "opnai/gpt-4o"])

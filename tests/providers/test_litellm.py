@@ -24,7 +24,7 @@ from resay import Guard, MissingDependencyError, ProviderError, ProviderRefusedE
 from resay.adapters import GuardRuntime
 from resay.adapters.providers import LiteLLMProvider, Retrying
 from resay.errors import DeadlineExceededError
-from resay.providers import FanOut
+from resay.providers import DefaultProvider, FanOut
 from resay.providers.litellm_problems import is_litellm_provider, problem_before_import
 from resay.testing import ScriptedProvider
 from simulation import (
@@ -542,3 +542,13 @@ def test_the_first_request_imports_litellm_quietly(tmp_path: Any) -> None:
 )
 async def test_what_litellm_forwards_is_declared(model: str, supported: set[str]) -> None:
     assert await LiteLLMProvider().supported_params(Request.of("?", model=model)) == supported
+
+
+@pytest.mark.parametrize("name", ["custom_provider_map", "model_alias_map"])
+def test_litellm_may_have_been_told_of_a_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import litellm
+
+    request = Request((), model="own/m")
+    assert "'own' is not a known provider" in str(DefaultProvider().problem_with_name(request))
+    monkeypatch.setattr(litellm, name, {"own": "set up by the application"})
+    assert DefaultProvider().problem_with_name(request) is None

@@ -17,6 +17,7 @@ from resay.adapters import GuardRuntime
 from resay.commands import MODEL_PANEL, print_json, write_text
 from resay.core.request import Request
 from resay.core.usage import Usage
+from resay.engine.requirements import problems_with_names
 from resay.errors import ConfigurationError, ResayError
 from resay.guard import Guard
 from resay.guard_core import check_usable
@@ -125,6 +126,12 @@ def _warnings(policy: Policy, text: str) -> Iterator[str]:
     checks_greetings = methods != ["actions"]
     if checks_greetings and (policy.when is None or not policy.when.checkable):
         yield "greetings and thanks are checked as well; skip them with `when: {checkable: true}`"
+    for _, request, _ in problems_with_names(policy):
+        yield (
+            f"the model {request.model!r} names no provider, as in 'openai/gpt-4.1-mini', and no"
+            " server (`params: {api_base: ...}`); it can be asked only if the application passes a"
+            " provider that knows it"
+        )
     if policy.needs_retriever:
         yield "the policy regenerates without a retriever; name one, or pass it to `Guard`"
 

@@ -9,12 +9,13 @@ from resay import providers
 from resay.errors import ConfigurationError, ProviderRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from resay.core.check_context import CheckContext
     from resay.core.references import Reference
     from resay.core.request import Request
     from resay.engine.chain_steps import ChainSteps
+    from resay.policy import Policy
     from resay.providers import Provider, Sources
     from resay.providers.batching.layer import BatchProvider
 
@@ -36,7 +37,7 @@ class Requirements:
         chain: The steps of the chain.
         provider: The provider for all models; None for the default one.
         batching: The provider that calls models through Batch APIs; None for live calls.
-        named_requests: Requests without messages to the models that the policy names.
+        policy: The policy.
     """
 
     def __init__(
@@ -44,9 +45,10 @@ class Requirements:
         chain: ChainSteps,
         provider: Provider | None,
         batching: BatchProvider | None = None,
-        named_requests: Sequence[Request] = (),
+        *,
+        policy: Policy,
     ) -> None:
-        self._named_requests = named_requests
+        self._policy = policy
         self._chain = chain
         self._provider = provider
         self._batching = batching
@@ -69,12 +71,13 @@ class Requirements:
         model = request.model
         if self._batching is not None:
             return providers.Sources.all(self._batching, via="batch")
-        requests = (request, *self._named_requests)
+        self.check_named_models()
+        requests = (request, *self._policy.named_requests)
         provider = providers.DefaultProvider(requests)
         for named in requests:
             if named.model is not None:
-                # Refuses a provider that is not installed. A name that means nothing is refused
-                # when its model is called.
+                # Refuses a provider that is not installed. A name of the main call's model that
+                # means nothing is refused when the model is called.
                 with suppress(ProviderRefusedError):
                     provider.provider_of(named)
         problem = provider.problem(request) if asks else None
@@ -82,6 +85,16 @@ class Requirements:
             raise problem
         uses_litellm = model is None or provider.needs_litellm(request)
         return providers.Sources.all(provider, via="litellm" if uses_litellm else "native")
+
+    def check_named_models(self) -> None:
+        """Refuse a policy that names a model of which it is sure that it cannot be called.
+
+        Its name begins with no known provider, and nothing says where its server is. Only for
+        models that are not called through a provider of the application.
+        """
+        for path, _, problem in problems_with_names(self._policy):
+            with self._policy.locating(*path):
+                raise ConfigurationError(problem)
 
     def check_model(self, request: Request, *, asks: bool) -> None:
         """Refuse a missing model if one is to be called, and a main call for several answers.
@@ -192,6 +205,25 @@ class Requirements:
             raise ConfigurationError(
                 "no step of the chain uses token probabilities; add `method: logprobs`"
             )
+
+
+def problems_with_names(
+    policy: Policy,
+) -> Iterator[tuple[tuple[str | int, ...], Request, str]]:
+    """Yield the models of a policy whose names no provider knows, where they are, and why.
+
+    Models that are called through Batch APIs are left out: those have names of their own.
+
+    Args:
+        policy: The policy.
+    """
+    if policy.calls.via == "batch":
+        return
+    provider = providers.DefaultProvider()
+    for path, request in policy.located_requests:
+        problem = provider.problem_with_name(request)
+        if problem is not None:
+            yield path, request, str(problem)
 
 
 def check_single_answer(params: Mapping[str, object]) -> None:

@@ -347,20 +347,27 @@ class Policy(Strict):
     @property
     def named_requests(self) -> tuple[Request, ...]:
         """Requests without messages to the models of `named_models`, with their parameters."""
-        requests: list[Request] = []
+        return tuple(request for _, request in self.located_requests)
+
+    @property
+    def located_requests(self) -> tuple[tuple[tuple[str | int, ...], Request], ...]:
+        """The requests of `named_requests`, each with the path of the key that names its model."""
+        located: list[tuple[tuple[str | int, ...], Request]] = []
         if self.sampling.model is not None:
-            requests.append(Request((), self.sampling.model, self.sampling.params))
+            request = Request((), self.sampling.model, self.sampling.params)
+            located.append((("sampling", "model"), request))
         if self.second_opinion is not None:
             second = self.second_opinion
-            requests.append(Request((), second.model, second.params))
-        steps = self.chain
+            located.append((("second_opinion",), Request((), second.model, second.params)))
+        if self.action.do == "regenerate" and self.action.writer is not None:
+            located.append((("action", "writer"), Request((), self.action.writer)))
+        for index, step in enumerate(self.chain):
+            located += [(("chain", index), request) for request in step.judge_requests]
         if self.action.do == "regenerate":
-            steps += self.action.recheck or ()
-            if self.action.writer is not None:
-                requests.append(Request((), self.action.writer))
-        for step in steps:
-            requests += step.judge_requests
-        return tuple(requests)
+            for index, step in enumerate(self.action.recheck or ()):
+                path = ("action", "recheck", index)
+                located += [(path, request) for request in step.judge_requests]
+        return tuple(located)
 
     @classmethod
     def configured(cls) -> Policy:

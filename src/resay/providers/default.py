@@ -26,6 +26,7 @@ from resay.providers.litellm_problems import (
     litellm_source,
     problem_before_import,
     problem_if_not_installed,
+    problem_with_name,
 )
 from resay.providers.openai_api import OpenAIProvider, is_openai
 from resay.providers.openai_compatible import (
@@ -97,6 +98,12 @@ class DefaultProvider:
             return problem_before_sending(request)
         # Of OpenAI's models the same is known, whoever sends the request.
         return problem_before_import(request)
+
+    def problem_with_name(self, request: Request) -> ProviderRefusedError | None:
+        """Return why nobody knows a request's model by its name for sure; None if one may."""
+        if _installed_name(request) is not None or is_compatible(request) or is_openai(request):
+            return None
+        return problem_with_name(request)
 
     async def prepare(self) -> None:
         """Let the providers load what they need; litellm takes seconds."""

@@ -128,6 +128,30 @@ def problem_before_import(request: Request) -> ProviderRefusedError | None:
     return _bad_url(provider, request) or missing_key(model, provider, request.params)
 
 
+def problem_with_name(request: Request) -> ProviderRefusedError | None:
+    """Return why litellm would not know a request's model by its name for sure, or None.
+
+    Args:
+        request: The request.
+    """
+    model = request.model
+    if not model or request.params.get("custom_llm_provider") or _may_be_set_up(model):
+        return None
+    return _no_provider(model) if _provider_of(model) is None else None
+
+
+def _may_be_set_up(model: str) -> bool:
+    """Return whether the application may have told litellm of a model."""
+    litellm: Any = sys.modules.get("litellm")
+    if litellm is None:
+        return is_configured_elsewhere() and _is_installed()
+    # Providers and names of its own, and models that it registered.
+    names = ("custom_provider_map", "model_alias_map")
+    if any(getattr(litellm, name, None) for name in names):
+        return True
+    return model in getattr(litellm, "model_cost", ())
+
+
 def missing_key(
     model: str, provider: str, params: Mapping[str, Any]
 ) -> ProviderRefusedError | None:
