@@ -207,9 +207,8 @@ class GuardCore:
             ScorerError: A model's server does not answer.
         """
         await self.load(asks=self._batching is None)
-        if self._batching is None and self.settings.provider is None:
-            # First, because models take a while to load.
-            self.requirements.check_named_models()
+        # First, because models take a while to load.
+        self.requirements.check_named_models()
         await self.runner.prepare()
         if self._batching is not None:
             return

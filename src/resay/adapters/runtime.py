@@ -118,6 +118,17 @@ class GuardRuntime:
         """The first method whose judge is the model that wrote the response, or None."""
         return self._core.steps.asking_response_model
 
+    def require_models(self) -> None:
+        """Refuse a guard that lacks a model for its checks, whatever the responses are.
+
+        Raises:
+            ConfigurationError: A judge is needed and there is none, or the policy names a model of
+                no known provider.
+        """
+        requirements = self._core.requirements
+        requirements.check_named_models()
+        requirements.check_model(Request((), model=self.model), asks=False)
+
     @property
     def calls_models(self) -> bool:
         """Whether a check by the guard may ask a model, unless a call names another."""

@@ -89,9 +89,11 @@ class Requirements:
     def check_named_models(self) -> None:
         """Refuse a policy that names a model of which it is sure that it cannot be called.
 
-        Its name begins with no known provider, and nothing says where its server is. Only for
-        models that are not called through a provider of the application.
+        Its name begins with no known provider, and nothing says where its server is. A provider of
+        the application may know it.
         """
+        if self._provider is not None or self._batching is not None:
+            return
         for path, _, problem in problems_with_names(self._policy):
             with self._policy.locating(*path):
                 raise ConfigurationError(problem)

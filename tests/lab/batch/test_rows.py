@@ -217,14 +217,15 @@ def test_conversations_and_references(tmp_path: Path) -> None:
         ("not lang == 'de' and name != 'row 0'", [2, 4, 6]),
         ("name in ['row 1', 'row 6']", [1, 6]),
         ("len(samples) == 3 and len(name) < 4", []),
-        ("missing > 3", []),
+        ("rare > 3", []),
         ("name > 3", []),
-        ("1 < 2 < 3 or missing", list(range(7))),
+        ("1 < 2 < 3 or rare", list(range(7))),
         ("-1 < 0", list(range(7))),
     ],
 )
 def test_where(tmp_path: Path, text: str, names: list[int]) -> None:
-    found = scored(tmp_path, ROWS, where=text)
+    rows = [*ROWS[:-1], {**ROWS[-1], "rare": 3}]
+    found = scored(tmp_path, rows, where=text)
     assert [row["name"] for row in found] == [f"row {i}" for i in names]
 
 

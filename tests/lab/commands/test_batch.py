@@ -36,6 +36,58 @@ def test_a_file_is_checked(folder: Path) -> None:
     assert resay_here(*words, "--resume", cwd=folder).stdout == done.stdout
 
 
+@pytest.mark.parametrize("is_dry", [True, False])
+@pytest.mark.parametrize(
+    ("where", "problem"),
+    [
+        ("langg == 'de'", "no row has a column 'langg'; did you mean 'lang'?"),
+        ("lang == 'de' or len(respnse) > 9", "column 'respnse'; did you mean 'response'?"),
+        ("zzz > 1", "no row has a column 'zzz'; the columns are "),
+    ],
+)
+def test_a_filter_by_a_column_that_no_row_has_is_refused(
+    folder: Path, where: str, problem: str, is_dry: bool
+) -> None:
+    words = ["batch", "in.jsonl", "--out", "out.jsonl", "--method", "facts", "--where", where]
+    done = resay_here(*words, *(["--dry-run"] if is_dry else []), cwd=folder)
+    assert done.returncode == 2
+    assert problem in " ".join(done.stderr.split())
+    assert not (folder / "out.jsonl").exists()
+
+
+def test_a_column_may_be_in_a_few_rows_only(folder: Path) -> None:
+    write_lines(folder / "in.jsonl", [*made_rows(4), {**made_rows(5)[-1], "rare": 1}])
+    words = ["batch", "in.jsonl", "--out", "out.jsonl", "--policy", "policy.yaml"]
+    done = resay_here(*words, "--where", "rare == 1", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(lines_of(folder / "out.jsonl")) == 1
+
+
+UNASKABLE = {
+    "no judge": ("chain: [prompt]", "method 'prompt' needs a judge; pass"),
+    "no judge of an ensemble": (
+        "chain: [{method: ensemble, parts: [{weight: 1, scorer: {method: zero_shot}}]}]",
+        "needs a judge; pass",
+    ),
+    "no judge of references": ("chain: [facts]\nreferences: {by: judge}", "names no judge; pass"),
+    "no such provider": (
+        "chain: [{method: prompt, judge: opnai/gpt-4.1}]",
+        "'opnai' is not a known provider",
+    ),
+}
+
+
+@pytest.mark.parametrize("why", UNASKABLE)
+def test_nothing_begins_where_no_judge_can_be_asked(folder: Path, why: str) -> None:
+    policy, problem = UNASKABLE[why]
+    (folder / "policy.yaml").write_text(policy)
+    words = ["batch", "in.jsonl", "--out", "out.jsonl", "--policy", "policy.yaml"]
+    done = resay_here(*words, cwd=folder)
+    assert done.returncode == 2
+    assert problem in " ".join(done.stderr.split())
+    assert [path.name for path in folder.iterdir() if "out" in path.name] == []
+
+
 def test_a_person_is_told_how_to_see_the_results(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,8 +15,8 @@ from resay.errors import ConfigurationError, ResayError
 from resay.plugins import Completion, Completions
 from resay_lab.batch.columns import Columns
 from resay_lab.batch.filters import Where
-from resay_lab.batch.inputs import open_rows
-from resay_lab.batch.rows import mapping_of, numbered
+from resay_lab.batch.inputs import mapping_of, open_rows
+from resay_lab.batch.rows import numbered
 
 _CHARS_A_TOKEN = 4
 
@@ -63,10 +63,10 @@ def estimate(
         sample: Number of rows to sample.
 
     Raises:
-        ConfigurationError: The input cannot be read, or has no such rows.
+        ConfigurationError: The input cannot be read, or has no such rows or columns.
     """
     rows = open_rows(source)
-    row_filter = Where(where) if where else None
+    row_filter = Where.of(where, source, rows)
     selected = numbered(rows, columns, row_filter)
     chosen = [mapping_of(row.raw) or {} for row in islice(selected, sample)]
     selected.close()

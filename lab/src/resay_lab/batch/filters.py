@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any, cast
 
 from resay.errors import ConfigurationError
+from resay_lab.batch.inputs import Rows, mapping_of
 
 _COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
@@ -53,6 +55,59 @@ class Where:
                     f"--where {text!r} may only compare columns, without {type(node).__name__};"
                     " write for example `lang == 'de' and len(response) > 200`"
                 )
+
+    @classmethod
+    def of(cls, text: str | None, source: object, rows: Rows) -> Where | None:
+        """Return a filter for an input that has its columns.
+
+        Args:
+            text: The expression; None or empty for no filter.
+            source: The input, as the caller named it.
+            rows: Its rows.
+
+        Raises:
+            ConfigurationError: It is no such expression, or no row has one of its columns.
+        """
+        if not text:
+            return None
+        where = cls(text)
+        # An iterator can be read only once.
+        if not isinstance(source, Iterator):
+            where.require_columns(rows)
+        return where
+
+    def require_columns(self, rows: Rows) -> None:
+        """Refuse a column that no row has. It reads only until each column was seen.
+
+        Args:
+            rows: The rows.
+
+        Raises:
+            ConfigurationError: There is such a column.
+        """
+        missing = dict.fromkeys(self._names())
+        columns: dict[str, None] = {}
+        for raw in rows:
+            if not missing:
+                return
+            row = mapping_of(raw) or {}
+            columns |= dict.fromkeys(row)
+            for name in row:
+                missing.pop(name, None)
+        if not (missing and columns):
+            return
+        name = next(iter(missing))
+        nearest = get_close_matches(name, columns, 1)
+        remedy = f"the columns are {', '.join(map(repr, columns))}"
+        if nearest:
+            remedy = f"did you mean {nearest[0]!r}?"
+        raise ConfigurationError(f"--where {self.text!r}: no row has a column {name!r}; {remedy}")
+
+    def _names(self) -> list[str]:
+        """Return the columns that it compares."""
+        nodes = list(ast.walk(self._tree))
+        functions = [node.func for node in nodes if isinstance(node, ast.Call)]
+        return [node.id for node in nodes if isinstance(node, ast.Name) and node not in functions]
 
     def wants(self, row: Mapping[str, Any] | None) -> bool:
         """Return whether a row is selected; an invalid one is, so that it is reported."""

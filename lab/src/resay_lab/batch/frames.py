@@ -9,8 +9,7 @@ from resay import Guard, SentenceVerdict, Verdict
 from resay.adapters.policies import PolicyLike
 from resay.errors import ConfigurationError, ResayError, without_cause
 from resay_lab.batch.columns import Columns
-from resay_lab.batch.inputs import open_rows
-from resay_lab.batch.rows import mapping_of
+from resay_lab.batch.inputs import mapping_of, open_rows
 
 _ADDED = ("decision", "score", "reason", "flagged", "error")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import closing
 from pathlib import Path
@@ -59,6 +60,15 @@ def open_rows(source: object) -> Rows:
     count = len(rows) if isinstance(rows, Sized) else None
     # Hugging Face data sets have their own fingerprint.
     return _Listed(lambda: iter(rows), count, getattr(rows, "_fingerprint", None))
+
+
+def mapping_of(raw: bytes) -> dict[str, Any] | None:
+    """Parse a row; return None if it is no JSON object."""
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 def _open_file(path: str) -> Rows:

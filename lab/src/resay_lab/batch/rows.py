@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import sqlite3
 from collections.abc import Generator
 from contextlib import closing
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 from resay_lab.batch.columns import Columns
 from resay_lab.batch.filters import Where
-from resay_lab.batch.inputs import Rows
+from resay_lab.batch.inputs import Rows, mapping_of
 
 
 class Row(NamedTuple):
@@ -47,15 +46,6 @@ def numbered(
             name = None if named else seen.name(raw)
             if where is None or where.wants(mapping_of(raw)):
                 yield Row(number, name, raw)
-
-
-def mapping_of(raw: bytes) -> dict[str, Any] | None:
-    """Parse a row; return None if it is no JSON object."""
-    try:
-        value = json.loads(raw)
-    except (ValueError, RecursionError):
-        return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 class _Counted:

@@ -83,8 +83,9 @@ def run_batch(
         The result. If the run was stopped, `resume` continues it.
 
     Raises:
-        ConfigurationError: The output exists, another run is writing it, or the run to resume has
-            another input, policy or version.
+        ConfigurationError: The output exists, another run is writing it, the run to resume has
+            another input, policy or version, a judge is needed and there is none, or `where` names
+            a column that no row has.
         MissingDependencyError: The engine or the format needs a package that is not installed.
         ScorerError: The engine returned fewer rows than it took.
     """
@@ -92,7 +93,8 @@ def run_batch(
     check_output(target)
     rows = open_rows(source)
     scorer = RowScorer(guard, columns, prefix=prefix, params=params)
-    row_filter = Where(where) if where else None
+    GuardRuntime(guard).require_models()
+    row_filter = Where.of(where, source, rows)
     manifest = {
         "format": _FORMAT,
         "resay": __version__,
