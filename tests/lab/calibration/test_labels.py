@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import ConfigurationError, Passage, Sentence
+from resay import ConfigurationError, Guard, Passage, Sentence
+from resay_lab.batch import run_batch
 from resay_lab.calibration import LabelledRow, LabelledSentence, read_labels
 
 TEXT = "The bridge opened in 1932. It has 31 lamps. It is grey."
@@ -75,8 +76,7 @@ def test_a_spreadsheet_may_have_semicolons(tmp_path):
     ("cells", "problem"),
     [
         ("a,It is grey.,maybe,", "label: input should be 'correct' or 'hallucinated'"),
-        ("a,It is grey.,correct,mine", "unknown key 'lang'; put your own notes under 'meta'"),
-        ("a,It is grey.,correct,,x", "unknown key 'more cells than columns'"),
+        ("a,It is grey.,correct,,x", "the row has more cells than columns"),
         ("a,,correct,", "`response` is missing"),
     ],
 )
@@ -87,6 +87,18 @@ def test_a_row_of_a_spreadsheet_is_named_by_its_number(tmp_path, cells, problem)
         read_labels(path)
     assert str(caught.value).startswith(f"{path}, row 2: {problem}")
     assert "grey" not in str(caught.value)
+
+
+def test_what_a_batch_passes_through_is_ignored(tmp_path):
+    question = [{"role": "user", "content": "Which?"}]
+    rows = [{"response": TEXT, "messages": question, "lang": "de", "sentence": 3, "meta": {"a": 1}}]
+    guard = Guard({"chain": ["facts"]})
+    samples = {"samples": [TEXT, TEXT, TEXT]}
+    run_batch(guard, [{**row, **samples} for row in rows], tmp_path / "scored.jsonl", workers=1)
+    (scored,) = [json.loads(line) for line in (tmp_path / "scored.jsonl").read_text().splitlines()]
+    assert scored["decision"] == "consistent"
+    (row,) = read(tmp_path, {**scored, "label": "correct"})
+    assert (row.response, row.question, row.hallucinated) == (TEXT, question, False)
 
 
 def test_labelled_results_of_a_batch_are_labels(tmp_path):
@@ -142,7 +154,8 @@ def test_everything_a_check_needs_is_read(tmp_path):
         ({"response": TEXT, "hallucinated": "no"}, "hallucinated: input should be a valid bool"),
         ({"response": TEXT, "label": "correct", "hallucinated": False}, "not both"),
         ({"response": TEXT, "lable": "correct"}, "did you mean 'label'"),
-        ({"response": TEXT, "label": "correct", "zzz": 1}, "put your own notes under 'meta'"),
+        ({"response": TEXT, "label": "correct", "smaples": ["x"]}, "did you mean 'samples'"),
+        ({"response": TEXT, "label": "correct", "refrences": ["x"]}, "did you mean 'references'"),
         ({"response": TEXT, "sentences": [True, False, True]}, r"sentences\[0\]: must be"),
         ({"response": TEXT, "sentences": ["correct", {"text": "x"}]}, "mixes labels with"),
         (

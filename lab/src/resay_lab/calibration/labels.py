@@ -19,8 +19,13 @@ from resay.errors import ConfigurationError
 _LABEL = Literal["correct", "hallucinated"]
 # The columns of a batch's results that are no input of a check.
 _RESULTS = frozenset({"decision", "score", "reason", "claims", "usage", "error"})
+# One of these is enough.
+_LABELS = frozenset({"label", "hallucinated", "sentences"})
+_MORE_CELLS = "more cells than columns"
+# How alike two names are if one is probably misspelt (`lable`, `smaples`).
+_ALMOST = 0.8
 _LISTS = ("samples", "references")
-_JSON = ("question", "sentences", "logprobs", "meta")
+_JSON = ("question", "sentences", "logprobs")
 _NO_LABEL = 'has no label; set `"label": "correct"` or `"hallucinated"`, or label its `sentences`'
 
 
@@ -49,6 +54,9 @@ class _SentenceRow(_Strict):
 
 
 class _Row(_Strict):
+    # Columns of one's own, which a batch passes through.
+    model_config = ConfigDict(extra="ignore")
+
     id: str | int | None = None
     response: str | None = None
     question: str | list[dict[str, Any]] | None = None
@@ -60,7 +68,6 @@ class _Row(_Strict):
     label: _LABEL | None = None
     hallucinated: bool | None = None
     sentences: list[_SentenceRow | _LABEL | None] | None = None
-    meta: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +202,7 @@ def _read_csv(path: Path) -> list[tuple[str, dict[str, Any]]]:
     delimiter = ";" if ";" in heading and "," not in heading else ","
     limit = csv.field_size_limit(2**31 - 1)
     try:
-        rows = list(csv.DictReader(lines, delimiter=delimiter, restkey="more cells than columns"))
+        rows = list(csv.DictReader(lines, delimiter=delimiter, restkey=_MORE_CELLS))
     except csv.Error as error:
         raise ConfigurationError(f"{str(path)!r} is not valid CSV: {error}") from error
     finally:
@@ -219,6 +226,9 @@ def _read_csv(path: Path) -> list[tuple[str, dict[str, Any]]]:
 def _without_results(data: dict[str, Any]) -> dict[str, Any]:
     """Return a row without a batch's results, and with its lists as lists."""
     inputs = {key: value for key, value in data.items() if key not in _RESULTS}
+    # As in a batch, a conversation takes the place of a question.
+    if messages := _json_or_text(inputs.pop("messages", None)):
+        inputs["question"] = messages
     for key in _LISTS:
         if key in inputs:
             inputs[key] = _json_or_text(inputs[key])
@@ -256,7 +266,8 @@ def read_labels(path: str | Path, *, responses: bool = True) -> list[LabelledRow
             `label` ("correct" or "hallucinated") or `hallucinated` (true or false), or labelled
             `sentences`, or both; and the inputs of its check: `question`, `samples`, `references`,
             `logprobs`, `model`, `entity`. A list may be a text with a JSON list. `id` identifies
-            it, and `meta` may contain anything. The columns that a batch has added are left out.
+            it. Other columns are left out, as a batch passes them through; one whose name is
+            almost that of an input which is missing is refused.
         responses: Whether `response` is required.
 
     Returns:
@@ -306,26 +317,41 @@ def _row(where: str, data: dict[str, Any], responses: bool) -> LabelledRow:
 
 
 def _validated(where: str, data: dict[str, Any]) -> _Row:
+    _refuse_misspelt(where, data)
     try:
         return _Row.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
     # Raise outside of the handler, whose exception contains the values.
-    raise ConfigurationError(f"{where}: {_problem(first['loc'], first['type'], first['msg'])}")
+    raise ConfigurationError(f"{where}: {_problem(first['loc'], first['msg'])}")
 
 
-def _problem(loc: Sequence[int | str], kind: str, message: str) -> str:
+def _problem(loc: Sequence[int | str], message: str) -> str:
     key = loc[0]
     if key == "sentences" and len(loc) > 1:
         return (
             f'sentences[{loc[1]}]: must be "correct", "hallucinated" or null, or an object'
             ' {"text": …, "label": …}'
         )
-    if kind == "extra_forbidden":
-        near = get_close_matches(str(key), _Row.model_fields, 1)
-        hint = f"did you mean {near[0]!r}?" if near else "put your own notes under 'meta'"
-        return f"unknown key {key!r}; {hint}"
     return f"{key}: {message[0].lower()}{message[1:]}"
+
+
+def _refuse_misspelt(where: str, data: Mapping[str, Any]) -> None:
+    """Refuse a key that is probably meant as one that the row lacks."""
+    if _MORE_CELLS in data:
+        raise ConfigurationError(f"{where}: the row has {_MORE_CELLS}")
+    missing = [name for name in _Row.model_fields if name not in data]
+    if not _LABELS.isdisjoint(data):
+        missing = [name for name in missing if name not in _LABELS]
+    for key in data:
+        if key in _Row.model_fields:
+            continue
+        nearest = get_close_matches(key, missing, 1, cutoff=_ALMOST)
+        if nearest:
+            raise ConfigurationError(
+                f"{where}: unknown key {key!r}; did you mean {nearest[0]!r}? If not, give it a name"
+                " that is less like it"
+            )
 
 
 def _sentence(where: str, i: int, given: _SentenceRow | str | None) -> LabelledSentence:
