@@ -28,20 +28,24 @@ class AssertGrounded(Protocol):
         references: Sequence[str] = (),
         question: str | None = None,
         samples: Sequence[str] | None = None,
+        may_refuse: bool = True,
     ) -> Verdict:
-        """Check an answer, and fail the test unless it is consistent.
+        """Check an answer, and fail the test unless it is consistent or refuses to answer.
 
         Args:
             answer: The answer.
             references: Trusted texts to compare it with.
             question: The question that it answers; needed to draw samples.
             samples: Other answers to the same question; None to draw them from the model.
+            may_refuse: Whether an answer passes that says nothing but that it does not know or
+                will not answer: it states nothing that could be unfaithful.
 
         Returns:
             The verdict.
 
         Raises:
-            AssertionError: The answer is flagged, or the check was inconclusive or skipped.
+            AssertionError: The answer is flagged, or the check was inconclusive, or skipped for
+                another reason: an empty answer, or one without a claim.
         """
         ...
 
@@ -85,6 +89,7 @@ def assert_grounded(request: pytest.FixtureRequest, resay_guard: Guard) -> Asser
         references: Sequence[str] = (),
         question: str | None = None,
         samples: Sequence[str] | None = None,
+        may_refuse: bool = True,
     ) -> Verdict:
         __tracebackhide__ = True
         verdict = resay_guard.check(
@@ -93,11 +98,19 @@ def assert_grounded(request: pytest.FixtureRequest, resay_guard: Guard) -> Asser
         # pytest-xdist's workers send properties with their reports, and JUnit files include them.
         node = cast("pytest.Item", request.node)
         node.user_properties.append((_PROPERTY, f"{verdict.decision}: {verdict.reason}"))
-        if verdict.decision != "consistent":
+        passes = verdict.decision == "consistent" or (may_refuse and _is_refusal(verdict))
+        if not passes:
             pytest.fail(_message(verdict), pytrace=True)
         return verdict
 
     return check
+
+
+def _is_refusal(verdict: Verdict) -> bool:
+    """Return whether an answer claims nothing, because it refuses."""
+    if verdict.decision != "skipped":
+        return False
+    return any(claim.kind == "refusal" for claim in verdict.claims)
 
 
 def _message(verdict: Verdict) -> str:
