@@ -193,7 +193,8 @@ def _message(details: ErrorDetails, path: Path, document: Document, model: type[
         return f"{problem}; {_nearest(document.value_at(path), names)}"
     if kind == "extra_forbidden":
         problem = f"unknown key {truncated(path[-1])}"
-        if len(path) == 1 and path[0] in _ELSEWHERE:
+        is_policy = "chain" in model.model_fields
+        if is_policy and len(path) == 1 and path[0] in _ELSEWHERE:
             return f"{problem}; {_ELSEWHERE[path[0]]}"
         keys = _keys_at(path[:-1], document, model)
         return f"{problem}; {_nearest(path[-1], keys)}" if keys else problem
@@ -256,7 +257,8 @@ def _keys_at(path: Path, document: Document, model: type[BaseModel]) -> list[str
     models = [model]
     for depth, step in enumerate(path, 1):
         if isinstance(step, str):
-            models = _models_of_field(step, models)
+            # What is no field is a key of a mapping of such models.
+            models = _models_of_field(step, models) or models
         value = document.value_at(path[:depth])
         if isinstance(value, dict):
             data = cast("dict[str, object]", value)

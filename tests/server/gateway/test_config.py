@@ -24,6 +24,12 @@ def problems(tmp_path: Path, text: str, upstream: str | None = None) -> str:
         ("", "/gateway.yaml:1: the gateway file is empty; the shortest is: upstream: {url: "),
         ("- a", "/gateway.yaml:1: a gateway file must be a mapping (key: value), not a list"),
         ("version: 1\n", "/gateway.yaml: upstream: required, but missing; pass --upstream URL"),
+        ("upstreem: {url: http://x}\n", ":1: upstreem: unknown key 'upstreem'; did you mean 'up"),
+        ("model: {a: {model: x/y}}\n", ":1: model: unknown key 'model'; did you mean 'models'?"),
+        (
+            "upstream: {url: http://x}\nquotas: {default: {request_per_minute: 3}}\n",
+            "unknown key 'request_per_minute'; did you mean 'requests_per_minute'?",
+        ),
         ("upstream:\n  url: 7\n", "/gateway.yaml:2: upstream.url: must be text, not 7"),
         ("upstream:\n  url: ftp://x\n", "/gateway.yaml:2: upstream.url: must begin with http:"),
         ("upstream:\n  url: http://a:b@x/\n", "upstream.url: must not contain credentials"),
@@ -59,6 +65,19 @@ def problems(tmp_path: Path, text: str, upstream: str | None = None) -> str:
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:
     assert said in problems(tmp_path, text)
+
+
+def test_every_mistake_is_said_whether_or_not_there_is_an_upstream(tmp_path: Path) -> None:
+    text = "upstreem: {url: http://x}\nlimit: {queue: 3}\noverload: off\n"
+    said = problems(tmp_path, text)
+    assert [line.split(":")[2].strip() for line in said.splitlines()] == [
+        "upstreem",
+        "limit",
+        "overload",
+    ]
+    said = problems(tmp_path, "limit: {queue: 3}\n")
+    assert "upstream: required, but missing; pass --upstream URL" in said
+    assert "limit: unknown key 'limit'; did you mean 'limits'?" in said
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -447,7 +448,11 @@ class GatewayConfig(Strict):
         if state is not None:
             _put(data, "state", "url", state)
         if "upstream" not in data and not data.get("models"):
-            raise PolicyError([f"{source}: upstream: required, but missing; pass --upstream URL"])
+            unknown = [key for key in data if key not in cls.model_fields]
+            # A misspelt key is reported as one.
+            if not any(get_close_matches(name, unknown, 1) for name in ("upstream", "models")):
+                message = "required, but missing; pass --upstream URL"
+                document.mark_unreadable(("upstream",), message)
         return cls._of_document(document, source)
 
     @classmethod
