@@ -35,10 +35,15 @@ def flagged_words(answer, *documents, question="What do the documents say?"):
     return words
 
 
-@pytest.mark.parametrize(("values", "is_flagged"), [("32, 18 y 25", False), ("18, 32 y 25", True)])
+@pytest.mark.parametrize(
+    ("values", "is_flagged"), [("62, 48 and 71 tonnes", False), ("62, 71 and 48 tonnes", True)]
+)
 def test_values_of_a_list_belong_to_the_names_in_its_order(values, is_flagged):
-    rooms = f"{ROOMS}\n| Fresno | 25 | alto |"
-    words = flagged_words(f"Olmo, Roble y Fresno tienen {values} plazas.", rooms)
+    harvests = "".join(
+        f"Harvest {year}: the vineyard yielded {tonnes} tonnes of grapes. "
+        for year, tonnes in ((2019, 62), (2020, 48), (2021, 71))
+    )
+    words = flagged_words(f"The vineyard yielded {values} in 2019, 2020 and 2021.", harvests)
     assert bool(words) == is_flagged
 
 
