@@ -141,6 +141,16 @@ def test_round_numbers_agree_within_rounding(exact: str, rounded: str) -> None:
         ("午前10時30分", "10:30"),
         ("下午3点半", "15:30"),
         ("오후 6시", "18:00"),
+        ("18.30 Uhr", "18:30"),
+        ("um 6.30 Uhr abends", "18:30"),
+        ("alle 18.30", "18:30"),
+        ("alle 18.30 e poi", "18:30"),
+        ("a las 18.30 h", "18:30"),
+        ("a las 6.30 de la tarde", "18:30"),
+        ("kl. 18.30", "18:30"),
+        ("à 18h30", "18:30"),
+        ("18 h 30", "18:30"),
+        ("à 8h05", "08:05"),
     ],
 )
 def test_times_agree_whatever_the_clock(written: str, time: str) -> None:
@@ -148,7 +158,23 @@ def test_times_agree_whatever_the_clock(written: str, time: str) -> None:
     assert only(written).agrees(only(time))
 
 
-@pytest.mark.parametrize("text", ["3時間", "5点", "2시간", "2 de los 3", "8 de enero"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "3時間",
+        "5点",
+        "2시간",
+        "2 de los 3",
+        "8 de enero",
+        "18.30",
+        "um 18.30 Euro",
+        "alle 2.50 euro",
+        "um 18.75 Uhr",
+        "1h30",
+        "1 h 30 min",
+        "18.30 bis 19.50 Euro",
+    ],
+)
 def test_hours_and_points_are_no_times(text: str) -> None:
     assert all(quantity.unit != "clock" for quantity in quantities(text))
 
@@ -158,6 +184,10 @@ def test_hours_and_points_are_no_times(text: str) -> None:
     [
         ("from about 4.2 to about 4.6 million dollars", "$4.2 million", "$4.6 million"),
         ("8-13 Uhr", "08:00", "13:00"),
+        ("von 9.30 bis 18.00 Uhr", "09:30", "18:00"),
+        ("9.30-18.00 Uhr", "09:30", "18:00"),
+        ("dalle 9.30 alle 18.00", "09:30", "18:00"),
+        ("de 9h30 à 18h00", "09:30", "18:00"),
         ("5 to 7 pm", "17:00", "19:00"),
         ("10 to 1 pm", "10:00", "13:00"),
     ],

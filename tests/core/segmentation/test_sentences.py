@@ -42,6 +42,7 @@ TRICKY = {
     "Chinese quotation": "他说：“我不同意。”│然后离开了。",
     "Japanese": "橋は1932年に開通した。│長さは1149メートルです。│「本当？」と彼は聞いた。",
     "German": "Am 3. Mai 1950 wurde er z.B. in Berlin geboren. │Er lebt noch.",
+    "Danish": "Toget går kl. 18.30 fra Aarhus. │Det er sent. │Mødet er kl. 14:00.",
     "Spanish": "¿Quién es el Sr. García? │¡No lo sé! │Nació en 1950.",
     "Hindi": "पुल 1932 में खुला। │यह स्टील का है।",
     "Arabic": "افتتح الجسر عام 1932. │هل هذا صحيح؟ │نعم.",

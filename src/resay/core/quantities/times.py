@@ -1,7 +1,8 @@
-"""Parses times of day: "18:00", "6 p.m.", "noon"."""
+"""Parses times of day: "18:00", "6 p.m.", "18.30 Uhr", "à 18h30", "noon"."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from resay._internal.patterns import lazy_pattern
@@ -9,10 +10,14 @@ from resay.core.quantities.numbers import Parsed
 from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.tokens import Tokens
 from resay.core.quantities.words import (
+    BEFORE_HOURS,
     BEFORE_TIMES,
     CJK_UNITS,
     HALVES_OF_DAY,
+    JOINS,
     OCLOCK,
+    RANGE_SIGNS,
+    SCALES,
     TIMES_OF_DAY,
     UNITS,
     UNSPACED_HALVES_OF_DAY,
@@ -40,6 +45,12 @@ _OF_DURATION: Final = tuple("间間간")
 _POINTS: Final = frozenset("点點")
 
 
+_WITH_PERIOD: Final = lazy_pattern(r"([01]?\d|2[0-4])\.([0-5]\d)")
+_HOUR: Final = lazy_pattern(r"[01]?\d|2[0-4]")
+_MINUTES: Final = lazy_pattern(r"[0-5]\d")
+_ABBREVIATED_HOUR: Final = "h"
+
+
 class TimeParser:
     """Parses the times of day of a text, in minutes since midnight.
 
@@ -61,7 +72,12 @@ class TimeParser:
 
     def clock(self, index: int) -> Parsed | None:
         """Parse "18:00", "6 p.m.", "6:30 PM", "18 Uhr"."""
-        hours, _, minutes = self._tokens.texts[index].partition(":")
+        with_letter = self._with_letter(index)
+        if with_letter is not None:
+            return with_letter
+        with_period = self._with_period(index)
+        mark = ":" if with_period is None else "."
+        hours, _, minutes = self._tokens.texts[index].partition(mark)
         if not hours.isdecimal() or len(hours) > 2 or (minutes and not minutes.isdecimal()):
             return None
         half = self._half_before(self._tokens[index].start)
@@ -75,13 +91,50 @@ class TimeParser:
         if value >= _MINUTES_OF_DAY + 1:
             return None
         start = self._tokens[index].start
-        if minutes and is_afternoon is None:
+        if minutes and is_afternoon is None and with_period is None:
             duration = self._duration(start, value, after)
             if duration is not None:
                 return duration
         if self._text_at(after) in TIMES_OF_DAY:
             end, after = self._tokens[after].end, after + 1
         return Quantity.of_value(start, end, value % _MINUTES_OF_DAY, unit="clock"), after
+
+    def _with_period(self, index: int) -> re.Match[str] | None:
+        """Return the hours and minutes of "18.30 Uhr" and "alle 18.30"; others are numbers."""
+        match = _WITH_PERIOD.fullmatch(self._tokens.texts[index])
+        following = self._text_at(index + 1)
+        if match is None or following in OCLOCK:
+            return match
+        if following in RANGE_SIGNS or following in JOINS:
+            # "9.30 bis 18.00 Uhr"
+            is_range = _WITH_PERIOD.fullmatch(self._text_at(index + 2)) is not None
+            if is_range and self._text_at(index + 3) in OCLOCK:
+                return match
+        if self._text_at(index - 1) not in BEFORE_HOURS:
+            return None
+        # "alle 2.50 euro"
+        is_amount = following in UNITS or following in SCALES
+        return match if not is_amount or following == _ABBREVIATED_HOUR else None
+
+    def _with_letter(self, index: int) -> Parsed | None:
+        """Parse "à 18h30" and "18 h 30"; a small number of hours may be a duration: "1h30"."""
+        tokens = self._tokens
+        hours, minutes = self._text_at(index), self._text_at(index + 2)
+        if self._text_at(index + 1) != _ABBREVIATED_HOUR or not _HOUR.fullmatch(hours):
+            return None
+        if not _MINUTES.fullmatch(minutes) or self._text_at(index + 3) in UNITS:
+            return None
+        if {tokens.gap(index + 1), tokens.gap(index + 2)} - {"", " "}:
+            return None
+        is_range = self._text_at(index + 3) in RANGE_SIGNS and (
+            self._text_at(index + 5) == _ABBREVIATED_HOUR
+        )
+        is_time = is_range or self._text_at(index - 1) in BEFORE_HOURS
+        if int(hours) <= _NOON / 60 and not is_time:
+            return None
+        value = (60.0 * int(hours) + int(minutes)) % _MINUTES_OF_DAY
+        start, end = tokens[index].start, tokens[index + 2].end
+        return Quantity.of_value(start, end, value, unit="clock"), index + 3
 
     def _half_before(self, start: int) -> bool | None:
         """Return whether a word before a time says that it is after noon, as in 午後5時."""

@@ -270,6 +270,8 @@ NATIONS: Final = frozenset(nation for nation, _ in NATIONAL)
 PLURALS: Final = {"kroner": "krone"}
 # "Shortly after midnight" is no time, and "a midnight sun" neither.
 BEFORE_TIMES: Final = _words("before_times") | {"-", ":", ""}
+# Before an hour and minutes with a period or a letter between: "alle 18.30", "à 8h30".
+BEFORE_HOURS: Final = _words("before_hours")
 TIMES_OF_DAY: Final = _valued({"midnight": 0.0, "noon": 720.0})
 OCLOCK: Final = _words("oclock")
 
