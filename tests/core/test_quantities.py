@@ -498,6 +498,17 @@ def _agree(a: str, b: str) -> bool:
         ("FY2021", "2021"),
         ("in her thirties", "in her 30s"),
         ("his mid-40s", "his mid-forties"),
+        ("1 250,50 €", "1250,50 €"),
+        ("1\u00a0250,50 €", "1250,50 €"),
+        ("1\u202f250,50 €", "€1,250.50"),
+        ("2 001 250,5 m", "2001250,5 m"),
+        ("cuatro mil quinientos millones", "4.5 billion"),
+        ("tausend Millionen", "one billion"),
+        ("two thousand million", "2 billion"),
+        ("two million three hundred thousand", "2,300,000"),
+        ("viereinhalb Millionen", "4.5 million"),
+        ("zehneinhalb Kilometer", "10.5 km"),
+        ("eineinhalb Stunden", "90 minutes"),
     ],
 )
 def test_further_notations_of_one_quantity_agree(a: str, b: str) -> None:

@@ -39,6 +39,8 @@ Parsed: TypeAlias = tuple[Quantity, int]
 """A quantity, and the index of the token after it."""
 
 _DIGITS: Final = lazy_pattern(r"\d+(?:[.,]\d+)*")
+# The last of the groups that spaces separate, with a fraction: "1 250,50".
+_LAST_GROUP: Final = lazy_pattern(r"\d{3},\d{1,2}")
 _MAX_DIGITS: Final = 40
 # The longest number whose thousands are separated by spaces.
 _MAX_SPACED_DIGITS: Final = 12
@@ -124,7 +126,7 @@ class NumberParser:
         return number, after
 
     def _joined_thousands(self, index: int) -> tuple[str, int, int]:
-        """Join digits with a space between thousands: "5 000", "1 000 000".
+        """Join digits with a space between thousands: "5 000", "1 000 000,50".
 
         Returns:
             The digits, their end in the text, and the index of the token after them.
@@ -137,8 +139,7 @@ class NumberParser:
             len(text) <= _MAX_SPACED_DIGITS
             and text.isdecimal()
             and after < len(tokens)
-            and len(tokens.texts[after]) == 3
-            and tokens.texts[after].isdecimal()
+            and _is_group(tokens.texts[after])
             and tokens.gap(after) == " "
         ):
             text, end, after = text + tokens.texts[after], tokens[after].end, after + 1
@@ -309,3 +310,8 @@ class NumberParser:
         if text[position : position + 1] in COUNTERS:
             return True
         return any(text.startswith(unit, position) for unit in CJK_UNITS)
+
+
+def _is_group(text: str) -> bool:
+    """Whether digits may be the thousands, or what follows them: "250", "250,50"."""
+    return (len(text) == 3 and text.isdecimal()) or _LAST_GROUP.fullmatch(text) is not None

@@ -139,7 +139,11 @@ class NumberInWords:
 
     def scale(self, scale: float) -> None:
         """Multiply by a thousand, a million and so on."""
-        self.thousands += (self.group or 1) * scale
+        if 0 < self.thousands < scale:
+            # "cuatro mil quinientos millones": all before is multiplied.
+            self.thousands = self.value * scale
+        else:
+            self.thousands += (self.group or 1) * scale
         self.group, self.step = 0.0, scale
 
     def add_hundreds(self, hundreds: int) -> None:

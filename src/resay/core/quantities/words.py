@@ -89,15 +89,25 @@ SCALES: Final[Mapping[str, float]] = _valued(
     }
 )
 SHORT_SCALES: Final = {"m": 1e6, "b": 1e9, "bn": 1e9, "k": 1e3}
-PARTS: Final[Mapping[str, float]] = _valued(
+
+
+def _with_joined_halves() -> dict[str, float]:
+    """Return numbers and a half that are one word, as in German: "viereinhalb"."""
+    values: dict[str, float] = {}
+    for words in _NUMBERS.values():
+        for ending in words.get("joined_half", "").split():
+            for number, value in _numbered(words["from_zero"]).items():
+                values[f"{number}{ending}"] = value + 1 / 2
+    return values
+
+
+PARTS: Final[Mapping[str, float]] = _with_joined_halves() | _valued(
     {
         "half": 1 / 2,
         "third": 1 / 3,
         "quarter": 1 / 4,
         "fifth": 1 / 5,
         "one_and_a_half": 3 / 2,
-        "two_and_a_half": 5 / 2,
-        "three_and_a_half": 7 / 2,
     }
 )
 # Of fractions written with a slash.
