@@ -351,3 +351,89 @@ def test_two_distributions_that_install_one_name_are_named(tmp_path: Path) -> No
         installed(tmp_path / "4", "", first, name="acme_one_renamed"),
     ):
         Guard(policy)
+
+
+OWN_SCORER = """
+from resay.plugins import ScorerConfig, Scores
+
+class Own:
+    name = "own"
+    needs = frozenset()
+    Config = ScorerConfig
+
+    def __init__(self, config):
+        pass
+
+    {score}
+"""
+
+
+def check_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, score: str
+) -> resay.Verdict:
+    (tmp_path / f"{name}.py").write_text(OWN_SCORER.format(score=score))
+    monkeypatch.syspath_prepend(tmp_path)
+    return Guard({"chain": [{"method": f"{name}:Own"}]}).check("It has 4 lamps.")
+
+
+@pytest.mark.parametrize(
+    ("name", "score", "reason"),
+    [
+        (
+            "own_nan",
+            "async def score(self, p, e): return Scores((float('nan'),))",
+            "own: a score must lie in [0, 1] or be None, not nan",
+        ),
+        (
+            "own_high",
+            "async def score(self, p, e): return Scores(passage=7.0)",
+            "own: a score must lie in [0, 1] or be None, not 7.0",
+        ),
+        (
+            "own_text",
+            "async def score(self, p, e): return Scores((p.text,))",
+            "own: a score must be a number in [0, 1] or None, not of type str",
+        ),
+        (
+            "own_sync",
+            "def score(self, p, e): return Scores((0.5,))",
+            "own: its `score` is not async; write `async def score`",
+        ),
+    ],
+)
+def test_what_a_scorer_does_wrong_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, score: str, reason: str
+) -> None:
+    verdict = check_with(tmp_path, monkeypatch, name, score)
+    assert verdict.inconclusive
+    assert verdict.reason == reason
+
+
+def test_a_score_may_be_an_awaitable_of_another_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    score = (
+        "def score(self, p, e):\n        import asyncio\n"
+        "        return asyncio.ensure_future(self.late())\n"
+        "    async def late(self): return Scores((0.9,))"
+    )
+    assert check_with(tmp_path, monkeypatch, "own_future", score).flagged
+
+
+def test_the_log_says_where_a_scorer_failed_and_repeats_no_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", logger="resay")
+    score = (
+        "async def score(self, p, e):\n        return self.helped(p)\n"
+        "    def helped(self, p): raise ValueError(p.text)"
+    )
+    verdict = check_with(tmp_path, monkeypatch, "own_failing", score)
+    assert verdict.reason == "own: it failed (ValueError)"
+    path = tmp_path / "own_failing.py"
+    lines = path.read_text().splitlines()
+    raised = next(i for i, line in enumerate(lines, start=1) if "raise" in line)
+    assert f'File "{path}", line {raised}, in helped' in caplog.text
+    assert f'File "{path}", line {raised - 1}, in score' in caplog.text
+    assert "ValueError" in caplog.text
+    assert "lamps" not in caplog.text

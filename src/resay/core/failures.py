@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter
 from collections.abc import Iterable
 
@@ -20,12 +21,30 @@ def failure_kind(error: BaseException) -> str:
 
 def described(error: BaseException) -> str:
     """Return an error's type, with its message if that is known to contain nothing of an answer."""
-    # Task groups wrap errors in groups; the first error inside counts.
+    inner = _first_inside(error)
+    is_ours = isinstance(inner, (ConfigurationError, ScorerError))
+    return f"{type(inner).__name__}: {inner}" if is_ours else type(inner).__name__
+
+
+def traced(error: BaseException) -> str:
+    """Return an error's type and where it was raised, one line a frame, the innermost last.
+
+    Unlike a traceback it has no message, which might quote an answer.
+    """
+    inner = _first_inside(error)
+    lines = [type(inner).__name__]
+    for frame, line in traceback.walk_tb(inner.__traceback__):
+        code = frame.f_code
+        lines.append(f'  File "{code.co_filename}", line {line}, in {code.co_name}')
+    return "\n".join(lines)
+
+
+def _first_inside(error: BaseException) -> BaseException:
+    """Return the first error inside of the groups in which task groups wrap errors."""
     inner = error
     while nested := getattr(inner, "exceptions", ()):
         inner = nested[0]
-    is_ours = isinstance(inner, (ConfigurationError, ScorerError))
-    return f"{type(inner).__name__}: {inner}" if is_ours else type(inner).__name__
+    return inner
 
 
 def tally(kinds: Iterable[str]) -> str:

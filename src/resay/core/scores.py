@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from resay._internal.lazy_types import lazy_type
+from resay.errors import ScorerError
 
 if TYPE_CHECKING:
     from resay.core.claim_verdict import Part, PartError
@@ -108,9 +109,8 @@ class Scores:
 
     def __post_init__(self) -> None:
         for score in (*self.sentences, self.passage):
-            # NaN fails the comparison too
-            if score is not None and not 0.0 <= score <= 1.0:
-                raise ValueError(f"a score must lie in [0, 1] or be None, not {score!r}")
+            if score is not None:
+                _check_score(score)
 
     @property
     def undecided(self) -> tuple[int, ...]:
@@ -145,6 +145,25 @@ class Scores:
         if self.passage is not None:
             return self.passage
         return mean_score(self.sentences)
+
+
+class InvalidScoreError(ScorerError, ValueError):
+    """A scorer returned something that is no score."""
+
+
+def _check_score(score: float) -> None:
+    try:
+        # NaN fails the comparison too
+        is_valid = 0.0 <= score <= 1.0
+        written = repr(float(score))
+    # What is no number may quote the response.
+    except (TypeError, ValueError):
+        kind = type(score).__name__
+        raise InvalidScoreError(
+            f"a score must be a number in [0, 1] or None, not of type {kind}"
+        ) from None
+    if not is_valid:
+        raise InvalidScoreError(f"a score must lie in [0, 1] or be None, not {written}")
 
 
 # Digits behind these are noise of floating-point arithmetic.

@@ -8,7 +8,7 @@ class by its import path, `package.module:Class`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -22,10 +22,10 @@ from resay._internal.importing import import_named, import_path_of, is_import_pa
 from resay._internal.lazy_types import lazy_type
 from resay._internal.patterns import lazy_pattern
 from resay._internal.strict import Imported
-from resay.core.failures import described
+from resay.core.failures import described, traced
 from resay.core.passage import Passage
 from resay.core.request import Request
-from resay.core.scores import Scores
+from resay.core.scores import InvalidScoreError, Scores
 from resay.errors import ConfigurationError
 from resay.scorers.base import (
     NO_DOCUMENTS,
@@ -517,9 +517,15 @@ class Step:
         if by_document and not await evidence.samples.all():
             return Scores(error=NO_DOCUMENTS)
         try:
-            scores = await self.scorer.score(passage, evidence)
+            pending = self.scorer.score(passage, evidence)
+            if not isinstance(cast("object", pending), Awaitable):
+                return Scores(error="its `score` is not async; write `async def score`")
+            scores = await pending
+        except InvalidScoreError as error:
+            return Scores(error=str(error))
         # A method that fails, third-party ones included, must not cost the user the answer.
         except Exception as error:
+            _log.debug("method %r failed: %s", self.name, traced(error))
             return Scores(error=f"it failed ({described(error)})")
         if not isinstance(cast("object", scores), Scores):
             # Only the type: the value might quote the response.
@@ -557,7 +563,8 @@ class Step:
                 return contradiction
             return replace(contradiction, source=self.source)
         # The verdict does not depend on it; without it, words are compared instead.
-        except Exception:
+        except Exception as error:
+            _log.debug("method %r found no contradiction: %s", self.name, traced(error))
             return None
 
     @property
