@@ -711,6 +711,35 @@ async def test_by_words_a_value_of_something_else_is_shown_flagged() -> None:
     assert flagged == ["2 km long"]
 
 
+@pytest.mark.parametrize(
+    ("answer", "is_wrong"),
+    [
+        ("The Garmo bridge opened in 1932 [1] and the Silo tunnel in 1950 [2].", False),
+        ("The Garmo bridge opened in 1932 [2] and the Silo tunnel in 1950 [1].", True),
+        ("While the bridge opened in 1932 [2], the tunnel opened in 1950 [1].", True),
+        (
+            "By [1], the Garmo bridge opened in 1932; by [2], the Silo tunnel in 1950.",
+            False,
+        ),
+    ],
+)
+async def test_by_words_each_part_of_a_claim_cites_its_own_document(
+    answer: str, is_wrong: bool
+) -> None:
+    verdict = Guard({"chain": [{"method": "facts"}]}).check(
+        answer,
+        question=[
+            {
+                "role": "user",
+                "content": f"Context:\n\n[1] {BRIDGE}\n\n[2] {TUNNEL}\n\nQuestion: Tell me.",
+            }
+        ],
+    )
+    (claim,) = verdict.claims
+    assert (claim.reason or "").startswith("it cites [") == is_wrong
+    assert claim.flagged == is_wrong
+
+
 async def test_by_words_every_document_that_says_so_may_be_cited() -> None:
     both = references(OPENED, f"In short: {OPENED}", TUNNEL, labels="123")
     found = await scored([f"{OPENED} [2]", f"{OPENED} [3]"], None, both)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cache
 
 from resay._internal.patterns import lazy_pattern
 from resay.core.citation_marks import MarkKind, citation_marks, without_locators
 from resay.core.citations import Citation
 from resay.core.links import addresses_in, links_in, normal_link
+from resay.core.mentions import MentionIndex
+from resay.core.names import capital_runs, without_article
+from resay.core.normalization import normalized
 from resay.core.passage import Passage, Sentence
+from resay.core.quantities import quantities
 from resay.core.quotes import find_quote
 from resay.core.references import Reference
 from resay.lang.language import all_alternatives
@@ -24,6 +29,21 @@ _DIGITS_AT_END = lazy_pattern(r"(?<![\d:.])\d{1,6}$")
 _ENDS_WORD = lazy_pattern(r"[\s.,;:!?…)\]}»”。、，；：！？]")
 # Of a conversation that is searched for links.
 _MAX_CHARS = 1_000_000
+
+
+@dataclass(slots=True)
+class _CitedPart:
+    """The words of a claim before a citation mark, back to the mark before it.
+
+    Attributes:
+        text: The words.
+        names: What the mark cites, and those directly behind it.
+        documents: The indexes of these documents.
+    """
+
+    text: str
+    names: list[str] = field(default_factory=list[str])
+    documents: frozenset[int] = frozenset()
 
 
 def source_entries(passage: Passage) -> frozenset[int]:
@@ -130,13 +150,21 @@ def _links_to_documents(references: Sequence[Reference], evidence: Evidence) -> 
 def _check_marks(sentence: Sentence, claim: GroundedClaim, references: Sequence[Reference]) -> None:
     """Check the citation marks in the text of a claim."""
     cited: list[tuple[str, frozenset[int]]] = []
+    parts: list[_CitedPart] = []
+    end = 0
     for mark in citation_marks(sentence.text):
+        text = sentence.text[end : mark.start]
+        end = mark.end
+        if not parts or any(map(str.isalnum, text)):
+            parts.append(_CitedPart(text))
         for name in mark.names:
             documents = _documents_named(name, mark.kind, references)
             # A name that no document could have is the answer's own, such as that of a book.
             if documents is None:
                 return
             cited.append((name, documents))
+            parts[-1].names.append(name)
+            parts[-1].documents |= documents
     missing = [name for name, documents in cited if not documents]
     if missing:
         claim.flag(f"it cites [{missing[0]}], which does not exist")
@@ -146,6 +174,39 @@ def _check_marks(sentence: Sentence, claim: GroundedClaim, references: Sequence[
     if claim.supporting and wrong:
         others = _supporting_as_cited(sorted(claim.supporting), references)
         claim.flag(f"it cites [{wrong[0]}], which does not support it; {others}")
+        return
+    # "According to [1], it opened in 1932, while [2] ..."
+    if len(parts) < 2 or any(map(str.isalnum, sentence.text[end:])):
+        return
+    for part in parts:
+        documents = _documents_instead(part, references)
+        if documents:
+            cites = f"it cites [{part.names[0]}] for {part.text.strip(' ,;')!r}"
+            claim.flag(f"{cites}; {_supporting_as_cited(documents, references)}")
+            return
+
+
+def _documents_instead(part: _CitedPart, references: Sequence[Reference]) -> list[int]:
+    """Return the documents with all names and values of a part, if those it cites have none."""
+    text = normalized(part.text)
+    values = quantities(text)
+    names = [without_article(text[start:end]) for start, end in capital_runs(text)]
+    if not part.names or not (values or any(names)):
+        return []
+    others: list[int] = []
+    for index, reference in enumerate(references):
+        document = normalized(reference.text)
+        mentions, stated = MentionIndex(document), quantities(document)
+        has_items = [bool(mentions.score(name)) for name in names if name]
+        has_items += [
+            any(value.supported_by(other) or value.rounds(other) for other in stated)
+            for value in values
+        ]
+        if index in part.documents and any(has_items):
+            return []
+        if index not in part.documents and all(has_items):
+            others.append(index)
+    return others
 
 
 def _supporting_as_cited(documents: Sequence[int], references: Sequence[Reference]) -> str:
