@@ -8,6 +8,7 @@ from resay import ConfigurationError, Guard, Request, Sources
 from resay.adapters import CheckContext, GuardRuntime
 from resay.adapters.providers import LiteLLMProvider
 from resay.scorers.gate import When
+from resay.testing import ScriptedProvider
 from simulation import SimulatedProvider
 from support.alone import needs
 
@@ -174,3 +175,26 @@ async def test_an_answer_that_is_left_alone_whatever_it_says_is_given() -> None:
     verdict = await guard.acheck(CODE, question=QUESTION, samples=[SHORT] * 3)
     assert (verdict.decision, verdict.unscored) == ("skipped", ())
     assert GuardRuntime(guard).apply(CODE, verdict).action == "allow"
+
+
+@pytest.mark.parametrize("text", ["", "👍", "🙂🙂", "...", "—", "---", "!!!", "\u200b", "```\n```"])
+@pytest.mark.parametrize("streams", [False, True])
+async def test_an_answer_without_a_letter_or_digit_claims_nothing(text: str, streams: bool) -> None:
+    provider = ScriptedProvider([text] * 6)
+    guard = Guard({"chain": ["facts"], "cache": {"store": "none"}}, provider=provider)
+    checked = await guard.acheck(text, question="Is it open?", samples=["Yes.", "No.", "Maybe."])
+    assert (checked.decision, checked.reason) == ("skipped", "the answer contains no words")
+    if streams:
+        async with guard.astream("Is it open?") as stream:
+            shown = "".join([chunk.text async for chunk in stream])
+        answer = stream.answer
+        assert shown == text
+    else:
+        answer = await guard.aask("Is it open?")
+    assert (answer.text, answer.verdict.decision) == (text, "skipped")
+
+
+@pytest.mark.parametrize("text", ["✅", "✗", "<", "→", "€"])
+async def test_a_sign_may_be_the_answer(text: str) -> None:
+    verdict = await Guard({"chain": ["facts"]}).acheck(text, samples=["Yes.", "No.", "Maybe."])
+    assert verdict.decision == "inconclusive"

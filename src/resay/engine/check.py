@@ -18,6 +18,7 @@ from resay._internal.plurals import counted
 from resay._internal.telemetry import guardrail_result, guardrail_span
 from resay.core.check_context import CheckContext
 from resay.core.documents import Document
+from resay.core.non_claims import says_anything
 from resay.core.passage import Passage, last_word
 from resay.core.reasoning import SplitText
 from resay.core.recorded_evidence import RecordedEvidence
@@ -540,7 +541,8 @@ class Check:
 
     def _without_answer(self, completion: Completion, split: SplitText) -> Verdict | None:
         """Return the verdict on a response with nothing to check, or None."""
-        if not completion.text.strip() and not split.reasoning:
+        is_unanswered = not completion.text.strip() and split.reasoning
+        if not says_anything(completion.text) and not is_unanswered:
             return Verdict("skipped", None, "the answer contains no words")
         if self.context.skip_reason:
             return Verdict("skipped", None, self.context.skip_reason)

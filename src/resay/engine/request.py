@@ -16,6 +16,7 @@ from resay._internal.event_loops import compute, task_group
 from resay._internal.telemetry import Evaluator
 from resay.core.check_context import CheckContext
 from resay.core.loading import not_asked_error
+from resay.core.non_claims import says_anything
 from resay.core.reasoning import without_reasoning
 from resay.core.request import Request
 from resay.core.request_references import references_in
@@ -347,7 +348,7 @@ class RequestRunner:
         async with task_group() as tasks:
             check = await self._new_check(context, sources, started)
             await check.find_references()
-            if context.samples is None and response.strip():
+            if context.samples is None and says_anything(response):
                 check.prepare_sampling(tasks)
             verdict = await check.run(Completion(response))
             held, chars = [check], check.chars

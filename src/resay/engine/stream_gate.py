@@ -17,6 +17,7 @@ from resay.core.claims import Claim, is_single_sentence
 from resay.core.code.blocks import code_in
 from resay.core.growing_passage import FinalText, GrowingPassage
 from resay.core.marks import with_marks
+from resay.core.non_claims import says_anything
 from resay.core.passage import Passage
 from resay.core.reasoning import notice_after
 from resay.core.reasoning_reader import ReasoningReader
@@ -183,7 +184,7 @@ class StreamGate:
             if (await self._gathered.whole()).was_cut:
                 settled = self._without_cut_end(settled)
             # Without words there is nothing to score, as in an answer that is not streamed.
-            is_empty = not self._reader.split.answer.strip()
+            is_empty = not says_anything(self._reader.split.answer)
             if is_empty or not await self._is_worth_checking(settled):
                 return None
             last = self._waiting.pop()

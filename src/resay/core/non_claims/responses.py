@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Literal
+from unicodedata import category
 
 from resay.core.non_claims.clauses import (
     REFUSALS,
@@ -20,6 +21,20 @@ from resay.core.questions import Question, is_open_question
 ResponseKind = Literal["a greeting", "only code", "a refusal", "only questions"]
 """The kind of a response with nothing to check."""
 _MAX_SENTENCES = 12
+_ANSWERING_SIGNS = frozenset("✓✔✅☑✗✘✕✖❌☒")
+# Signs of mathematics, arrows included, and currencies.
+_ANSWERING_CATEGORIES = frozenset(("Sm", "Sc"))
+
+
+def says_anything(text: str) -> bool:
+    """Return whether a text has a letter, a digit or a sign that can be an answer.
+
+    "👍" and "..." say nothing, but "<", "€" and "✓" can.
+    """
+    return any(
+        char.isalnum() or char in _ANSWERING_SIGNS or category(char) in _ANSWERING_CATEGORIES
+        for char in text
+    )
 
 
 def nothing_to_check(passage: Passage, *, question: str = "") -> ResponseKind | None:
