@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from actions.formats import tools_of
 from actions.judging import cases, judged
 from resay import Guard
 from support.judged_cases import Judged
@@ -15,7 +16,10 @@ NEW = ("new", "near misses", "others 1", "others 2", "others 3", "others 4", "ot
 
 def results_of(halves: Collection[str]) -> list[Judged]:
     return [
-        judged(case, GUARD.check(case["answer"], question=case["messages"]))
+        judged(
+            case,
+            GUARD.check(case["answer"], question=case["messages"], params=tools_of(case)),
+        )
         for case in cases()
         if case["half"] in halves
     ]
@@ -41,7 +45,7 @@ def test_what_is_not_done_is_found_and_what_is_done_is_not_flagged() -> None:
 
 def test_answers_of_tools_and_wordings_that_others_thought_of_are_judged() -> None:
     results = results_of(NEW)
-    assert len(results) == 867
+    assert len(results) == 876
     found, alarms, right = shares(results)
     assert found >= 0.735
     assert alarms == 0

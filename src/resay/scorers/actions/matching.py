@@ -83,6 +83,7 @@ _ASKED_NOUN: Final = lazy_pattern(
     r"(?:\A|(?<=[.,!?;]\s)|(?<=\n)|(?<=\bplease\s)|(?<=\byou\s)|(?<=\band\s)|(?<=\bto\s))(\w{3,})"
 )
 _MIN_ASKED: Final = 4
+_FIRST_WORDS: Final = 4
 _POLITE: Final = lazy_pattern(
     r"(?:can|could|would|will|please|pls|kannst|können|kön|peux|pouvez|puedes|puede|puoi|può|pode|podes|kun|kan)\b"
 )
@@ -261,24 +262,28 @@ class Conversation:
         return frozenset(self.words.things_in(self.request.lower()))
 
     def asks_to_do(self, claim: ActionClaim) -> bool:
-        """Return whether a user asked for what a claim says was done, to the same thing.
+        """Return whether a user asked for what a claim says has been done, to the same thing.
 
-        Without a tool for it, only what is done for somebody counts, as work on a text may be
-        meant; so does what one of the offered tools does.
+        "The order was sent on 3 May" may tell of the past. Without tools, a text may be meant: then
+        only what is done for somebody counts, and only if the request begins with it.
 
         Args:
             claim: The claim.
         """
+        if self.words.perfect.search(claim.text) is None or self._is_of_others(claim):
+            return False
         objects = objects_of(claim, self.words)
         families = claim.families - READS - ANY - {"test"}
         if families <= SUCCESS:
             # "Your refund has been processed": the noun says what was done.
             families = _families_of(objects)
-        asked_for = self._asked_families | self._offered_families
-        families = families & asked_for - self._told_done
-        if not families:
+        if self.has_tools or self._offers_changes:
+            families = families & self._asked_families
+        elif self.has_role and self._only_asks:
+            families = families & OUTSIDE & self._first_asked_families
+        else:
             return False
-        if not self._offered_families and not (families & OUTSIDE and self._only_asks):
+        if families <= self._told_done:
             return False
         return not objects.isdisjoint(stems(self._user_text, self.words))
 
@@ -291,10 +296,9 @@ class Conversation:
         return bool(claim.families & self._asked_families)
 
     @cached_property
-    def _offered_families(self) -> frozenset[str]:
-        """What the offered tools do that change something."""
-        changing = (facts.families for facts in self._offered if not facts.reads)
-        return frozenset[str]().union(*changing)
+    def _offers_changes(self) -> bool:
+        """Whether the request offers a tool that changes something, by its name."""
+        return any(facts.families and not facts.reads for facts in self._offered)
 
     @cached_property
     def _user_texts(self) -> list[str]:
@@ -324,18 +328,41 @@ class Conversation:
                 done |= verb.families
         return frozenset(done)
 
+    def _is_of_others(self, claim: ActionClaim) -> bool:
+        """Return whether a claim says that others did it, or depends on what follows.
+
+        German names who did it before the participle: "wurde von Eva storniert".
+        """
+        words = self.words
+        names_actor = words.verb_last and words.by.search(claim.text) is not None
+        return names_actor or words.open.search(claim.text) is not None
+
     @cached_property
     def _asked_families(self) -> frozenset[str]:
-        """What a user asked to be done, in the words of the answer's language or in English."""
+        """What a user asked to be done."""
+        return self._asked_in(self._user_text)
+
+    @cached_property
+    def _first_asked_families(self) -> frozenset[str]:
+        """What the user's messages begin with asking for: "Cancel it", "I'd like to cancel it"."""
+        begins = (" ".join(text.lower().split()[:_FIRST_WORDS]) for text in self._user_texts)
+        return frozenset[str]().union(*map(self._asked_in, begins))
+
+    def _asked_in(self, text: str) -> frozenset[str]:
+        """Return what a text asks for, in the words of the answer's language or in English.
+
+        Args:
+            text: The text, in lower case.
+        """
         families: set[str] = set()
-        nouns = set(_ASKED_NOUN.findall(self._user_text))
-        for word in _WORD.findall(self._user_text):
+        nouns = set(_ASKED_NOUN.findall(text))
+        for word in _WORD.findall(text):
             if word in base_verbs() or (word in nouns and not word.endswith("ed")):
                 families |= tool_words().get(word, frozenset())
         if self.words.code == "en":
             return frozenset(families)
         local = local_tool_words(self.words.code)
-        for word in _WORD.findall(without_accents(self._user_text)):
+        for word in _WORD.findall(without_accents(text)):
             for size in range(_MIN_ASKED, min(len(word), _STEM) + 1):
                 families |= local.get(word[:size], frozenset())
         return frozenset(families)

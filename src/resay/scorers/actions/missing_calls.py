@@ -56,7 +56,7 @@ def _is_certain(claim: ActionClaim, conversation: Conversation) -> bool:
     "The blinds are down" tells how things are, by whichever call.
     """
     is_agent = conversation.has_tools or conversation.has_role
-    if not (is_agent or conversation.asks_to_do(claim)):
+    if not is_agent and not conversation.asks_to_do(claim):
         return False
     changes = [facts for facts in conversation.calls if not facts.reads]
     if not changes:
