@@ -306,6 +306,25 @@ def test_what_cannot_be_guarded_is_not_sent(
 
 
 @pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        (b'{"model": "m",\n "messages": [}', "line 2, column 15"),
+        (b'{"model": "secret"', "line 1, column 19"),
+        (b'{"model": "secret\x01"}', "line 1, column 18: Invalid control character"),
+        (b"{'model': 'secret'}", "line 1, column 2"),
+        (b"", "line 1, column 1: Expecting value"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages", "/v1/check"])
+def test_malformed_json_is_named_by_line_and_column(
+    served: Served, content: bytes, place: str, path: str
+) -> None:
+    message = served.post(path, content=content).json()["error"]["message"]
+    assert message.startswith(f"the request's body is not valid JSON: {place}")
+    assert "secret" not in message
+
+
+@pytest.mark.parametrize(
     "path",
     ["/v1/chat/completions/", "/v1//chat/completions", "//v1/chat/completions",
      "/v1/chat%2Fcompletions", "/V1/Chat/Completions"],

@@ -70,6 +70,20 @@ def test_without_a_key_there_is_no_answer(
     assert httpx.get(f"{locked.url}/healthz").status_code == 200
 
 
+@pytest.mark.parametrize(
+    "headers", [{}, {"authorization": ""}, {"authorization": "Basic x"}, {"x-api-key": ""}]
+)
+def test_a_request_without_a_key_is_told_how_to_send_one(
+    locked: Served, headers: dict[str, str]
+) -> None:
+    message = locked.post(headers=headers).json()["error"]["message"]
+    assert message.startswith("the request has no key; send one")
+    assert "`authorization: Bearer KEY`" in message
+    assert "`x-api-key: KEY`" in message
+    unknown = locked.post(headers={"x-api-key": "wrong"}).json()["error"]["message"]
+    assert unknown == "the gateway does not know this key"
+
+
 def test_the_sdks_come_with_a_key_each_in_its_way(locked: Served) -> None:
     with OpenAI(base_url=f"{locked.url}/v1", api_key=THEIRS) as openai:
         assert openai.chat.completions.create(model="m", messages=MESSAGES)

@@ -292,7 +292,14 @@ class RequestHandler:
     def _owner(self, call: Call) -> str | None:
         if not self._keys:
             return None
-        owner = self._keys.owner(credential(call))
+        presented = credential(call)
+        if not presented:
+            message = (
+                "the request has no key; send one of the gateway's as `authorization: Bearer KEY`"
+                " or `x-api-key: KEY`"
+            )
+            raise RefusedError(401, "invalid_api_key", message)
+        owner = self._keys.owner(presented)
         if owner is None:
             raise RefusedError(401, "invalid_api_key", "the gateway does not know this key")
         return owner

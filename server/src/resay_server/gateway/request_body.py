@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import cast
 
@@ -25,11 +26,19 @@ def read_body(call: Call, data: bytes) -> Body:
         raise RefusedError(415, "unsupported_encoding", message)
     try:
         value = _read(data)
+    except json.JSONDecodeError as error:
+        # Its own words have nothing of the body.
+        problem = error.msg.removesuffix(" at")
+        message = (
+            f"the request's body is not valid JSON: line {error.lineno}, column {error.colno}:"
+            f" {problem}"
+        )
+        raise RefusedError(400, "invalid_json", message) from error
     # Deep nesting raises a RecursionError.
     except (ValueError, RecursionError) as error:
         message = (
             "the request's body cannot be read as JSON; send UTF-8, finite numbers of ordinary"
-            " length, no raw control characters, and no nesting that is thousands deep"
+            " length, and no nesting that is thousands deep"
         )
         raise RefusedError(400, "invalid_json", message) from error
     if not isinstance(value, dict):
