@@ -946,6 +946,30 @@ def test_by_words_a_claim_may_deny_what_a_document_says_with_more(
         assert verdict.claims[0].reason == "reference 1 contradicts it"
 
 
+@pytest.mark.parametrize(
+    ("claim", "document", "is_flagged"),
+    [
+        ("It covers water damage.", "It covers all damage except water damage.", True),
+        ("The plan covers hail.", "The plan covers everything except hail.", True),
+        ("Der Schutz umfasst Hagel.", "Der Schutz umfasst alles außer Hagel.", True),
+        ("La póliza cubre granizo.", "La póliza cubre todo salvo granizo.", True),
+        ("The plan covers all but hail.", "The plan covers all except hail.", False),
+        ("The plan covers fire.", "The plan covers fire and storms, except hail.", False),
+        ("The plan does not cover hail.", "The plan covers everything except hail.", False),
+        ("You cannot return it after 30 days.", "You may return it within 30 days.", False),
+        ("You cannot return it within 30 days.", "You may return it within 30 days.", True),
+    ],
+)
+def test_by_words_what_a_document_leaves_out_is_not_so(
+    claim: str, document: str, is_flagged: bool
+) -> None:
+    guard = Guard({"chain": [{"method": "facts"}]})
+    verdict = guard.check(claim, question="What does it say?", references=[document])
+    assert verdict.flagged == is_flagged
+    if is_flagged:
+        assert verdict.claims[0].reason == "reference 1 contradicts it"
+
+
 def test_by_words_a_document_may_say_what_a_claim_denies() -> None:
     carries = "The Garmo bridge carries trains."
     verdict = Guard({"chain": [{"method": "ngram"}]}).check(

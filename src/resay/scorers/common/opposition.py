@@ -254,19 +254,15 @@ class Opposition:
             # "No more than three hours", of "up to three hours".
             return opposing
         for position in self.comparable:
-            if position not in self._contrasting:
+            if self._is_excepted_at(position) or self._denies_a_part_of(position):
+                opposing.append(position)
+                continue
+            if position not in self._contrasting or (is_denial and self._may_deny(position)):
                 continue
             if index.sentences[position].sample in index.rows and not own.compares_parts(
                 index.wording(position)
             ):
                 # The order of fields says nothing of who does what.
-                continue
-            words = index.sentences[position].words
-            if is_denial and self._denies_a_part_of(position):
-                opposing.append(position)
-                continue
-            if is_denial and not all_words("comparison", "conditions").isdisjoint(words):
-                # "Not covered", of "covered unless".
                 continue
             question = self._question_at(position)
             if not own.may_contradict(index.wording(position), question):
@@ -275,10 +271,41 @@ class Opposition:
                 opposing.append(position)
         return opposing
 
+    def _may_deny(self, position: int) -> bool:
+        """Whether a denial may be true beside what a sentence says: of something else."""
+        index, statement = self._index, self._statement
+        if not all_words("comparison", "conditions").isdisjoint(index.sentences[position].words):
+            # "Not covered", of "covered unless".
+            return True
+        # "Not after 30 days", of "within 30 days".
+        other_sides = index.wording(position).sides.keys()
+        return bool(statement.all_quantities and statement.wording.sides.keys() - other_sides)
+
+    def _is_excepted_at(self, position: int) -> bool:
+        """Whether a sentence says all that this one says, but of a part of it that it does not."""
+        statement, sentence = self._statement, self._index.sentences[position]
+        exceptions = all_words("comparison", "exceptions")
+        if self._with_answers or statement.wording.negated or sentence.negated:
+            return False
+        if exceptions.isdisjoint(sentence.words) or not exceptions.isdisjoint(statement.words):
+            return False
+        # "All but hail" says the same as "all except hail".
+        other_words = set(statement.words).difference(sentence.words)
+        if not statement.stems <= sentence.stems or not other_words <= all_words(
+            "comparison", "besides"
+        ):
+            return False
+        cut = min(sentence.words.index(word) for word in exceptions & set(sentence.words))
+        before = frozenset(stems_of(" ".join(sentence.words[:cut])))
+        # "Except in May, it is open" begins with it.
+        return bool(statement.stems & before) and not statement.stems <= before
+
     def _denies_a_part_of(self, position: int) -> bool:
         """Whether a sentence says in one of its parts all that this one says is not so."""
         statement, sentence = self._statement, self._index.sentences[position]
-        if statement.all_quantities or not statement.wording.negated or sentence.negated:
+        if self._with_answers or not statement.wording.negated:
+            return False
+        if statement.all_quantities or sentence.negated:
             return False
         # Words of other languages mean something else: "se", "of".
         conditions = word_set(table(self._index.language, "comparison").get("conditions", ""))
@@ -509,7 +536,7 @@ class Opposition:
             )
             common, union = statement.stems & sentence.stems, statement.stems | sentence.stems
             negates = sentence.negated != is_negated and len(common) >= _SAME_SUBJECT * len(union)
-            negates = negates or self._denies_a_part_of(position)
+            negates = negates or self._denies_a_part_of(position) or self._is_excepted_at(position)
             if has_other_value or negates:
                 shared_words[sentence.sample] = shared
                 denials[sentence.sample] = sentence.written.strip()
