@@ -194,6 +194,10 @@ def _only_files(claim: ActionClaim, facts: CallFacts, conversation: Conversation
     """
     if not facts.is_filing or claim.families & (facts.families | _FILED):
         return False
+    verbs = stems_of_verbs(claim, conversation.words)
+    if not verbs.isdisjoint(stems(" ".join(facts.name_tokens), conversation.words)):
+        # `create_cancel_request`
+        return False
     things = conversation.words.things_in(claim.text).keys()
     # "I marked it urgent" is about the ticket.
     is_of_another = bool(things) and things.isdisjoint(facts.filed_things)
