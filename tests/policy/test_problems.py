@@ -150,6 +150,21 @@ METHODS = ", ".join(repr(name) for name in registry())
             "2: threshold: must be a number, not '0.5'; write it without quotes",
         ),
         (with_chain("threshold: high"), "2: threshold: must be a number, not 'high'"),
+        (
+            "chain: [second_opinion]",
+            "1: chain[0]: unknown method 'second_opinion'; it is a key of the policy: write"
+            " `second_opinion: …` beside `chain`, not in it",
+        ),
+        (
+            "chain: [{method: sampling}]",
+            "1: chain[0].method: unknown method 'sampling'; it is a key of the policy: write"
+            " `sampling: …` beside `chain`, not in it",
+        ),
+        (
+            "chain: [facts, block]",
+            "1: chain[1]: unknown method 'block'; it is an action: write `action: block` beside"
+            " `chain`",
+        ),
         ("chain: [factz]", "1: chain[0]: unknown method 'factz'; did you mean 'facts'?"),
         (with_chain("threshold: 1.4"), "2: threshold: must be at most 1, not 1.4"),
         (

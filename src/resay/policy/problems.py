@@ -52,6 +52,7 @@ _SIZES_OF_TEXT: Mapping[str, str] = {
     "too_short": "string_too_short",
     "too_long": "string_too_long",
 }
+_ACTIONS = ("annotate", "block", "regenerate")
 _ACTION = "write `action: {do: block, message: …}`"
 # Keys that people write at the top of a policy, and what to write instead.
 _ELSEWHERE: Mapping[object, str] = {
@@ -189,8 +190,10 @@ def _message(details: ErrorDetails, path: Path, document: Document, model: type[
         return f"required, but missing; there are {_listed(context['known'])}"
     if kind == UNKNOWN_TAG:
         problem = f"unknown {context['noun']} {displayed(path, document)}"
+        value = document.value_at(path)
         names = [*context["known"], "auto"] if path == ("chain",) else context["known"]
-        return f"{problem}; {_nearest(document.value_at(path), names)}"
+        remedy = _place_of(value, context["noun"], model) or _nearest(value, names)
+        return f"{problem}; {remedy}"
     if kind == "extra_forbidden":
         problem = f"unknown key {truncated(path[-1])}"
         is_policy = "chain" in model.model_fields
@@ -206,6 +209,17 @@ def _message(details: ErrorDetails, path: Path, document: Document, model: type[
             return _SIZES[_SIZES_OF_TEXT[kind]].format_map(context) + remedy
         return _SIZES[kind].format_map(context)
     return _validator_message(details, path, document)
+
+
+def _place_of(value: object, noun: str, model: type[BaseModel]) -> str | None:
+    """Return where what was given as a method belongs; None if it is nothing else either."""
+    if noun != "method" or not isinstance(value, str):
+        return None
+    if value in _ACTIONS:
+        return f"it is an action: write `action: {value}` beside `chain`"
+    if value in model.model_fields:
+        return f"it is a key of the policy: write `{value}: …` beside `chain`, not in it"
+    return None
 
 
 def _nearest(value: object, names: Iterable[str]) -> str:
