@@ -19,7 +19,7 @@ endef
 SOURCES := src integrations server lab tests examples hatch_build.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kernel test-benches test-extras test-matrix test-frameworks test-ecosystem test-mutants test-proxy docs pictures dist sbom licences lint format bench bench-grounded bench-research bench-attacks bench-handbook bench-performance bench-peers compare-performance lock clean
+.PHONY: help demo test test-kernel test-benches test-extras test-matrix test-frameworks test-ecosystem test-mutants test-proxy docs reference pictures dist sbom licences lint format bench bench-grounded bench-research bench-attacks bench-handbook bench-performance bench-peers compare-performance lock clean
 
 help:
 	@echo "make demo                 catch a hallucinated sentence, with a simulated provider (light install)"
@@ -173,6 +173,10 @@ $(DOCS)/.installed: requirements/docs.txt $(PROJECTS)
 	@$(PYTHON) -m venv $(DOCS)
 	$(call install,$(DOCS),$<)
 	@touch $@
+
+# The pages of docs/reference, after a change to a setting or to the description of a method.
+reference: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m website.reference
 
 docs: $(DOCS)/.installed
 	PYTHONPATH=tests $(DOCS)/bin/python -m website.pages
