@@ -31,13 +31,15 @@ async def chat(policy: dict) -> AIMessageChunk:
 async def main() -> None:
     # All of it is shown, sentence by sentence; the last chunk brings the verdict.
     answer = await chat(CHAIN)
-    for sentence in verdict_of(answer).flagged_sentences:
+    verdict = verdict_of(answer)
+    for sentence in verdict.flagged_sentences if verdict else ():
         print("  not consistent:", sentence.text)
 
     # The first sentence that is flagged is withheld, with all that follows.
     action = {"do": "block", "message": "[Of the rest I am not certain.]"}
     answer = await chat(CHAIN | {"action": action})
-    print("  withheld:", verdict_of(answer).reason)
+    if verdict := verdict_of(answer):
+        print("  withheld:", verdict.reason)
 
     # The same, and the stream ends with an exception in place of a message.
     try:

@@ -30,6 +30,7 @@ for turn in TURNS:
     message = answer.choices[0].message
     messages.append(message)
     print("bot: ", message.content)
-    for sentence in verdict_of(answer).flagged_sentences:
+    verdict = verdict_of(answer)
+    for sentence in verdict.flagged_sentences if verdict else ():
         print(f"      not consistent: {sentence.text}")
 client.close()

@@ -323,3 +323,31 @@ def test_hints_name_the_types_themselves() -> None:
     assert score == {"passage": Passage, "evidence": Evidence, "return": Scores}
     contradictions = get_type_hints(Scores)["contradictions"]
     assert contradictions == tuple[Contradiction | None, ...]
+
+
+def blocking_and_asynchronous() -> Iterator[tuple[str, Any, Any]]:
+    """Yield each public function or method with its asynchronous version, by its name."""
+    for module_name in ("resay", "resay.adapters", "resay_lab.batch", "resay_lab.calibration"):
+        if find_spec(module_name.partition(".")[0]) is None:
+            continue
+        module = import_module(module_name)
+        members = {name: getattr(module, name) for name in module.__all__}
+        classes = [value for value in members.values() if inspect.isclass(value)]
+        for names in (members, *map(vars, classes)):
+            for name, asynchronous in names.items():
+                blocking = names.get(name.removeprefix("a"))
+                if blocking is not asynchronous and inspect.isfunction(blocking):
+                    yield name.removeprefix("a"), blocking, asynchronous
+
+
+def test_help_of_a_blocking_version_stands_by_itself() -> None:
+    checked: set[str] = set()
+    for name, blocking, asynchronous in blocking_and_asynchronous():
+        _, _, details = (inspect.getdoc(asynchronous) or "").partition("\n\n")
+        docstring = inspect.getdoc(blocking) or ""
+        assert docstring, name
+        assert not docstring.startswith("Blocking version"), name
+        assert details in docstring, name
+        checked.add(name)
+    assert {"ask", "check", "check_many", "stream", "close"} <= checked
+    assert {"calibrate", "fill", "relay_stream"} <= checked or find_spec("resay_lab") is None

@@ -10,7 +10,8 @@ message = client.messages.create(
     max_tokens=300,
     messages=[{"role": "user", "content": "Who designed the Sydney Harbour Bridge?"}],
 )
-verdict_of(message).decision  # consistent, flagged, inconclusive or skipped
+if verdict := verdict_of(message):
+    print(verdict.decision)  # consistent, flagged, inconclusive or skipped
 ```
 """
 

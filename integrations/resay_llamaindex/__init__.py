@@ -6,7 +6,8 @@ from resay_llamaindex import GuardedLLM, verdict_of
 
 llm = GuardedLLM(OpenAI(model="gpt-4.1-mini"), "policy.yaml")
 response = llm.complete("Who designed the Sydney Harbour Bridge?")
-verdict_of(response).decision  # consistent, flagged, inconclusive or skipped
+if verdict := verdict_of(response):
+    print(verdict.decision)  # consistent, flagged, inconclusive or skipped
 ```
 """
 

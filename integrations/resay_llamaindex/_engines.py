@@ -102,7 +102,7 @@ class GuardedQueryEngine(BaseQueryEngine):
         ```python
         engine = GuardedQueryEngine(index.as_query_engine(), "policy.yaml")
         response = engine.query("Who designed the Sydney Harbour Bridge?")
-        verdict_of(response).flagged
+        verdict = verdict_of(response)
         ```
     """
 
@@ -378,7 +378,7 @@ class GuardedChatEngine(BaseChatEngine):
         ```python
         engine = GuardedChatEngine(index.as_chat_engine(chat_mode="context"), "policy.yaml")
         response = engine.chat("Who designed the Sydney Harbour Bridge?")
-        verdict_of(response).flagged
+        verdict = verdict_of(response)
         ```
     """
 

@@ -227,7 +227,7 @@ class GuardedLLM(FunctionCallingLLM):
         ```python
         llm = GuardedLLM(OpenAI(model="gpt-4.1-mini"), {"chain": [{"method": "ngram"}]})
         response = llm.chat([ChatMessage("Who designed the Sydney Harbour Bridge?")])
-        verdict_of(response).flagged
+        verdict = verdict_of(response)
         ```
     """
 

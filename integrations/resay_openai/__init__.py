@@ -8,7 +8,8 @@ response = client.chat.completions.create(
     model="gpt-4.1-mini",
     messages=[{"role": "user", "content": "Who designed the Sydney Harbour Bridge?"}],
 )
-verdict_of(response).decision  # consistent, flagged, inconclusive or skipped
+if verdict := verdict_of(response):
+    print(verdict.decision)  # consistent, flagged, inconclusive or skipped
 ```
 """
 

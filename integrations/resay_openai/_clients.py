@@ -47,7 +47,7 @@ class GuardedOpenAI(Sync, OpenAI):
         response = client.responses.create(
             model="gpt-4.1-mini", input="Who designed the Sydney Harbour Bridge?"
         )
-        verdict_of(response).flagged
+        verdict = verdict_of(response)
         ```
     """
 

@@ -23,7 +23,12 @@ import anyio
 
 from resay import core, engine, providers, retrieval
 from resay import policy as policies
-from resay._internal.event_loops import name_sync_version, sync_version, wait_for
+from resay._internal.event_loops import (
+    blocking_version_of,
+    name_sync_version,
+    sync_version,
+    wait_for,
+)
 from resay._internal.tracebacks import short_traceback
 from resay.core.documents import Document
 from resay.core.keywords import suggest_keywords
@@ -438,6 +443,7 @@ class Guard:
             async for result in checked:
                 yield result
 
+    @blocking_version_of(acheck_many)
     def check_many(
         self, items: Iterable[engine.CheckItem], *, concurrency: int = 16, ordered: bool = True
     ) -> Generator[engine.Checked, None, None]:
@@ -480,7 +486,8 @@ class Guard:
             params: The provider's parameters of the main call.
 
         Returns:
-            An async context manager and iterator of chunks; `answer` is available at its end.
+            What to enter with `with` or `async with`, and to iterate over: its chunks. `answer` is
+            available at its end.
             Iterating raises the same exceptions as `aask`.
 
         Raises:

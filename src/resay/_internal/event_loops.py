@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextvars
+import inspect
 import math
 import os
 import threading
@@ -28,7 +29,7 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 from anyio.from_thread import BlockingPortal
 
-from resay._internal.notify import VerdictRelay
+from resay._internal.notify import VerdictRelay, arelay_stream, arelay_verdicts
 from resay._internal.tracebacks import has_needless_frames
 from resay.errors import ResayError
 
@@ -424,10 +425,33 @@ def sync_version(work: Callable[P, Awaitable[T]]) -> Callable[P, T]:
 def name_sync_version(wrapper: Callable[P, T]) -> Callable[P, T]:
     """Name a sync wrapper after the async function it wraps, without the leading "a"."""
     name = wrapper.__name__
+    wrapper.__doc__ = _blocking_docstring(wrapper.__doc__, name)
     wrapper.__name__ = name.removeprefix("a")
     wrapper.__qualname__ = f"{wrapper.__qualname__.removesuffix(name)}{wrapper.__name__}"
-    wrapper.__doc__ = f"Blocking version of `{name}`."
     return wrapper
+
+
+def blocking_version_of(
+    work: Callable[..., object],
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator that gives a function the docstring of the async one that it stands for.
+
+    Args:
+        work: The async function.
+    """
+
+    def documented(function: Callable[P, T]) -> Callable[P, T]:
+        function.__doc__ = _blocking_docstring(work.__doc__, work.__name__)
+        return function
+
+    return documented
+
+
+def _blocking_docstring(docstring: str | None, name: str) -> str:
+    """Return the docstring of an async function for its blocking version."""
+    summary, _, details = inspect.cleandoc(docstring or "").partition("\n\n")
+    paragraphs = (summary, f"Blocking version of `{name}`.", details)
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 
 
 def wait_for(awaitable: Awaitable[T]) -> T:
@@ -439,6 +463,7 @@ def wait_for(awaitable: Awaitable[T]) -> T:
     return run_sync(wait)
 
 
+@blocking_version_of(arelay_verdicts)
 @contextmanager
 def relay_verdicts() -> Generator[None, None, None]:
     """Blocking version of `arelay_verdicts`."""
@@ -450,6 +475,7 @@ def relay_verdicts() -> Generator[None, None, None]:
         relay.deliver(wait_for, last=True)
 
 
+@blocking_version_of(arelay_stream)
 def relay_stream(pieces: Iterator[T]) -> Generator[T, None, None]:
     """Blocking version of `arelay_stream`."""
     relay = VerdictRelay()
