@@ -184,7 +184,12 @@ class DisplacedValues:
         """Whether a sentence has a value of the same kind as a quantity, but none the same."""
         key = quantity, position
         if key not in self._differing:
-            quantities = self._index.sentences[position].quantities
+            # "With 9 stops" has no other length than 7.4 km, and no other year than 1997.
+            quantities = [
+                other
+                for other in self._index.sentences[position].quantities
+                if other.year_or_date == quantity.year_or_date and (other.unit or not quantity.unit)
+            ]
             self._differing[key] = self._differs(quantity, quantities)
         return self._differing[key]
 
