@@ -80,6 +80,22 @@ def test_a_value_with_its_subject_two_sentences_before_is_in_its_place():
     assert decision("The Varde tower has 30 lamps.", document, "?") == "consistent"
 
 
+def test_what_a_pronoun_takes_up_is_about_the_same():
+    document = "The Harlow Line had 6 stops. Today it has 9 stops."
+    question = "How many stops has the Harlow Line?"
+    assert decision("It has 9 stops.", document, question) == "consistent"
+
+
+def test_a_subject_named_some_sentences_before_counts():
+    document = (
+        "The Harlow Line is a tram line. It opened in 1898 with 6 stops. It is 7.4 km long.\n\n"
+        "The Ostby Line opened in 1921. The Ostby Line is 5.1 km long."
+    )
+    question = "How long is the Harlow Line?"
+    assert decision("It is 5.1 km long.", document, question) == "flagged"
+    assert decision("It is 7.4 km long.", document, question) == "consistent"
+
+
 def test_a_sentence_about_something_narrower_does_not_decide():
     document = "Guests pay a fee of 20 euros. For pets, residents pay a fee of 50 euros."
     question = "What do residents pay?"

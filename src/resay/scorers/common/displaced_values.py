@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from resay.core.quantities import Quantity
+from resay.lang.language import all_words
 from resay.scorers.common.indexed_sentences import ClauseQuantities, IndexedSentence, plain_stems
 from resay.scorers.common.sample_index import SampleIndex
 from resay.scorers.common.statement import Statement
@@ -156,7 +157,10 @@ class DisplacedValues:
             if sentence.sample not in texts or not sentence.quantities:
                 continue
             is_here = sentence.sample in elsewhere
-            shared = self._shared_at(position, matter, quantity, is_here=is_here)
+            if is_here:
+                shared = self._shared_before(position, matter, quantity)
+            else:
+                shared = self._shared_at(position, matter)
             if len(shared) < _SAME_MATTER * matter.size:
                 continue
             of_same = {
@@ -221,34 +225,20 @@ class DisplacedValues:
         for position in sorted(self._positions_with(quantity)):
             sentence = self._index.sentences[position]
             if sentence.sample in texts:
-                shared = self._shared_at(position, matter, quantity, is_here=False)
+                shared = self._shared_at(position, matter)
                 shared_here = self._shared_before(position, matter, quantity)
                 contexts.append(_Context(sentence, shared, shared_here))
         return contexts
 
-    def _shared_at(
-        self, position: int, matter: _Matter, quantity: Quantity, *, is_here: bool
-    ) -> frozenset[str | int]:
-        """Return what a sentence shares, the one before it, or as names its text.
-
-        Args:
-            position: The position of the sentence.
-            matter: What is said of the quantity.
-            quantity: The quantity.
-            is_here: Whether its text has the quantity, so that its names tell nothing, and neither
-                does the sentence before it if that has a value of the same kind.
-        """
+    def _shared_at(self, position: int, matter: _Matter) -> frozenset[str | int]:
+        """Return what a sentence shares, the one before it, or as names its text."""
         index = self._index
         sentence = index.sentences[position]
         shared = self._shared_in(position, matter) | self._shared_heading(position, matter)
-        names: Collection[str] = ()
-        if not is_here:
-            names = self._statement.names_and_words.names.keys() & index.stems[sentence.sample]
+        names = self._statement.names_and_words.names.keys() & index.stems[sentence.sample]
         if position > index.positions[sentence.sample].start:
-            before = index.sentences[position - 1]
-            if not is_here or not any(map(quantity.comparable, before.quantities)):
-                shared |= matter.words & before.stems
-        return shared | (matter.words & frozenset(names))
+            shared |= matter.words & index.sentences[position - 1].stems
+        return shared | (matter.words & names)
 
     def _shared_before(
         self, position: int, matter: _Matter, quantity: Quantity
@@ -257,8 +247,14 @@ class DisplacedValues:
         sentences = self._index.sentences
         shared = self._shared_in(position, matter) | self._shared_heading(position, matter)
         first = self._index.positions[sentences[position].sample].start
+        pronouns = all_words("sentence_ends", "pronouns")
         for earlier in range(position - 1, max(first, position - _MAX_BEFORE) - 1, -1):
-            if sentences[earlier].is_heading or self._differs_at(earlier, quantity):
+            if sentences[earlier].is_heading:
+                break
+            if self._differs_at(earlier, quantity):
+                # "It had 6 stops. Now it has 9" is about the same.
+                if earlier == position - 1 and not pronouns.isdisjoint(sentences[position].words):
+                    shared |= matter.words & sentences[earlier].stems
                 break
             shared |= self._shared_in(earlier, matter)
         return shared
