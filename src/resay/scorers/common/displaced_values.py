@@ -188,13 +188,8 @@ class DisplacedValues:
         """Whether a sentence has a value of the same kind as a quantity, but none the same."""
         key = quantity, position
         if key not in self._differing:
-            # "With 9 stops" has no other length than 7.4 km, and no other year than 1997.
-            quantities = [
-                other
-                for other in self._index.sentences[position].quantities
-                if other.year_or_date == quantity.year_or_date and (other.unit or not quantity.unit)
-            ]
-            self._differing[key] = self._differs(quantity, quantities)
+            values = _values_of_kind(quantity, self._index.sentences[position])
+            self._differing[key] = self._differs(quantity, values)
         return self._differing[key]
 
     def _count_rivals(self, quantity: Quantity, sentence: IndexedSentence) -> int:
@@ -202,7 +197,7 @@ class DisplacedValues:
         own = self._statement.all_quantities
         rivals = {
             other.value
-            for other in sentence.quantities
+            for other in _values_of_kind(quantity, sentence)
             if quantity.comparable(other) and not any(value.agrees(other) for value in own)
         }
         return len(rivals)
@@ -295,6 +290,18 @@ class DisplacedValues:
             if _words_beside_values(sentence) <= in_both:
                 return True
         return False
+
+
+def _values_of_kind(quantity: Quantity, sentence: IndexedSentence) -> list[Quantity]:
+    """Return the values of a sentence that may stand in place of a quantity.
+
+    "With 9 stops" has no other length than 7.4 km, and no other year than 1997.
+    """
+    return [
+        other
+        for other in sentence.quantities
+        if other.year_or_date == quantity.year_or_date and (other.unit or not quantity.unit)
+    ]
 
 
 def _agreeing(quantity: Quantity, sentence: IndexedSentence) -> list[Quantity]:
