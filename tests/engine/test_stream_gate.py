@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -264,7 +263,7 @@ async def test_others_get_their_turn_between_pieces_that_are_there_already() -> 
         policy = {**POLICY, "chain": [{"method": "ngram"}]}
         await read(Guard(policy, provider=AtOnce()).astream("When?"))
         tasks.cancel_scope.cancel()
-    assert max(Counter(seen).values()) <= 8
+    assert seen[-1] - seen[0] >= len(seen) - 1
 
 
 class Doubting:

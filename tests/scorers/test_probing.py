@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -23,7 +24,7 @@ from resay import (
     Request,
     Verdict,
 )
-from resay.plugins import Completion, Completions, Evidence, Samples
+from resay.plugins import Chunk, Completion, Completions, Evidence, Samples
 from resay.scorers.common.probe_questions import (
     ProbeQuestion,
     independent_groups,
@@ -807,8 +808,20 @@ async def test_names_of_lists_are_not_asked_about() -> None:
 
 
 async def test_sentences_of_a_stream_that_wait_are_asked_about_together() -> None:
+    asked_first = anyio.Event()
+
     class Streamed(Knowing):
-        """Writes the first quiz once all sentences have been judged."""
+        """Writes the rest during the first quiz, which takes until all has been judged."""
+
+        @asynccontextmanager
+        async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[Chunk]]:
+            async def pieces() -> AsyncGenerator[Chunk]:
+                end = LIGHTHOUSE.index(" Lorimer")
+                yield Chunk(LIGHTHOUSE[:end])
+                await asked_first.wait()
+                yield Chunk(LIGHTHOUSE[end:])
+
+            yield pieces()
 
         async def complete(self, request: Request, *, n: int = 1) -> Completions:
             if _kind(request) == "answer" and request.varied:
@@ -817,6 +830,7 @@ async def test_sentences_of_a_stream_that_wait_are_asked_about_together() -> Non
                 return await super().complete(request, n=n)
             quizzes = self.asked.setdefault("quiz", [])
             quizzes.append(request)
+            asked_first.set()
             # All four sentences are compared with three samples while the first is asked about.
             while len(quizzes) == 1 and len(self.asked["judge"]) < 12:
                 await anyio.lowlevel.checkpoint()

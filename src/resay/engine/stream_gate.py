@@ -41,7 +41,7 @@ from resay.providers.base import Gathered, open_stream
 
 # Cost for `compute` of joining a sentence's scores with the others, in characters.
 _JOIN_COST = 100
-# Number of sentences or chunks processed before other tasks on the event loop get a turn.
+# Number of sentences processed before other tasks on the event loop get a turn.
 _BATCH_SIZE = 8
 
 
@@ -165,9 +165,7 @@ class StreamGate:
         """Read the response and return its end; None if there is nothing to check."""
         with self._reading:
             async with open_stream(self._main_call.provider, self._main_call.request) as chunks:
-                count = 0
                 async for chunk in chunks:
-                    count += 1
                     if chunk.references and not self._gathered.text:
                         await self._check.add_retrieved(chunk.references)
                     self._gathered.add(chunk)
@@ -177,8 +175,7 @@ class StreamGate:
                     await self._feed(self._reader.feed(chunk.text), sender, parts)
                     # Chunks that have arrived already are read without waiting. Let other tasks run
                     # in between, above all those that release earlier text.
-                    if count % _BATCH_SIZE == 0:
-                        await anyio.lowlevel.checkpoint()
+                    await anyio.lowlevel.checkpoint()
             await self._feed(self._reader.finish(), sender, parts)
             settled = await self._growing.afinish()
             if (await self._gathered.whole()).was_cut:

@@ -292,9 +292,11 @@ ALONE = UNCACHED | {
 async def test_no_more_checks_run_at_once_than_may(model):
     counting = CountsCalls(2)
     callback = HallucinationCallback(Guard(ALONE, provider=counting), concurrency=2, keep=3)
-    for _ in range(6):
+    for _ in range(2):
         await model.ainvoke(KNOWN, {"callbacks": [callback]})
     assert counting.all_in.wait(30)
+    for _ in range(4):
+        await model.ainvoke(KNOWN, {"callbacks": [callback]})
     # Two are at work, three wait, and one is not checked.
     assert callback.dropped == 1
     counting.loop.call_soon_threadsafe(counting.go_on.set)
