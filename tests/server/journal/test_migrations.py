@@ -105,8 +105,8 @@ async def test_tables_of_every_version_are_migrated(
         execute(url, _insertion(entry(id="old", time=DAY), "all"))
     journal = opened(content="all")
     await journal.append(entry(id="new", time=DAY + HALF_HOUR))
-    await journal.add_sampled([SampledEntry("new", "random", 1.0)])
     await journal.flush()
+    await journal.add_sampled([SampledEntry("new", "random", 1.0)])
     expected = ["new", "old"] if version else ["new"]
     assert [one.id for one in await journal.recent()] == expected
     assert [one.id for one in await journal.recent(words="zqsentencezq")][:1] == ["new"]
