@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import pairwise
 from math import log
@@ -24,6 +24,14 @@ from resay.scorers.samples import Sample
 _RELATED = 0.2
 # Tolerance for rounding errors in a likeness.
 _ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class _ClaimWords:
+    """The words of a claim, and whether it is negated."""
+
+    words: set[str]
+    is_negated: bool
 
 
 class ContradictionIndex:
@@ -50,6 +58,7 @@ class ContradictionIndex:
         total = 1 + len(self._words)
         self._index = InvertedIndex(self._words, lambda count: log(total / count))
         self._totals: dict[int, float] = {}
+        self._claims: dict[str, _ClaimWords] = {}
 
     def search(
         self, text: str, against: Collection[int] | None = None, *, claim: str | None = None
@@ -64,10 +73,8 @@ class ContradictionIndex:
         Returns:
             The nearest sentence that says more than the claim; None if no sample comes near.
         """
-        words = set(tokenize(text))
-        claim_words = words if claim is None else set(tokenize(claim))
-        # "It never closed" has all the words of "it closed".
-        is_negated = bool(negations(text if claim is None else claim))
+        whole = self._words_of(text if claim is None else claim)
+        words = whole.words if claim is None else set(tokenize(text))
         own_weight = self._index.weight(words)
         shared_weights, unsearched = self._index.search(words, _RELATED * own_weight)
         min_weight = (_RELATED - _ROUNDING) * own_weight - unsearched
@@ -88,7 +95,8 @@ class ContradictionIndex:
             if -negative_bound < likeness - _ROUNDING:
                 break
             other = self._words[position]
-            says_no_more = other == claim_words if is_negated else other <= claim_words
+            # "It never closed" has all the words of "it closed".
+            says_no_more = other == whole.words if whole.is_negated else other <= whole.words
             if says_no_more:
                 continue
             shared, union = self._index.weight(words & other), self._index.weight(words | other)
@@ -99,6 +107,13 @@ class ContradictionIndex:
             return None
         sample, text = self._sentences[nearest]
         return Contradiction(source=self._source, index=sample, text=text)
+
+    def _words_of(self, claim: str) -> _ClaimWords:
+        """Return the words of a claim, read once for all its parts."""
+        if claim not in self._claims:
+            words = set(tokenize(claim))
+            self._claims[claim] = _ClaimWords(words, is_negated=bool(negations(claim)))
+        return self._claims[claim]
 
     def _total(self, position: int) -> float:
         """Return the weight of a sentence's words; few sentences are ever compared."""
