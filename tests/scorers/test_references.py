@@ -934,21 +934,6 @@ def test_by_words_a_bare_number_is_no_measure_of_something_else(
         ("Cats are not allowed.", "Dogs are allowed. Cats are not.", False),
         ("Worn shoes cannot be returned.", "Shoes can be returned unless worn.", False),
         ("Parking is not included.", "Breakfast is included, and parking costs 9 euros.", False),
-    ],
-)
-def test_by_words_a_claim_may_deny_what_a_document_says_with_more(
-    claim: str, document: str, is_flagged: bool
-) -> None:
-    guard = Guard({"chain": [{"method": "facts"}]})
-    verdict = guard.check(claim, question="What does it say?", references=[document])
-    assert verdict.flagged == is_flagged
-    if is_flagged:
-        assert verdict.claims[0].reason == "reference 1 contradicts it"
-
-
-@pytest.mark.parametrize(
-    ("claim", "document", "is_flagged"),
-    [
         ("It covers water damage.", "It covers all damage except water damage.", True),
         ("The plan covers hail.", "The plan covers everything except hail.", True),
         ("Der Schutz umfasst Hagel.", "Der Schutz umfasst alles außer Hagel.", True),
@@ -960,7 +945,7 @@ def test_by_words_a_claim_may_deny_what_a_document_says_with_more(
         ("You cannot return it within 30 days.", "You may return it within 30 days.", True),
     ],
 )
-def test_by_words_what_a_document_leaves_out_is_not_so(
+def test_by_words_conditions_and_exceptions_are_told_from_denials(
     claim: str, document: str, is_flagged: bool
 ) -> None:
     guard = Guard({"chain": [{"method": "facts"}]})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -15,7 +15,7 @@ from resay.core.mentions import MentionIndex
 from resay.core.names import capital_runs, without_article
 from resay.core.normalization import normalized
 from resay.core.passage import Passage, Sentence
-from resay.core.quantities import quantities
+from resay.core.quantities import Quantity, quantities
 from resay.core.quotes import find_quote
 from resay.core.references import Reference
 from resay.lang.language import all_alternatives
@@ -44,6 +44,29 @@ class _CitedPart:
     text: str
     names: list[str] = field(default_factory=list[str])
     documents: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _DocumentContent:
+    """The names and the values in a document.
+
+    Attributes:
+        mentions: Finds its names.
+        values: Its quantities.
+    """
+
+    mentions: MentionIndex
+    values: Sequence[Quantity]
+
+    @classmethod
+    def of(cls, reference: Reference) -> _DocumentContent:
+        """Read a document."""
+        text = normalized(reference.text)
+        return cls(mentions=MentionIndex(text), values=quantities(text))
+
+    def has_value(self, value: Quantity) -> bool:
+        """Return whether it states a value, maybe more exactly."""
+        return any(value.supported_by(other) or value.rounds(other) for other in self.values)
 
 
 def source_entries(passage: Passage) -> frozenset[int]:
@@ -130,11 +153,16 @@ def check_citations(
     """
     _check_attached(passage, claims, references, evidence)
     known_links = _links_to_documents(references, evidence)
+
+    @cache
+    def content_of(index: int) -> _DocumentContent:
+        return _DocumentContent.of(references[index])
+
     for sentence, claim in zip(passage.sentences, claims, strict=True):
         for link in links_in(sentence.text):
             if normal_link(link) not in known_links:
                 claim.flag("its link is in no reference")
-        _check_marks(sentence, claim, references)
+        _check_marks(sentence, claim, references, content_of)
 
 
 def _links_to_documents(references: Sequence[Reference], evidence: Evidence) -> set[str]:
@@ -147,8 +175,20 @@ def _links_to_documents(references: Sequence[Reference], evidence: Evidence) -> 
     return links
 
 
-def _check_marks(sentence: Sentence, claim: GroundedClaim, references: Sequence[Reference]) -> None:
-    """Check the citation marks in the text of a claim."""
+def _check_marks(
+    sentence: Sentence,
+    claim: GroundedClaim,
+    references: Sequence[Reference],
+    content_of: Callable[[int], _DocumentContent],
+) -> None:
+    """Check the citation marks in the text of a claim.
+
+    Args:
+        sentence: The claim.
+        claim: What documents say of it.
+        references: The documents.
+        content_of: Reads the document at an index, once for all claims.
+    """
     cited: list[tuple[str, frozenset[int]]] = []
     parts: list[_CitedPart] = []
     end = 0
@@ -179,14 +219,16 @@ def _check_marks(sentence: Sentence, claim: GroundedClaim, references: Sequence[
     if len(parts) < 2 or any(map(str.isalnum, sentence.text[end:])):
         return
     for part in parts:
-        documents = _documents_instead(part, references)
+        documents = _documents_instead(part, len(references), content_of)
         if documents:
             cites = f"it cites [{part.names[0]}] for {part.text.strip(' ,;')!r}"
             claim.flag(f"{cites}; {_supporting_as_cited(documents, references)}")
             return
 
 
-def _documents_instead(part: _CitedPart, references: Sequence[Reference]) -> list[int]:
+def _documents_instead(
+    part: _CitedPart, count: int, content_of: Callable[[int], _DocumentContent]
+) -> list[int]:
     """Return the documents with all names and values of a part, if those it cites have none."""
     text = normalized(part.text)
     values = quantities(text)
@@ -194,14 +236,10 @@ def _documents_instead(part: _CitedPart, references: Sequence[Reference]) -> lis
     if not part.names or not (values or any(names)):
         return []
     others: list[int] = []
-    for index, reference in enumerate(references):
-        document = normalized(reference.text)
-        mentions, stated = MentionIndex(document), quantities(document)
-        has_items = [bool(mentions.score(name)) for name in names if name]
-        has_items += [
-            any(value.supported_by(other) or value.rounds(other) for other in stated)
-            for value in values
-        ]
+    for index in range(count):
+        content = content_of(index)
+        has_items = [bool(content.mentions.score(name)) for name in names if name]
+        has_items += map(content.has_value, values)
         if index in part.documents and any(has_items):
             return []
         if index not in part.documents and all(has_items):

@@ -300,6 +300,11 @@ class Opposition:
         # "Except in May, it is open" begins with it.
         return bool(statement.stems & before) and not statement.stems <= before
 
+    @cached_property
+    def _conditions(self) -> frozenset[str]:
+        """The words of conditions in the texts' language; in others "se" or "of" are none."""
+        return word_set(table(self._index.language, "comparison").get("conditions", ""))
+
     def _denies_a_part_of(self, position: int) -> bool:
         """Whether a sentence says in one of its parts all that this one says is not so."""
         statement, sentence = self._statement, self._index.sentences[position]
@@ -307,9 +312,7 @@ class Opposition:
             return False
         if statement.all_quantities or sentence.negated:
             return False
-        # Words of other languages mean something else: "se", "of".
-        conditions = word_set(table(self._index.language, "comparison").get("conditions", ""))
-        if not conditions.isdisjoint((*statement.words, *sentence.words)):
+        if not self._conditions.isdisjoint((*statement.words, *sentence.words)):
             return False
         if len(statement.stems) < 2 or restricts(statement.text) or restricts(sentence.text):
             return False
