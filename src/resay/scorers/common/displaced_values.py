@@ -138,9 +138,10 @@ class DisplacedValues:
         self, quantity: Quantity, matter: _Matter, texts: Collection[int]
     ) -> DisplacedValue | None:
         index = self._index
-        if len(self._positions_with(quantity)) > _MAX_CONTEXTS:
+        positions_with = self._positions_with(quantity)
+        if len(positions_with) > _MAX_CONTEXTS:
             return None
-        same = self._contexts_of(quantity, matter, texts)
+        same = self._contexts_at(positions_with, quantity, matter, texts)
         # Nothing can share more than all, which is what most true claims share.
         if not same or any(len(context.shared_here) == matter.size for context in same):
             return None
@@ -212,12 +213,16 @@ class DisplacedValues:
                 positions.update(positions_of_other)
         return frozenset(positions)
 
-    def _contexts_of(
-        self, quantity: Quantity, matter: _Matter, texts: Collection[int]
+    def _contexts_at(
+        self,
+        positions: Collection[int],
+        quantity: Quantity,
+        matter: _Matter,
+        texts: Collection[int],
     ) -> list[_Context]:
-        """Return the sentences of texts that have a quantity."""
+        """Return the sentences of texts among those that have a quantity."""
         contexts: list[_Context] = []
-        for position in sorted(self._positions_with(quantity)):
+        for position in sorted(positions):
             sentence = self._index.sentences[position]
             if sentence.sample in texts:
                 shared = self._shared_at(position, matter)
